@@ -1,3 +1,13 @@
 /** The front door's certificate, and how TLS is served with it. */
+
+export {
+  type AcmeOptions,
+  type AcmeSettings,
+  type CertificateStore,
+  type DnsProvider,
+  type Held,
+  openAcme,
+  type RowWrite,
+} from "./acme/index.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
 export type { Certificate, CertificateFailure, CertificateStanding, Certificates } from "./types.ts";

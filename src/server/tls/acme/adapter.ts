@@ -1,0 +1,132 @@
+/**
+ * How acme-client reaches an authority: over undici, in the place of the client's own way, which retries for 75 s, cannot
+ * be interrupted, has no limits, one set of roots for the whole process, and loses the cause of what failed. The
+ * context of a call (signal, roots) is that of the asynchronous context, since the client has no place for it.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type acmeClient from "acme-client";
+import { type Dispatcher, request } from "undici";
+import { AttemptFailed, unreachable } from "./failed.ts";
+import { retryAtOf } from "./retry-after.ts";
+import { remoteWords } from "./words.ts";
+
+/** What the authority says is wrong (RFC 7807, RFC 8555 section 6.7). */
+export class AcmeProblem extends Error {
+  readonly status: number;
+  /** Behind `urn:ietf:params:acme:error:`; empty: it is no problem document. */
+  readonly type: string;
+  readonly detail: string;
+  readonly retryAt: number | undefined;
+
+  constructor(status: number, body: unknown, retryAt: number | undefined) {
+    const { type, detail } = (typeof body === "object" && body !== null ? body : {}) as {
+      readonly type?: unknown;
+      readonly detail?: unknown;
+    };
+    const known =
+      typeof type === "string" ? /^urn:ietf:params:acme:error:([A-Za-z]{1,64})$/.exec(type)?.[1] : undefined;
+    const words = remoteWords(detail);
+    super(`${known ?? `status ${status}`}${words === "" ? "" : `: ${words}`}`);
+    this.name = "AcmeProblem";
+    this.status = status;
+    this.type = known ?? "";
+    this.detail = words;
+    this.retryAt = retryAt;
+  }
+}
+
+export interface CallContext {
+  readonly signal: AbortSignal;
+  readonly dispatcher: Dispatcher;
+  /** Of the directory: whatever else is asked is under its scheme. */
+  readonly origin: URL;
+  readonly userAgent: string;
+  readonly now: () => number;
+  /** What the last answer said beside its body. */
+  last: { retryAt: number | undefined; date: number | undefined };
+}
+
+export const calls = new AsyncLocalStorage<CallContext>();
+
+/** A chain of many certificates has 20 KB. */
+const MAX_BODY_BYTES = 512 * 1024;
+const REQUEST_MS = 15_000;
+
+const BAD_NONCE = "urn:ietf:params:acme:error:badNonce";
+
+let loaded: Promise<typeof acmeClient> | undefined;
+
+/** Loads the client, which takes a tenth of a second, when a certificate is first ordered. */
+export function loadClient(): Promise<typeof acmeClient> {
+  loaded ??= import("acme-client").then(({ default: client }) => {
+    client.axios.defaults.adapter = async (config) => {
+      const { url, method, headers, data } = config;
+      const answer = await call(url ?? "", (method ?? "get").toUpperCase(), headers.toJSON(), data);
+      return { ...answer, statusText: "", config, request: null };
+    };
+    return client;
+  });
+  return loaded;
+}
+
+/** In the context of a call. Throws `AcmeProblem`, or `AttemptFailed` where there is no answer. */
+async function call(url: string, method: string, given: Readonly<Record<string, unknown>>, body: unknown) {
+  const context = calls.getStore();
+  if (context === undefined) throw new Error("the authority is asked without a context");
+  const { origin, signal, dispatcher, userAgent, now } = context;
+  const target = URL.canParse(url) ? new URL(url) : undefined;
+  if (target?.protocol !== origin.protocol) {
+    throw new AttemptFailed("ca_answer", `the authority names an address that is not ${origin.protocol}//…`);
+  }
+  const headers: Record<string, string> = { "user-agent": userAgent };
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === "string" && name.toLowerCase() !== "user-agent") headers[name] = value;
+  }
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
+  const verb = method === "POST" || method === "HEAD" ? method : "GET";
+  try {
+    const content = typeof body === "string" ? body : null;
+    const answer = await request(target, { method: verb, headers, body: content, dispatcher, signal: limited });
+    const retryAt = retryAtOf(answer.headers["retry-after"], now());
+    const date = Date.parse(String(answer.headers["date"]));
+    context.last = { retryAt, date: Number.isNaN(date) ? undefined : date };
+    const text = await bounded(answer.body);
+    const data = /json/i.test(String(answer.headers["content-type"])) ? parsed(text) : text;
+    const { statusCode: status } = answer;
+    const isRetried = (data as { readonly type?: unknown } | null)?.type === BAD_NONCE && status === 400;
+    if (status >= 300 && !isRetried) throw new AcmeProblem(status, data, retryAt);
+    return { data, status, headers: plain(answer.headers) };
+  } catch (error) {
+    if (error instanceof AcmeProblem || error instanceof AttemptFailed) throw error;
+    signal.throwIfAborted();
+    throw unreachable("ca_unreachable", `the authority at ${origin.origin}`, error);
+  }
+}
+
+async function bounded(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) {
+      throw new AttemptFailed("ca_answer", `the authority's answer is longer than ${MAX_BODY_BYTES / 1024} KiB`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AttemptFailed("ca_answer", "the authority's answer says that it is JSON and is none", {
+      keepsOrder: true,
+    });
+  }
+}
+
+const plain = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );

@@ -1,0 +1,329 @@
+/**
+ * An ACME authority (RFC 8555), as far as orders need it. Every answer is checked for what is read of it, and every call
+ * has a limit. Rejects with `AttemptFailed`, or with the reason of the signal.
+ */
+import { createHash, createPublicKey } from "node:crypto";
+import type acmeClient from "acme-client";
+import { Agent } from "undici";
+import { AcmeProblem, type CallContext, calls, loadClient } from "./adapter.ts";
+import { AttemptFailed } from "./failed.ts";
+import type { ChallengeType } from "./record.ts";
+
+export interface AuthorityOptions {
+  /** URL. */
+  readonly directory: string;
+  /** PEM; undefined: those that this system trusts. */
+  readonly roots: string | undefined;
+  readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
+  readonly userAgent: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export type OrderStatus = "pending" | "ready" | "processing" | "valid" | "invalid";
+
+export interface OrderState {
+  readonly url: string;
+  readonly status: OrderStatus;
+  readonly authorizations: readonly string[];
+  readonly finalize: string;
+  readonly certificate: string | undefined;
+  /** What it failed by, in the words of the authority; empty: it has not. */
+  readonly problem: { readonly type: string; readonly words: string };
+  /** When it is worth asking again, milliseconds since 1970. */
+  readonly retryAt: number | undefined;
+}
+
+export interface AuthorizationState {
+  readonly url: string;
+  readonly status: "pending" | "valid" | "invalid" | "deactivated" | "expired" | "revoked";
+  readonly name: string;
+  readonly challenges: readonly { readonly type: string; readonly url: string; readonly token: string }[];
+  readonly problem: { readonly type: string; readonly words: string };
+  readonly retryAt: number | undefined;
+}
+
+export interface Directory {
+  readonly renewalInfo: string | undefined;
+  readonly requiresEab: boolean;
+  /** The authority's clock ahead of this machine's, milliseconds; undefined: it does not tell. */
+  readonly skewMs: number | undefined;
+}
+
+export interface Authority {
+  directory(signal: AbortSignal): Promise<Directory>;
+  /** URL of the account; of one that is there already too. */
+  register(key: string, email: string, signal: AbortSignal): Promise<string>;
+  /** As the account of this key and URL. */
+  as(account: { readonly key: string; readonly url: string }): AccountSession;
+  /** What the authority suggests for a certificate; undefined: it knows none, or does not suggest. */
+  renewalInfo(
+    url: string,
+    certId: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly start: number; readonly end: number; readonly retryAt: number | undefined } | undefined>;
+  close(): Promise<void>;
+}
+
+export interface AccountSession {
+  newOrder(names: readonly string[], replaces: string | null, signal: AbortSignal): Promise<OrderState>;
+  order(url: string, signal: AbortSignal): Promise<OrderState>;
+  authorization(url: string, signal: AbortSignal): Promise<AuthorizationState>;
+  respond(challengeUrl: string, signal: AbortSignal): Promise<void>;
+  finalize(order: OrderState, names: readonly string[], key: string, signal: AbortSignal): Promise<OrderState>;
+  /** PEM, the leaf first. */
+  download(order: OrderState, signal: AbortSignal): Promise<string>;
+}
+
+type AcmeOrder = Awaited<ReturnType<acmeClient.Client["createOrder"]>>;
+type AcmeChallenge = Parameters<acmeClient.Client["completeChallenge"]>[0];
+
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 10_000;
+
+export function openAuthority({ directory, roots, eab, userAgent, now }: AuthorityOptions): Authority {
+  const dispatcher = new Agent({
+    connect: { timeout: CONNECT_MS, ...(roots !== undefined && { ca: roots }) },
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
+    connections: 2,
+  });
+  const origin = new URL(directory);
+
+  async function inContext<T>(signal: AbortSignal, run: (client: typeof acmeClient, it: CallContext) => Promise<T>) {
+    signal.throwIfAborted();
+    const client = await loadClient();
+    const context: CallContext = {
+      signal,
+      dispatcher,
+      origin,
+      userAgent,
+      now,
+      last: { retryAt: undefined, date: undefined },
+    };
+    try {
+      return await calls.run(context, () => run(client, context));
+    } catch (error) {
+      if (error instanceof AttemptFailed) throw error;
+      signal.throwIfAborted();
+      throw failureOf(error);
+    }
+  }
+
+  const clientOf = (client: typeof acmeClient, accountKey: string, accountUrl?: string): acmeClient.Client =>
+    new client.Client({
+      directoryUrl: directory,
+      accountKey,
+      ...(accountUrl !== undefined && { accountUrl }),
+      ...(eab !== undefined && { externalAccountBinding: { kid: eab.keyId, hmacKey: eab.macKey } }),
+    });
+
+  const getJson = (url: string, signal: AbortSignal) =>
+    inContext(signal, async ({ axios }, context) => {
+      const { data } = await axios.request<unknown>({ url, method: "get" });
+      return { data: recordIn(data), ...context.last };
+    });
+
+  return {
+    async directory(signal) {
+      const { data, date } = await getJson(directory, signal);
+      for (const name of ["newNonce", "newAccount", "newOrder"]) textIn(data, name);
+      const meta = recordIn(data["meta"] ?? {});
+      return {
+        renewalInfo: typeof data["renewalInfo"] === "string" ? data["renewalInfo"] : undefined,
+        requiresEab: meta["externalAccountRequired"] === true,
+        skewMs: date === undefined ? undefined : date - now(),
+      };
+    },
+    register: (key, email, signal) =>
+      inContext(signal, async (client) => {
+        const account = clientOf(client, key);
+        await account
+          .createAccount({ termsOfServiceAgreed: true, ...(email !== "" && { contact: [`mailto:${email}`] }) })
+          .catch((error: unknown) => {
+            throw registrationFailure(error);
+          });
+        return account.getAccountUrl();
+      }),
+    as: ({ key, url }) => ({
+      newOrder: (names, replaces, signal) =>
+        inContext(signal, async (client, context) => {
+          const identifiers = names.map((value) => ({ type: "dns", value }));
+          const order = { identifiers, ...(replaces !== null && { replaces }) };
+          return orderIn(await clientOf(client, key, url).createOrder(order), undefined, context);
+        }),
+      order: (at, signal) =>
+        inContext(signal, async (client, context) =>
+          orderIn(await clientOf(client, key, url).getOrder({ url: at } as AcmeOrder), at, context),
+        ),
+      authorization: (at, signal) =>
+        inContext(signal, async (client, context) => {
+          const [found] = await clientOf(client, key, url).getAuthorizations({ authorizations: [at] } as AcmeOrder);
+          return authorizationIn(found, at, context);
+        }),
+      respond: (at, signal) =>
+        inContext(signal, async (client) => {
+          await clientOf(client, key, url).completeChallenge({ url: at } as AcmeChallenge);
+        }),
+      finalize: (order, names, certificateKey, signal) =>
+        inContext(signal, async (client, context) => {
+          const [, csr] = await client.crypto.createCsr({ altNames: [...names] }, certificateKey);
+          const asked = { url: order.url, finalize: order.finalize } as AcmeOrder;
+          return orderIn(await clientOf(client, key, url).finalizeOrder(asked, csr), order.url, context);
+        }),
+      download: ({ url: at, certificate }, signal) =>
+        inContext(signal, async (client) => {
+          const pem: unknown = await clientOf(client, key, url).getCertificate({
+            url: at,
+            status: "valid",
+            certificate,
+          } as AcmeOrder);
+          if (typeof pem !== "string") throw answerFault("a certificate that is no text");
+          return pem;
+        }),
+    }),
+    async renewalInfo(url, certId, signal) {
+      const { data, retryAt } = await getJson(`${url.replace(/\/$/, "")}/${certId}`, signal);
+      const { start, end } = recordIn(data["suggestedWindow"]);
+      const [begin, until] = [Date.parse(String(start)), Date.parse(String(end))];
+      return Number.isNaN(begin) || Number.isNaN(until) ? undefined : { start: begin, end: until, retryAt };
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/** RFC 7638, of an EC key. */
+export function thumbprintOf(key: string): string {
+  const { crv, kty, x, y } = createPublicKey(key).export({ format: "jwk" });
+  return createHash("sha256").update(JSON.stringify({ crv, kty, x, y })).digest("base64url");
+}
+
+const answerFault = (what: string): AttemptFailed =>
+  new AttemptFailed("ca_answer", `the authority's answer is not as RFC 8555 has it: ${what}`);
+
+function recordIn(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw answerFault("no JSON object");
+  return value as Readonly<Record<string, unknown>>;
+}
+
+const MAX_TEXT = 2_048;
+
+function textIn(record: Readonly<Record<string, unknown>>, name: string): string {
+  const value = record[name];
+  if (typeof value !== "string" || value === "" || value.length > MAX_TEXT) throw answerFault(`no \`${name}\``);
+  return value;
+}
+
+const ORDER_STATUS: readonly OrderStatus[] = ["pending", "ready", "processing", "valid", "invalid"];
+/** Names of an order are at most 100. */
+const MAX_AUTHORIZATIONS = 200;
+
+function orderIn(answer: unknown, url: string | undefined, { last }: CallContext): OrderState {
+  const data = recordIn(answer);
+  const status = ORDER_STATUS.find((it) => it === data["status"]);
+  const { authorizations } = data;
+  if (status === undefined) throw answerFault("an order without a known `status`");
+  if (!Array.isArray(authorizations) || authorizations.length === 0 || authorizations.length > MAX_AUTHORIZATIONS) {
+    throw answerFault("an order without `authorizations`");
+  }
+  return {
+    url: url ?? textIn(data, "url"),
+    status,
+    authorizations: authorizations.map((it: unknown) => textIn({ authorization: it }, "authorization")),
+    finalize: textIn(data, "finalize"),
+    certificate: data["certificate"] === undefined ? undefined : textIn(data, "certificate"),
+    problem: problemIn(data["error"]),
+    retryAt: last.retryAt,
+  };
+}
+
+const AUTHORIZATION_STATUS: readonly AuthorizationState["status"][] = [
+  "pending",
+  "valid",
+  "invalid",
+  "deactivated",
+  "expired",
+  "revoked",
+];
+const MAX_CHALLENGES = 20;
+
+/** RFC 8555 section 8.3; longer ones would be answers to something else. */
+const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
+
+function authorizationIn(answer: unknown, url: string, { last }: CallContext): AuthorizationState {
+  const data = recordIn(answer);
+  const status = AUTHORIZATION_STATUS.find((it) => it === data["status"]);
+  if (status === undefined) throw answerFault("an authorization without a known `status`");
+  const given: readonly unknown[] = Array.isArray(data["challenges"]) ? data["challenges"] : [];
+  const challenges = given.slice(0, MAX_CHALLENGES).map(recordIn);
+  const failed = challenges.find((it) => it["error"] !== undefined);
+  return {
+    url,
+    status,
+    name: textIn(recordIn(data["identifier"]), "value").toLowerCase(),
+    challenges: challenges.flatMap((it) => {
+      const { type, token } = it;
+      return typeof type === "string" && typeof token === "string" && TOKEN.test(token)
+        ? [{ type, url: textIn(it, "url"), token }]
+        : [];
+    }),
+    problem: problemIn(failed?.["error"]),
+    retryAt: last.retryAt,
+  };
+}
+
+function problemIn(value: unknown): { readonly type: string; readonly words: string } {
+  if (value === undefined || value === null) return { type: "", words: "" };
+  const { type, detail } = new AcmeProblem(0, value, undefined);
+  return { type, words: detail };
+}
+
+/** What an order can be asked for beside the kinds of challenge that are here. */
+export const offers = ({ challenges }: AuthorizationState, type: ChallengeType) =>
+  challenges.find((it) => it.type === type);
+
+/** Refused for good, until what is asked for is another. */
+const REFUSED = [
+  "caa",
+  "rejectedIdentifier",
+  "unsupportedIdentifier",
+  "badCSR",
+  "invalidContact",
+  "unsupportedContact",
+];
+
+const WORDS_OF_EAB =
+  "the authority wants an external account binding that it knows; see tls.eab (a new one takes a restart)";
+
+function failureOf(error: unknown): AttemptFailed {
+  if (!(error instanceof AcmeProblem)) {
+    return new AttemptFailed("ca_answer", "the authority's answer is not as RFC 8555 has it", { cause: error });
+  }
+  const { type, status, retryAt, message, detail } = error;
+  const said = `the authority says ${message}`;
+  const cause = error;
+  if (type === "rateLimited" || status === 429) {
+    return new AttemptFailed("rate_limited", said, { keepsOrder: true, retryAt, cause });
+  }
+  if (type === "accountDoesNotExist") return new AttemptFailed("account", said, { losesAccount: true, cause });
+  if (type === "externalAccountRequired") return new AttemptFailed("eab", `${WORDS_OF_EAB}; it says ${message}`);
+  if (type === "badNonce") return new AttemptFailed("nonce", said, { keepsOrder: true, cause });
+  if (type === "unauthorized" && /account/i.test(detail)) return new AttemptFailed("account", said, { cause });
+  if (REFUSED.includes(type)) return new AttemptFailed("refused", said, { cause });
+  if (status >= 500) return new AttemptFailed("ca_unreachable", said, { keepsOrder: true, retryAt, cause });
+  return new AttemptFailed("ca_answer", said, { retryAt, cause });
+}
+
+/** An order is refused for the certificate that it was to take the place of: without that it may yet be taken. */
+export function isAboutReplacing(error: unknown): boolean {
+  const { cause } = error instanceof AttemptFailed ? error : { cause: undefined };
+  if (!(cause instanceof AcmeProblem) || cause.status >= 500) return false;
+  return cause.type === "alreadyReplaced" || /replace/i.test(cause.detail);
+}
+
+function registrationFailure(error: unknown): unknown {
+  if (!(error instanceof AcmeProblem)) return error;
+  const isOfBinding = error.type === "externalAccountRequired" || /external.?account|eab|mac/i.test(error.detail);
+  if (!isOfBinding) return error;
+  return new AttemptFailed("eab", `${WORDS_OF_EAB}; it says ${error.message}`);
+}

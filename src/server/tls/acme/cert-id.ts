@@ -1,0 +1,51 @@
+/**
+ * The name of a certificate in renewal information: key id of its issuer and serial number, in base64url (RFC 9773 section
+ * 4.1). Both are read from the DER: `X509Certificate.serialNumber` lacks the leading zero that belongs to it.
+ */
+import { X509Certificate } from "node:crypto";
+
+interface Item {
+  readonly tag: number;
+  readonly content: Buffer;
+}
+
+/** Undefined: not DER, or without the key id of its issuer. `pem`: the leaf first. */
+export function certIdOf(pem: string): string | undefined {
+  const { raw } = new X509Certificate(pem);
+  const fields = itemsIn(itemsIn(itemsIn(raw)[0]?.content)[0]?.content);
+  const serial = fields.find(({ tag }) => tag === INTEGER)?.content;
+  const extensions = itemsIn(itemsIn(fields.find(({ tag }) => tag === EXTENSIONS)?.content)[0]?.content);
+  for (const { content } of extensions) {
+    const parts = itemsIn(content);
+    if (parts[0]?.content.equals(AUTHORITY_KEY_ID) !== true) continue;
+    const keyId = itemsIn(itemsIn(parts.at(-1)?.content)[0]?.content).find(({ tag }) => tag === KEY_ID)?.content;
+    if (keyId === undefined || serial === undefined) return undefined;
+    return `${keyId.toString("base64url")}.${serial.toString("base64url")}`;
+  }
+  return undefined;
+}
+
+const INTEGER = 0x02;
+/** `[3]` of the certificate's body. */
+const EXTENSIONS = 0xa3;
+/** `[0]` of the extension. */
+const KEY_ID = 0x80;
+/** 2.5.29.35 */
+const AUTHORITY_KEY_ID = Buffer.from([0x55, 0x1d, 0x23]);
+
+/** The items one after the other in `der`; those that can be read. */
+function itemsIn(der: Buffer | undefined): readonly Item[] {
+  const items: Item[] = [];
+  for (let at = 0; der !== undefined && at + 2 <= der.length; ) {
+    const tag = der[at] ?? 0;
+    const first = der[at + 1] ?? 0;
+    const width = first < 0x80 ? 0 : first & 0x7f;
+    if (width > 4 || at + 2 + width > der.length) break;
+    const begin = at + 2 + width;
+    const length = width === 0 ? first : der.readUIntBE(at + 2, width);
+    if (begin + length > der.length) break;
+    items.push({ tag, content: der.subarray(begin, begin + length) });
+    at = begin + length;
+  }
+  return items;
+}

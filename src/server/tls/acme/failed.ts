@@ -1,0 +1,36 @@
+/** How an attempt fails: a word for the metric, a sentence for a person, and what becomes of the order. */
+
+import type { FailureReason } from "./record.ts";
+import { systemErrorWords } from "./words.ts";
+
+export class AttemptFailed extends Error {
+  readonly reason: FailureReason;
+  /** Whether the order may be gone on with. */
+  readonly keepsOrder: boolean;
+  /** When the other side wants to be asked again, milliseconds since 1970. */
+  readonly retryAt: number | undefined;
+  /** The account that was presented is not there: it must be registered anew. */
+  readonly losesAccount: boolean;
+
+  constructor(
+    reason: FailureReason,
+    message: string,
+    options: {
+      readonly keepsOrder?: boolean;
+      readonly retryAt?: number | undefined;
+      readonly losesAccount?: boolean;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "AttemptFailed";
+    this.reason = reason;
+    this.keepsOrder = options.keepsOrder ?? false;
+    this.retryAt = options.retryAt;
+    this.losesAccount = options.losesAccount ?? false;
+  }
+}
+
+/** What could not be reached; the order is gone on with. `what`: such as `the authority at https://…`. */
+export const unreachable = (reason: FailureReason, what: string, cause: unknown): AttemptFailed =>
+  new AttemptFailed(reason, `${what} cannot be reached: ${systemErrorWords(cause)}`, { keepsOrder: true, cause });

@@ -1,0 +1,162 @@
+/**
+ * Drives the machine on the node that leads: reads the rows, does what is next, writes what becomes of them, and begins
+ * anew. Whatever ends it between two steps, whoever leads next goes on from the rows.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AttemptFailed } from "./failed.ts";
+import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./machine.ts";
+import { type Hands, perform } from "./perform.ts";
+import type { CertificateStore, Held } from "./ports.ts";
+import { type Account, accountId, type CertificateRecord, recordId } from "./record.ts";
+
+export interface ManagerOptions {
+  readonly store: CertificateStore;
+  readonly hands: Hands;
+  readonly wanted: Wanted;
+  /** Called after each effect. */
+  readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
+  /** Something keeps it from working at all, such as rows that cannot be opened here. */
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+export interface Manager {
+  close(): Promise<void>;
+}
+
+/** A clock may be set, and timers drift over a sleep of the machine. */
+const LONGEST_WAIT_MS = 10 * 60_000;
+const PAUSE_MS = 1_000;
+const SEALED_PAUSE_MS = 60_000;
+const WRITE_ATTEMPTS = 5;
+
+export function startManager({ store, hands, wanted, onStep, onTrouble }: ManagerOptions): Manager {
+  const stop = new AbortController();
+  let wake: () => void = () => undefined;
+  /** Since rows were last read, so that no pause is begun on what is past. */
+  let isChanged = false;
+  let leading: AbortController | undefined;
+  const unwatch = store.onChange(() => {
+    if (!store.leads()) leading?.abort(new Error("this node no longer leads"));
+    isChanged = true;
+    wake();
+  });
+  const ids = { account: accountId(wanted.ca, wanted.email), record: recordId(wanted.ca, wanted.names) };
+
+  /** Until rows change, or who leads, or the time has come. */
+  async function pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (isChanged) return;
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    const wait = Math.min(Math.max(ms, 0), LONGEST_WAIT_MS);
+    await sleep(wait, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
+    wake = () => undefined;
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      isChanged = false;
+      if (!store.leads()) {
+        await pause(LONGEST_WAIT_MS, stop.signal);
+        continue;
+      }
+      leading = new AbortController();
+      const signal = AbortSignal.any([stop.signal, leading.signal]);
+      try {
+        await store.caughtUp(signal);
+        await lead(signal);
+      } catch (error) {
+        if (!signal.aborted) onTrouble("the certificate cannot be looked after; it is tried again", error);
+        await sleep(PAUSE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async function lead(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      signal.throwIfAborted();
+      isChanged = false;
+      const rows = { account: store.read("account", ids.account), record: store.read("certificate", ids.record) };
+      const locked = [rows.account, rows.record].find((it) => it.kind === "sealed");
+      if (locked?.kind === "sealed") {
+        onTrouble(locked.message, undefined);
+        await pause(SEALED_PAUSE_MS, signal);
+        continue;
+      }
+      const world: World = { account: parsed<Account>(rows.account), record: parsed<CertificateRecord>(rows.record) };
+      const effect = effectOf(world, wanted, hands.now());
+      if (effect.do === "wait") {
+        await prune(world, signal);
+        await pause(effect.until - hands.now(), signal);
+        continue;
+      }
+      const answer = await perform(effect, world.record?.issued ?? null, world.account, hands, signal).catch(
+        (error: unknown) => failed(error, signal),
+      );
+      const next = after(world, effect, answer, wanted, hands.now());
+      if (await stored(world, next, rows, signal)) onStep(effect, answer, next);
+    }
+  }
+
+  /** False: another has written them. */
+  async function stored(
+    { account, record }: World,
+    next: World,
+    rows: { readonly account: Held; readonly record: Held },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (next.account !== undefined && next.account !== account) {
+      const row = { table: "account", id: ids.account, names: [], notAfter: null } as const;
+      if (!(await written({ ...row, expect: versionOf(rows.account), value: JSON.stringify(next.account) }, signal))) {
+        return false;
+      }
+    }
+    if (next.record === undefined || next.record === record) return true;
+    const { names, issued } = next.record;
+    const row = { table: "certificate", id: ids.record, names, notAfter: issued?.notAfter ?? null } as const;
+    return await written({ ...row, expect: versionOf(rows.record), value: JSON.stringify(next.record) }, signal);
+  }
+
+  /** What an effect came to is not let go for a moment without a quorum. */
+  async function written(row: Parameters<CertificateStore["write"]>[0], signal: AbortSignal): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return (await store.write(row, signal)) === "stored";
+      } catch (error) {
+        if (signal.aborted || attempt >= WRITE_ATTEMPTS) throw error;
+        await sleep(PAUSE_MS, undefined, { signal });
+      }
+    }
+  }
+
+  /** What is left of other sets of names, once nobody can serve it any more. */
+  async function prune({ record }: World, signal: AbortSignal): Promise<void> {
+    if (record?.issued == null) return;
+    for (const { id, version, notAfter } of store.certificates()) {
+      if (id !== ids.record && (notAfter === null || notAfter <= hands.now())) await store.remove(id, version, signal);
+    }
+  }
+
+  const running = run();
+  return {
+    async close() {
+      stop.abort();
+      wake();
+      unwatch();
+      await running;
+    },
+  };
+}
+
+const versionOf = (held: Held): number | null => (held.kind === "none" ? null : held.version);
+
+/** What is sealed was written by us, and opens only as it was written. */
+function parsed<T>(held: Held): T | undefined {
+  return held.kind === "row" ? (JSON.parse(held.value) as T) : undefined;
+}
+
+function failed(error: unknown, signal: AbortSignal): Answer {
+  signal.throwIfAborted();
+  if (!(error instanceof AttemptFailed)) throw error;
+  const { reason, message, keepsOrder, losesAccount, retryAt } = error;
+  return { kind: "failed", reason, message, keepsOrder, losesAccount, retryAt };
+}

@@ -1,0 +1,249 @@
+/**
+ * The front door's certificate by ACME: every node serves what the rows hold and answers every challenge under way; the one
+ * that leads orders. Source: design decisions, section 15; RFC 8555, RFC 9773.
+ */
+import { createHash } from "node:crypto";
+import type { Instruments, Log } from "../../../base/index.ts";
+import { readCertificate } from "../read-certificate.ts";
+import type { Certificate, CertificateFailure, Certificates } from "../types.ts";
+import { openAuthority } from "./authority.ts";
+import type { Answer, Effect, Wanted, World } from "./machine.ts";
+import { startManager } from "./manager.ts";
+import type { CertificateStore, DnsProvider } from "./ports.ts";
+import { type Account, accountId, type CertificateRecord, keyAuthorization, recordId } from "./record.ts";
+import { DAY, renewalDue } from "./renewal.ts";
+import { remoteWords } from "./words.ts";
+
+/** Of `tls` in the node file, checked. */
+export interface AcmeSettings {
+  readonly domains: readonly string[];
+  /** Empty: no contact. */
+  readonly email: string;
+  /** URL of the directory. */
+  readonly ca: string;
+  /** PEM; undefined: what this system trusts. */
+  readonly roots: string | undefined;
+  readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
+  /** Undefined: challenges are answered on the data listener. */
+  readonly dns: DnsProvider | undefined;
+  /** Whatever else an attempt may fail by, such as how the provider is reached; only its digest is kept. */
+  readonly dnsSettings: unknown;
+}
+
+export interface AcmeOptions {
+  readonly settings: AcmeSettings;
+  readonly store: CertificateStore;
+  readonly userAgent: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+interface Seen {
+  readonly record: CertificateRecord | undefined;
+  readonly account: Account | undefined;
+  readonly certificate: Certificate | undefined;
+  /** Why the rows cannot be read here. */
+  readonly sealed: CertificateFailure | undefined;
+}
+
+/** RFC 8555 section 8.3: at least 128 bits in base64url. */
+const TOKEN = /^[A-Za-z0-9_-]{22,128}$/;
+
+export function openAcme({ settings, store, userAgent, now, random, instruments, log }: AcmeOptions): Certificates {
+  const { ca, email, roots, eab, dns } = settings;
+  const names = [...settings.domains].sort();
+  const wanted: Wanted = {
+    ca,
+    email,
+    names,
+    type: dns === undefined ? "http-01" : "dns-01",
+    settings: digestOf([ca, email, roots, eab, dns === undefined, settings.dnsSettings]),
+  };
+  const hosts = new Set(names);
+  const ids = { account: accountId(ca, email), record: recordId(ca, names) };
+  const listeners = new Set<() => void>();
+  const built = new Map<string, Certificate | undefined>();
+  let seen: Seen = { record: undefined, account: undefined, certificate: undefined, sealed: undefined };
+
+  /** The same object while it is the same certificate: who serves it looks no closer. */
+  function certificateOf({ issued }: CertificateRecord): Certificate | undefined {
+    if (issued === null) return undefined;
+    const { chain, key } = issued;
+    if (built.has(chain)) return built.get(chain);
+    const read = readCertificate(chain, key, now());
+    if (read.kind === "problem") log.error("the stored certificate cannot be served", { why: read.message });
+    const certificate = read.kind === "certificate" ? read.certificate : undefined;
+    built.clear();
+    built.set(chain, certificate);
+    return certificate;
+  }
+
+  /** Names may have been added or taken away: until the new certificate is there, the one before serves those it has. */
+  function otherRecord(): CertificateRecord | undefined {
+    const others = store
+      .certificates()
+      .filter(({ id, notAfter }) => id !== ids.record && notAfter !== null)
+      .sort((a, b) => (b.notAfter ?? 0) - (a.notAfter ?? 0));
+    for (const { id } of others) {
+      const held = store.read("certificate", id);
+      const record = held.kind === "row" ? (JSON.parse(held.value) as CertificateRecord) : undefined;
+      if (record?.names.some((name) => hosts.has(name))) return record;
+    }
+    return undefined;
+  }
+
+  function look(): void {
+    const record = store.read("certificate", ids.record);
+    const account = store.read("account", ids.account);
+    const locked = [record, account].find((it) => it.kind === "sealed");
+    if (locked?.kind === "sealed") {
+      // What is served is served on.
+      if (seen.sealed?.message === locked.message) return;
+      log.error("the certificate is sealed", { why: locked.message });
+      seen = { ...seen, sealed: { reason: "sealed", message: locked.message, at: now() } };
+    } else {
+      const own = record.kind === "row" ? (JSON.parse(record.value) as CertificateRecord) : undefined;
+      const served = own?.issued == null ? otherRecord() : own;
+      seen = {
+        record: own,
+        account: account.kind === "row" ? (JSON.parse(account.value) as Account) : undefined,
+        certificate: served === undefined ? seen.certificate : (certificateOf(served) ?? seen.certificate),
+        sealed: undefined,
+      };
+    }
+    for (const listener of listeners) listener();
+  }
+
+  const served = instruments.counter(
+    "gateway_acme_challenges_served_total",
+    "Questions for the answer to an HTTP-01 challenge, by how it was found.",
+    ["source"],
+  );
+  const orders = instruments.counter("gateway_acme_attempts_total", "Attempts at a certificate that ended, by how.", [
+    "result",
+  ]);
+  const seconds = (ms: number | undefined): number => (ms === undefined || ms === 0 ? 0 : ms / 1_000);
+  instruments.observedGauge(
+    "gateway_acme_renewal_due_seconds",
+    "When the certificate is renewed, in seconds since 1970; 0: there is none.",
+    () => seconds(seen.record?.issued == null ? undefined : renewalDue(seen.record.issued)),
+  );
+  instruments.observedGauge(
+    "gateway_acme_next_attempt_seconds",
+    "When a failed attempt is repeated, in seconds since 1970; 0: none has failed.",
+    () => (seen.record?.failure == null ? 0 : seconds(seen.record.nextAttemptAt)),
+  );
+  instruments.observedGauge(
+    "gateway_acme_failures",
+    "Attempts that failed since the last that succeeded.",
+    () => seen.record?.failures ?? 0,
+  );
+
+  const troubles = new Map<string, number>();
+  /** What repeats itself is told once an hour. */
+  const onTrouble = (message: string, error: unknown): void => {
+    const at = now();
+    if (at - (troubles.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
+    if (troubles.size > MAX_TROUBLES) troubles.clear();
+    troubles.set(message, at);
+    log.warn(
+      message,
+      error === undefined ? {} : { why: error instanceof Error ? remoteWords(error.message) : "unknown" },
+    );
+  };
+
+  const onStep = (effect: Effect, answer: Answer, { record }: World): void => {
+    if (answer.kind === "issued") {
+      orders.with("ok").inc();
+      const { notAfter, chain } = answer.issued;
+      const serial = certificateOf(record as CertificateRecord)?.serial ?? "";
+      const facts = {
+        names: names.slice(0, 10),
+        serial,
+        not_after: new Date(notAfter).toISOString(),
+        chain: chain.length,
+      };
+      log.info("certificate issued", facts);
+    } else if (answer.kind === "failed") {
+      orders.with(answer.reason).inc();
+      const { issued = null, failures = 0, nextAttemptAt = 0 } = record ?? {};
+      const expiresIn = issued === null ? undefined : Math.round((issued.notAfter - now()) / 1_000);
+      const isUrgent = issued === null || issued.notAfter - now() < URGENT_MS;
+      log[isUrgent ? "error" : "warn"]("no certificate could be obtained", {
+        names: names.slice(0, 10),
+        step: effect.do,
+        reason: answer.reason,
+        why: answer.message,
+        attempt: failures,
+        next_attempt: new Date(nextAttemptAt).toISOString(),
+        expires_in_s: expiresIn,
+      });
+    } else {
+      log.debug("certificate order", { step: effect.do, answer: answer.kind });
+    }
+  };
+
+  const authority = openAuthority({ directory: ca, roots, eab, userAgent, now });
+  look();
+  const unwatch = store.onChange(look);
+  const manager = startManager({
+    store,
+    wanted,
+    hands: { authority, store, dns, wanted, now, random, onTrouble },
+    onStep,
+    onTrouble,
+  });
+
+  return {
+    mode: "acme",
+    current: () => seen.certificate,
+    standing() {
+      const { record, sealed } = seen;
+      const failure = record?.failure;
+      return {
+        source: ca,
+        names: settings.domains,
+        nextRenewal: record?.issued == null ? undefined : renewalDue(record.issued),
+        step: record?.order?.step,
+        failure:
+          sealed ??
+          (failure == null ? undefined : { reason: failure.reason, message: failure.message, at: failure.at }),
+        failures: record?.failures ?? 0,
+        nextAttempt: failure == null ? undefined : record?.nextAttemptAt,
+      };
+    },
+    challenge(host, token) {
+      const { record, account } = seen;
+      const order = record?.order;
+      const isAsked = order != null && order.type === "http-01" && account !== undefined;
+      if (!isAsked || !hosts.has(host) || !TOKEN.test(token)) {
+        served.with("none").inc();
+        return undefined;
+      }
+      // The token may not have come here yet; what it is answered by is the same for all of this account.
+      const isKnown = order.challenges.some((it) => it.token === token && it.name === host);
+      served.with(isKnown ? "row" : "stateless").inc();
+      return keyAuthorization(token, account.thumbprint);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      unwatch();
+      await manager.close();
+      await authority.close();
+    },
+  };
+}
+
+const HOUR = 3_600_000;
+const MAX_TROUBLES = 100;
+const URGENT_MS = 7 * DAY;
+
+const digestOf = (settings: unknown): string =>
+  createHash("sha256").update(JSON.stringify(settings)).digest("base64url").slice(0, 22);

@@ -1,0 +1,324 @@
+/** The effects of the machine, done: each ends with an answer, with `AttemptFailed`, or with the reason of the signal. */
+import { generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readCertificate } from "../read-certificate.ts";
+import {
+  type AccountSession,
+  type Authority,
+  type AuthorizationState,
+  isAboutReplacing,
+  type OrderState,
+  offers,
+  thumbprintOf,
+} from "./authority.ts";
+import { certIdOf } from "./cert-id.ts";
+import { AttemptFailed } from "./failed.ts";
+import type { Answer, Effect, Wanted } from "./machine.ts";
+import type { CertificateStore, DnsProvider } from "./ports.ts";
+import { type Account, type Challenge, type Issued, type Order, type TxtRecord, txtRecordOf } from "./record.ts";
+import { askAgain, drawWindow, renewalTime } from "./renewal.ts";
+
+export interface Hands {
+  readonly authority: Authority;
+  readonly store: Pick<CertificateStore, "spread">;
+  /** Undefined where challenges are answered on the data listener. */
+  readonly dns: DnsProvider | undefined;
+  readonly wanted: Wanted;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  /** Told of what goes wrong beside an order. */
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+type Doing<D extends Effect["do"]> = Extract<Effect, { readonly do: D }>;
+
+export async function perform(
+  effect: Exclude<Effect, Doing<"wait">>,
+  issued: Issued | null,
+  account: Account | undefined,
+  hands: Hands,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { wanted } = hands;
+  switch (effect.do) {
+    case "make_account": {
+      const { ca, email } = wanted;
+      const key = newKey();
+      return { kind: "account", account: { ca, email, key, thumbprint: thumbprintOf(key), url: null } };
+    }
+    case "register":
+      return await register(effect.account, hands, signal);
+    case "begin": {
+      const isOurs = issued !== null && issued.account === account?.thumbprint;
+      const replaces = isOurs ? issued.certId : null;
+      return { kind: "begun", id: randomBytes(12).toString("base64url"), key: newKey(), replaces };
+    }
+    case "abandon":
+      return { kind: "abandoned" };
+    case "clean":
+      return await clean(effect.records, hands, signal);
+    case "ask":
+      return await ask(effect.issued, hands, signal);
+    default:
+      return await inOrder(effect, hands, signal);
+  }
+}
+
+/** P-256: what every client takes, and the cheapest to sign with. */
+const newKey = (): string =>
+  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+async function register({ key }: Account, { authority, wanted }: Hands, signal: AbortSignal): Promise<Answer> {
+  return { kind: "registered", url: await authority.register(key, wanted.email, signal) };
+}
+
+async function inOrder(
+  { do: step, account, order }: { readonly do: Order["step"]; readonly account: Account; readonly order: Order },
+  hands: Hands,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { key, url: accountUrl, thumbprint } = account;
+  const session = hands.authority.as({ key, url: accountUrl ?? "" });
+  if (step === "order") return await newOrder(order, session, hands, signal);
+  const url = order.url ?? "";
+  switch (step) {
+    case "check":
+      return await check(url, order, session, hands, signal);
+    case "publish":
+      await publish(order, thumbprint, hands, signal);
+      return { kind: "published" };
+    case "respond":
+      await respond(order.challenges, session, hands, signal);
+      return { kind: "validated" };
+    case "finalize": {
+      const state = await session.order(url, signal);
+      if (state.status === "pending" || state.status === "invalid") throw await rejection(state, session, signal);
+      if (state.status === "ready") await session.finalize(state, hands.wanted.names, order.key, signal);
+      return { kind: "handed_in" };
+    }
+    case "download":
+      return { kind: "issued", issued: await download(url, order, thumbprint, session, hands, signal) };
+  }
+}
+
+/** A clock this far off makes certificates look expired, or not valid yet. */
+const MAX_SKEW_MS = 3_600_000;
+
+async function newOrder(order: Order, session: AccountSession, hands: Hands, signal: AbortSignal): Promise<Answer> {
+  const { authority, wanted } = hands;
+  const { renewalInfo, skewMs = 0 } = await authority.directory(signal);
+  if (Math.abs(skewMs) > MAX_SKEW_MS) {
+    const minutes = Math.round(Math.abs(skewMs) / 60_000);
+    const words = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
+    throw new AttemptFailed("clock_skew", words, { keepsOrder: true });
+  }
+  const replaces = renewalInfo === undefined ? null : order.replaces;
+  try {
+    return { kind: "ordered", url: (await session.newOrder(wanted.names, replaces, signal)).url };
+  } catch (error) {
+    if (replaces === null || !isAboutReplacing(error)) throw error;
+    return { kind: "ordered", url: (await session.newOrder(wanted.names, null, signal)).url };
+  }
+}
+
+const CHECK_MS = 60_000;
+
+/** What is still to be proved, or that nothing is. */
+async function check(
+  url: string,
+  order: Order,
+  session: AccountSession,
+  hands: Hands,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const bases = new Set(hands.wanted.names.map((name) => name.replace(/^\*\./, "")));
+  return await polled<Answer>("the order", CHECK_MS, hands, signal, async () => {
+    const state = await session.order(url, signal);
+    if (state.status === "invalid") throw await rejection(state, session, signal);
+    if (state.status === "ready") return { kind: "done", value: { kind: "ready" } };
+    if (state.status !== "pending") return { kind: "done", value: { kind: "handed_in" } };
+    const challenges: Challenge[] = [];
+    for (const authorization of state.authorizations) {
+      const it = await session.authorization(authorization, signal);
+      if (it.status === "valid") continue;
+      if (it.status !== "pending") throw refusedName(it);
+      if (!bases.has(it.name)) {
+        throw new AttemptFailed("ca_answer", "the authority wants a name proved that was not asked for");
+      }
+      const offered = offers(it, order.type);
+      if (offered === undefined) {
+        const hint = order.type === "http-01" ? "; tls.dns serves DNS-01" : "";
+        throw new AttemptFailed("refused", `the authority offers no ${order.type} for ${it.name}${hint}`);
+      }
+      challenges.push({ authorization, url: offered.url, name: it.name, token: offered.token });
+    }
+    if (challenges.length > 0) return { kind: "done", value: { kind: "pending", challenges } };
+    return { kind: "again", retryAt: state.retryAt };
+  });
+}
+
+async function publish(order: Order, thumbprint: string, hands: Hands, signal: AbortSignal): Promise<void> {
+  const { dns, store } = hands;
+  if (dns === undefined) return await store.spread(signal);
+  await dns.publish(
+    order.challenges.map(({ name, token }) => txtRecordOf(name, token, thumbprint)),
+    signal,
+  );
+}
+
+const VALIDATION_MS = 120_000;
+
+async function respond(challenges: readonly Challenge[], session: AccountSession, hands: Hands, signal: AbortSignal) {
+  for (const { url, authorization } of challenges) {
+    // What is valid already may not be asked for again.
+    const { status } = await session.authorization(authorization, signal);
+    if (status === "pending") await session.respond(url, signal);
+  }
+  for (const { authorization, name } of challenges) {
+    await polled(`the proof of ${name}`, VALIDATION_MS, hands, signal, async () => {
+      const it = await session.authorization(authorization, signal);
+      if (it.status === "pending") return { kind: "again", retryAt: it.retryAt };
+      if (it.status !== "valid") throw refusedName(it);
+      return { kind: "done", value: undefined };
+    });
+  }
+}
+
+function refusedName({ name, status, problem: { type, words } }: AuthorizationState): AttemptFailed {
+  const said = words === "" ? `its authorization is ${status}` : words;
+  const isPolicy = type === "caa" || type === "rejectedIdentifier";
+  return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not proved: ${said}`);
+}
+
+/** Why an order came to nothing, with the name that it failed by where there is one. */
+async function rejection(state: OrderState, session: AccountSession, signal: AbortSignal): Promise<AttemptFailed> {
+  for (const url of state.authorizations) {
+    const it = await session.authorization(url, signal);
+    if (it.status !== "valid" && it.status !== "pending") return refusedName(it);
+  }
+  const { type, words } = state.problem;
+  const said = words === "" ? `it is ${state.status}` : words;
+  const isPolicy = type === "caa" || type === "rejectedIdentifier";
+  return new AttemptFailed(isPolicy ? "refused" : "validation", `the authority rejected the order: ${said}`);
+}
+
+const ISSUANCE_MS = 60_000;
+const STUCK_AGAIN_MS = 5 * 60_000;
+
+async function download(
+  url: string,
+  { key }: Order,
+  thumbprint: string,
+  session: AccountSession,
+  hands: Hands,
+  signal: AbortSignal,
+): Promise<Issued> {
+  const { authority, wanted, now, random } = hands;
+  const state = await polled("the certificate", ISSUANCE_MS, hands, signal, async () => {
+    const it = await session.order(url, signal);
+    if (it.status === "valid") return { kind: "done", value: it };
+    if (it.status !== "processing") throw await rejection(it, session, signal);
+    return { kind: "again", retryAt: it.retryAt };
+  });
+  const chain = await session.download(state, signal);
+  const at = now();
+  const { notBefore, notAfter } = accepted(chain, key, wanted.names, at);
+  const certId = certIdOf(chain) ?? null;
+  // An authority that answers nothing more has issued it all the same.
+  const { renewalInfo } = await authority.directory(signal).catch(() => ({ renewalInfo: undefined }));
+  return {
+    chain,
+    key,
+    notBefore,
+    notAfter,
+    issuedAt: at,
+    certId,
+    renewAt: renewalTime(notBefore, notAfter, random()),
+    account: thumbprint,
+    window: null,
+    askAt: renewalInfo === undefined || certId === null ? null : at,
+  };
+}
+
+/** What an authority hands out is put in force only where it is what was ordered. */
+function accepted(chain: string, key: string, names: readonly string[], now: number) {
+  const bad = (message: string): AttemptFailed =>
+    new AttemptFailed("bad_certificate", `the authority's certificate is not put in force: ${message}`);
+  const read = readCertificate(chain, key, now);
+  if (read.kind === "problem") throw bad(read.message);
+  if (read.untimely !== undefined) throw bad(read.untimely.message);
+  const leaf = new X509Certificate(chain);
+  const covered = new Set(read.certificate.names.map((name) => name.toLowerCase()));
+  const missing = names.filter((name) => !covered.has(name) && leaf.checkHost(name) === undefined);
+  if (missing.length > 0) throw bad(`it is not for ${missing.slice(0, 5).join(", ")}`);
+  return read.certificate;
+}
+
+async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, signal: AbortSignal): Promise<Answer> {
+  // Without a provider there is nobody to remove them.
+  if (dns === undefined) return { kind: "cleaned", left: [] };
+  const left: TxtRecord[] = [];
+  for (const record of records) {
+    try {
+      await dns.remove(record, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      left.push(record);
+      onTrouble(
+        `the DNS record ${record.name} of a challenge could not be removed; it is tried again in an hour`,
+        error,
+      );
+    }
+  }
+  return { kind: "cleaned", left };
+}
+
+async function ask(issued: Issued, { authority, now, random, onTrouble }: Hands, signal: AbortSignal): Promise<Answer> {
+  const { certId, window: before } = issued;
+  try {
+    const { renewalInfo } = await authority.directory(signal);
+    if (renewalInfo === undefined || certId === null) return { kind: "asked", window: null, askAt: null };
+    const found = await authority.renewalInfo(renewalInfo, certId, signal);
+    const at = now();
+    const window = found === undefined ? undefined : drawWindow(found, before, random());
+    const wait = found?.retryAt === undefined ? undefined : found.retryAt - at;
+    return { kind: "asked", window: window ?? null, askAt: askAgain(at, wait) };
+  } catch (error) {
+    signal.throwIfAborted();
+    onTrouble("renewal information cannot be had; the certificate is renewed by its lifetime", error);
+    return { kind: "asked", window: before, askAt: askAgain(now(), undefined) };
+  }
+}
+
+type Poll<T> =
+  | { readonly kind: "done"; readonly value: T }
+  | { readonly kind: "again"; readonly retryAt: number | undefined };
+
+const FIRST_POLL_MS = 250;
+const POLL_MS = { least: 1_000, most: 30_000 };
+
+/** Asks until it is done, at the pace that the authority wants; after `limitMs` the order waits for the next attempt. */
+async function polled<T>(
+  what: string,
+  limitMs: number,
+  { now }: Pick<Hands, "now">,
+  signal: AbortSignal,
+  poll: () => Promise<Poll<T>>,
+): Promise<T> {
+  const limit = AbortSignal.timeout(limitMs);
+  for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * 2, POLL_MS.most)) {
+    const answer = await poll();
+    if (answer.kind === "done") return answer.value;
+    const wanted = answer.retryAt === undefined ? 0 : answer.retryAt - now();
+    const wait = wanted <= 0 ? pause : Math.min(Math.max(wanted, POLL_MS.least), POLL_MS.most);
+    await sleep(wait, undefined, { signal: AbortSignal.any([signal, limit]) }).catch(() => signal.throwIfAborted());
+    if (limit.aborted) {
+      throw new AttemptFailed("processing", `${what} is still being worked on by the authority`, {
+        keepsOrder: true,
+        retryAt: now() + STUCK_AGAIN_MS,
+      });
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** What orders need of the node around them. `server/node` joins it; a twin in memory serves tests. */
+
+/** A row, opened. */
+export type Held =
+  | { readonly kind: "row"; readonly version: number; readonly value: string }
+  | { readonly kind: "none" }
+  /** It is there and cannot be opened on this node; `message` says why. */
+  | { readonly kind: "sealed"; readonly version: number; readonly message: string };
+
+export interface RowWrite {
+  readonly table: "certificate" | "account";
+  readonly id: string;
+  /** The version that it takes the place of; null: there is none. */
+  readonly expect: number | null;
+  readonly value: string;
+  /** Of a certificate, and seen without opening the row. */
+  readonly names: readonly string[];
+  /** Milliseconds since 1970; null while none is issued. */
+  readonly notAfter: number | null;
+}
+
+/** The replicated rows, and who leads. Values are sealed before they leave this process. */
+export interface CertificateStore {
+  read(table: "certificate" | "account", id: string): Held;
+  /** Every certificate there is, of other names too. */
+  certificates(): readonly { readonly id: string; readonly version: number; readonly notAfter: number | null }[];
+  /** `stale`: another version is there. Rejects where it cannot be known whether it is stored. */
+  write(row: RowWrite, signal: AbortSignal): Promise<"stored" | "stale">;
+  remove(id: string, version: number, signal: AbortSignal): Promise<void>;
+  /** Whether this node leads, as far as it knows. */
+  leads(): boolean;
+  /** Resolves once reads here hold all that was acknowledged anywhere before. */
+  caughtUp(signal: AbortSignal): Promise<void>;
+  /** Resolves once every node that can be reached has what was written here, or it takes too long. */
+  spread(signal: AbortSignal): Promise<void>;
+  /** Called after rows changed, or who leads. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Writes the TXT records of DNS-01 challenges. Both may be repeated. They reject with `AttemptFailed`. */
+export interface DnsProvider {
+  /** Resolves once the authoritative servers answer with every one of them. */
+  publish(records: readonly { readonly name: string; readonly value: string }[], signal: AbortSignal): Promise<void>;
+  /** One that is not there is removed. */
+  remove(record: { readonly name: string; readonly value: string }, signal: AbortSignal): Promise<void>;
+}

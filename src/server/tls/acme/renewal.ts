@@ -1,0 +1,78 @@
+/**
+ * When a certificate is renewed. Source: design decisions, section 15 (two thirds of its life, half below ten days);
+ * RFC 9773 section 4.2 (a moment drawn from the window that the authority suggests).
+ */
+import type { CertificateRecord, Issued, Window } from "./record.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+const SHORT_LIVED = 10 * DAY;
+
+/** Certificates of a fleet that began together do not renew together. */
+const SPREAD = 0.02;
+
+/** `random`: 0 up to 1. */
+export function renewalTime(notBefore: number, notAfter: number, random: number): number {
+  const life = notAfter - notBefore;
+  const share = life < SHORT_LIVED ? 1 / 2 : 2 / 3;
+  return Math.round(notBefore + life * (share - SPREAD * random));
+}
+
+/** Undefined: it is no window, or the one that a moment was drawn from already. */
+export function drawWindow(
+  { start, end }: Pick<Window, "start" | "end">,
+  before: Window | null,
+  random: number,
+): Window | undefined {
+  if (!(end > start)) return undefined;
+  if (before !== null && before.start === start && before.end === end) return before;
+  return { start, end, at: Math.round(start + (end - start) * random) };
+}
+
+/** An authority that wants a certificate renewed as soon as it is issued would have it renewed without end. */
+const leastAge = ({ notBefore, notAfter }: Issued): number => Math.min(HOUR, (notAfter - notBefore) / 20);
+
+/** A window of never would let it expire: the last tenth of its life is for attempts. */
+const LATEST = 0.1;
+
+export function renewalDue(issued: Issued): number {
+  const { window, notBefore, notAfter, issuedAt, renewAt } = issued;
+  if (window === null) return renewAt;
+  const latest = notAfter - (notAfter - notBefore) * LATEST;
+  return Math.min(Math.max(window.at, issuedAt + leastAge(issued)), latest);
+}
+
+/** After so many failures in a row. */
+const BACKOFF_MS: readonly number[] = [1, 5, 15, 30, 60].map((minutes) => minutes * MINUTE);
+
+/** An authority may ask for more patience than is good for a certificate; a week is the longest of the public limits. */
+const MAX_RETRY_AFTER_MS = 7 * DAY;
+
+/** `failures`: this one included. */
+export function nextAttempt(now: number, failures: number, retryAt = 0): number {
+  const wait = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? MINUTE;
+  return Math.max(now + wait, Math.min(retryAt, now + MAX_RETRY_AFTER_MS));
+}
+
+/** Public authorities issue five for a set of names in a week; a loop must not spend them. */
+const MAX_FINALIZED_A_DAY = 2;
+
+export const recentlyFinalized = (finalized: readonly number[], now: number): readonly number[] =>
+  finalized.filter((at) => at > now - DAY && at <= now);
+
+/** From when on another order may be begun; 0: now. */
+export function allowedFrom({ finalized }: Pick<CertificateRecord, "finalized">, now: number): number {
+  const recent = recentlyFinalized(finalized, now);
+  if (recent.length < MAX_FINALIZED_A_DAY) return 0;
+  return (recent.at(-MAX_FINALIZED_A_DAY) ?? 0) + DAY;
+}
+
+const ASKED_AGAIN = { least: MINUTE, usual: 6 * HOUR, most: DAY };
+
+/** When to ask for renewal information again. `retryAfterMs`: what the answer said. */
+export function askAgain(now: number, retryAfterMs: number | undefined): number {
+  const { least, usual, most } = ASKED_AGAIN;
+  return now + Math.min(Math.max(retryAfterMs ?? usual, least), most);
+}

@@ -1,0 +1,34 @@
+/** What the validator asks: the challenge path over plain HTTP, answered by whichever node's turn it is. */
+import { createServer, type Server } from "node:http";
+
+export interface ChallengeDoor {
+  readonly port: number;
+  /** In turn. */
+  answerers: readonly ((host: string, token: string) => string | undefined)[];
+  readonly asked: () => number;
+  close(): Promise<void>;
+}
+
+export async function openChallengeDoor(): Promise<ChallengeDoor> {
+  let asked = 0;
+  const server: Server = createServer((request, response) => {
+    const token = /^\/\.well-known\/acme-challenge\/([^/]+)$/.exec(request.url ?? "")?.[1];
+    const host = (request.headers.host ?? "").replace(/:\d+$/, "");
+    const answer = token && door.answerers[asked++ % door.answerers.length]?.(host, token);
+    response.statusCode = answer ? 200 : 404;
+    response.end(answer || "");
+  });
+  server.listen(0, "127.0.0.1");
+  await new Promise((ready) => server.once("listening", ready));
+  const { port } = server.address() as { port: number };
+  const door: ChallengeDoor = {
+    port,
+    answerers: [],
+    asked: () => asked,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+  return door;
+}
