@@ -11,7 +11,10 @@ const note = (words: string): Answer => ({ verdict: "note", subject: "node", wor
 
 /** The doors, as the gateway will open them, and the trail that it keeps of them. `path`: of the node file. */
 export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
-  const trail = note(`writes its audit trail to stderr, and keeps key and journal in ${auditDirOf(nodeFile, path)}`);
+  const kept = auditDirOf(nodeFile, path);
+  const key =
+    kept === undefined ? "signed with a key of its process, and kept nowhere" : `and keeps key and journal in ${kept}`;
+  const trail = note(`writes its audit trail to stderr, ${key}`);
   const { listen = "", local_socket: socket, issuers = [], policy_file: policy } = nodeFile.admin ?? {};
   if (socket === undefined && listen === "") return [note("opens no admin door: no `admin`"), trail];
   const callers =

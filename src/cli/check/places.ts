@@ -15,18 +15,20 @@ import type { Answer } from "./answer.ts";
 /** `path`: of the node file. */
 export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const { cluster, admin } = nodeFile;
-  const dataDir = resolve(beside(path, cluster.data_dir));
+  const dataDir = cluster.data_dir === undefined ? undefined : resolve(beside(path, cluster.data_dir));
   const auditDir = auditDirOf(nodeFile, path);
-  const answers = [await directory("cluster.data_dir", dataDir)];
-  if (auditDir !== dataDir) answers.push(await directory("audit.dir", auditDir));
+  const answers: Answer[] = [];
+  if (dataDir !== undefined) answers.push(await directory("cluster.data_dir", dataDir));
+  if (auditDir !== undefined && auditDir !== dataDir) answers.push(await directory("audit.dir", auditDir));
   if (admin?.local_socket !== undefined) answers.push(await socketPlace(beside(path, admin.local_socket)));
   if (cluster.kek_file !== undefined) answers.push(kekFile(beside(path, cluster.kek_file)));
   return answers;
 }
 
-/** Absolute. Left out, the audit trail is kept with the state of the node. */
-export function auditDirOf({ audit, cluster }: NodeFile, path: string): string {
-  return resolve(beside(path, audit?.dir ?? cluster.data_dir));
+/** Absolute. Left out, the audit trail is kept with the state of the node; undefined: with neither it is kept nowhere. */
+export function auditDirOf({ audit, cluster }: NodeFile, path: string): string | undefined {
+  const dir = audit?.dir ?? cluster.data_dir;
+  return dir === undefined ? undefined : resolve(beside(path, dir));
 }
 
 /** The gateway makes a directory that is missing, and those above it. */

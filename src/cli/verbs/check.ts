@@ -14,6 +14,7 @@ import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
+import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { placeAnswers } from "../check/places.ts";
 import { poolProbes } from "../check/pool.ts";
@@ -138,22 +139,29 @@ function clearWaiting(io: Io): void {
 }
 
 /** What the node half leaves out, as what the gateway will do. */
-function nodeAnswers({ nodeFile, compiled }: LoadedNode, path: string): readonly Answer[] {
+function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
+  const { nodeFile, compiled } = node;
   const { defaultProvider } = compiled.snapshot;
   const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+  const isRouting = !onlyInspects(node);
   return [
-    note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``),
+    ...inspectorAnswers(node),
+    ...(isRouting ? [note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``)] : []),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
     ...doorAnswers(nodeFile, path),
     ...(nodeFile.deployment === undefined
       ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
       : []),
-    ...callerAnswers(compiled.snapshot.governance),
-    note(
-      defaultProvider === undefined
-        ? "refuses models that no provider claims, and requests without a model: no default provider"
-        : `sends what no provider claims to ${defaultProvider.name}`,
-    ),
+    ...(isRouting
+      ? [
+          ...callerAnswers(compiled.snapshot.governance),
+          note(
+            defaultProvider === undefined
+              ? "refuses models that no provider claims, and requests without a model: no default provider"
+              : `sends what no provider claims to ${defaultProvider.name}`,
+          ),
+        ]
+      : []),
   ];
 }
 

@@ -119,7 +119,8 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
   // What is stored serves when the document on disk is broken; a node that has stored nothing has nothing else.
-  const dataDir = nodeFile && beside(path, nodeFile.cluster.data_dir);
+  const { data_dir: kept } = nodeFile?.cluster ?? {};
+  const dataDir = kept === undefined ? undefined : beside(path, kept);
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
   if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
     const loaded = compileDocuments(documents, io.env);
@@ -136,7 +137,8 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
     const serving = await node.serving;
     log.info("ready", {
       mode: "config",
-      listen: serving.listen,
+      listen: serving.listen ?? "none",
+      ...(serving.inspector !== undefined && { inspector: serving.inspector }),
       metrics: serving.metrics ?? "none",
       admin: serving.admin ?? "none",
       admin_socket: serving.socket ?? "none",

@@ -220,8 +220,14 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     }
   };
 
+  const dataDir = (): string => {
+    if (plain.dataDir !== undefined) return plain.dataDir;
+    const why = "this node keeps its state in memory: it has no snapshot to save, and nowhere to restore one";
+    throw new ClusterError("refused", `${why}; give it a \`cluster.data_dir\``);
+  };
+
   const restore: Cluster["restore"] = async (archive, writeOptions) => {
-    const path = join(plain.dataDir, `restore-${randomBytes(6).toString("hex")}.tmp`);
+    const path = join(dataDir(), `restore-${randomBytes(6).toString("hex")}.tmp`);
     const aborted = writeOptions.signal ?? new AbortController().signal;
     const ring: string[] = [];
     try {
@@ -274,6 +280,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       return (await ask({ kind: "transfer", to, timeoutMs: limited(timeoutMs) }, aborted)) as string;
     },
     async saveSnapshot({ stale, signal: aborted }) {
+      dataDir();
       const saved = (await ask({ kind: "save-snapshot", isStaleAllowed: stale }, aborted)) as SavedSnapshot;
       const meta: ArchiveMeta = { ...saved.meta, created_at: new Date().toISOString() };
       return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };

@@ -20,7 +20,7 @@ import type { Row } from "./machine.ts";
 import { openNetwork } from "./open-network.ts";
 import { runReplica } from "./replica.ts";
 import type { Replica, ReplicaEvents } from "./replica-types.ts";
-import { openStorage, type SnapshotRecord, type Storage, StorageError } from "./storage/index.ts";
+import { openMemoryStorage, openStorage, type SnapshotRecord, type Storage, StorageError } from "./storage/index.ts";
 import type { ClusterOptions } from "./types.ts";
 
 export interface StartedReplica {
@@ -43,13 +43,17 @@ export async function startReplica(
   try {
     const keys = await keysOf(options.secret);
     const previousKeys = await keysOf(options.previousSecret);
-    const opened = await openStorage({
-      dir: options.dataDir,
-      nodeId: options.nodeId,
-      ...(keys !== undefined && { clusterId: keys.clusterId }),
-      ...(previousKeys !== undefined && { previousClusterId: previousKeys.clusterId }),
-      signal,
-    });
+    const { dataDir: dir, nodeId } = options;
+    const opened =
+      dir === undefined
+        ? openMemoryStorage(nodeId, keys?.clusterId)
+        : await openStorage({
+            dir,
+            nodeId,
+            ...(keys !== undefined && { clusterId: keys.clusterId }),
+            ...(previousKeys !== undefined && { previousClusterId: previousKeys.clusterId }),
+            signal,
+          });
     const storage = owner.own("storage", opened, (it) => it.close());
     const self = describeSelf(options, storage);
     const learned = new Map<string, Member>();

@@ -8,8 +8,8 @@ import type { Actor, CommandResult, Mutation } from "../core/state/index.ts";
 /** Of `cluster` in the node file, with its defaults applied. Durations in milliseconds. */
 export interface ClusterOptions {
   readonly nodeId: string;
-  /** Absolute. */
-  readonly dataDir: string;
+  /** Absolute. Undefined: the state is in memory, of a node without others. */
+  readonly dataDir: string | undefined;
   /** Undefined only for a cluster of one that opens no listener. */
   readonly secret: string | undefined;
   /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`, while the secret is being changed. */

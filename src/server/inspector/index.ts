@@ -1,6 +1,9 @@
 /** Guardrails for traffic that another proxy routes: the external processing service. It has nothing to route with. */
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
+export { type FilterSettings, filterSettings, settingsLine } from "./filter-settings.ts";
 export { type InspectingWith, inspectRequest } from "./inspect.ts";
-export type { Counted, Inspector, InspectorOptions } from "./options.ts";
+export { observeInspector } from "./metrics.ts";
+export type { Counted, Inspecting, Inspector, InspectorObserver, InspectorOptions } from "./options.ts";
+export { warnOfPeers } from "./peer-warnings.ts";
 export { openInspector } from "./server.ts";

@@ -7,20 +7,40 @@ export interface InspectorOptions {
   readonly address: string;
   /** `extproc.request_body_mode`. */
   readonly mode: ExchangeTerms["mode"];
-  readonly maxBodyBytes: number;
+  /** Longest gRPC message. */
+  readonly maxMessageBytes: number;
   /** Of all streams together. */
   readonly maxHeldBytes: number;
   readonly maxStreams: number;
-  /** Rejects with what refuses the request. The signal: nobody waits for it any more. */
-  readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
-  readonly counted: (what: Counted) => void;
+  /** For so many milliseconds a peer may say nothing while a request of it is not whole. */
+  readonly maxQuietMs: number;
+  /** What a stream is inspected with, from its first message to its last: no reload changes it. */
+  readonly begin: () => Inspecting;
+  readonly observer: InspectorObserver;
   readonly log: Pick<Log, "error">;
 }
 
-export type Counted = StreamFault | "body_not_sent" | "observed" | "unreadable" | "too_many_streams";
+export interface Inspecting {
+  readonly maxBodyBytes: number;
+  /** Rejects with what refuses the request. The signal: nobody waits for it any more. */
+  readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
+}
+
+/** `peer`: the address that the peer calls from, without its port. */
+export interface InspectorObserver {
+  readonly counted: (what: Counted, peer: string, detail: string) => void;
+  /** What came of a request that was inspected, and how long that took. */
+  readonly inspected: (outcome: Verdict["kind"], peer: string, seconds: number) => void;
+}
+
+export type Counted = StreamFault | "body_not_sent" | "observed" | "unreadable" | "too_many_streams" | "stalled";
 
 export interface Inspector {
+  /** As bound. */
+  readonly address: string;
   readonly port: number;
+  readonly openStreams: () => number;
+  readonly heldBytes: () => number;
   /** No new stream; those that are open go on until they end, or for so long: then they end with an error. */
   readonly close: (graceMs: number) => Promise<void>;
 }

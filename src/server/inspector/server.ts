@@ -1,32 +1,47 @@
 /** The external processing service of a node. Source: ext-proc reference, A.8, C.2; design decisions, section 19. */
+import { formatAddress, parseAddress } from "../../base/index.ts";
 import { loadExtProc } from "../ext-proc/index.ts";
+import { createHealth } from "./health.ts";
 import type { Inspector, InspectorOptions } from "./options.ts";
 import { serveStream } from "./stream.ts";
 import { createStreams } from "./streams.ts";
 import type { Call } from "./talk.ts";
 
-/** Beside the body, of one message. */
-const MESSAGE_OVERHEAD_BYTES = 1 << 20;
-
 /** For the status of streams that are ended, once their time is over. */
 const LAST_WORD_MS = 2_000;
 
+/** A peer whose machine went away without a word is noticed within the two. */
+const KEEPALIVE_MS = 60_000;
+const KEEPALIVE_ANSWER_MS = 20_000;
+
+/** Rejects when the address cannot be had; the message names it. */
 export async function openInspector(options: InspectorOptions): Promise<Inspector> {
+  const { maxMessageBytes, maxStreams } = options;
   const { grpc, ExternalProcessor } = await loadExtProc();
   const server = new grpc.Server({
-    "grpc.max_receive_message_length": options.maxBodyBytes + MESSAGE_OVERHEAD_BYTES,
-    "grpc.max_concurrent_streams": options.maxStreams,
+    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.max_concurrent_streams": maxStreams,
+    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": KEEPALIVE_ANSWER_MS,
   });
   const streams = createStreams(options);
   const serving = { options, streams, codes: grpc.status };
   server.addService(ExternalProcessor.service, { Process: (call: Call) => serveStream(call, serving) });
+  const health = await createHealth(grpc);
+  health.addTo(server);
+  const { host, shown } = hostOf(options.address);
   const port = await new Promise<number>((resolve, reject) => {
-    const credentials = grpc.ServerCredentials.createInsecure();
-    server.bindAsync(options.address, credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));
+    server.bindAsync(host, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(unboundError(options.address, error)),
+    );
   });
   return {
+    address: formatAddress({ host: shown, port }),
     port,
+    openStreams: streams.count,
+    heldBytes: streams.heldBytes,
     async close(graceMs) {
+      health.stopServing();
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const failing = setTimeout(streams.stopAll, graceMs);
       // What was just said must leave first.
@@ -36,4 +51,21 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
       clearTimeout(forcing);
     },
   };
+}
+
+/** gRPC takes no address without a host. */
+function hostOf(address: string): { readonly host: string; readonly shown: string } {
+  const parsed = parseAddress(address);
+  if (parsed === undefined) throw new Error(`inspector: ${JSON.stringify(address)} is not host:port or :port`);
+  const shown = parsed.host ?? "::";
+  return { host: formatAddress({ host: shown, port: parsed.port }), shown };
+}
+
+/** gRPC says why in words alone, and startup tells by the code. */
+function unboundError(address: string, cause: Error): Error {
+  const code = /\b(E[A-Z]{4,})\b/.exec(cause.message)?.[1];
+  return Object.assign(
+    new Error(`inspector: cannot listen on ${address}: ${cause.message}`, { cause }),
+    code && { code },
+  );
 }

@@ -2,22 +2,31 @@
 import { asRefusal } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
 import { type HeaderList, openExchange, type Step, type Verdict, type WholeRequest } from "./exchange/index.ts";
-import type { InspectorOptions } from "./options.ts";
+import type { Counted, InspectorOptions } from "./options.ts";
+import { peerName } from "./peer-name.ts";
+import { watchQuiet } from "./quiet.ts";
 import { shapedRefusal } from "./refusal-shape.ts";
 import type { Streams } from "./streams.ts";
 import { type Call, talkOver } from "./talk.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
 export interface Serving {
-  readonly options: Pick<InspectorOptions, "mode" | "maxBodyBytes" | "inspect" | "counted" | "log">;
+  readonly options: Pick<InspectorOptions, "mode" | "maxQuietMs" | "begin" | "observer" | "log">;
   readonly streams: Streams;
   readonly codes: Grpc["status"];
 }
 
 export function serveStream(call: Call, { options, streams, codes }: Serving): void {
-  const { mode, maxBodyBytes, inspect, counted, log } = options;
+  const { mode, maxQuietMs, begin, observer, log } = options;
+  const peer = peerName(call.getPeer());
+  const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
+  const quiet = watchQuiet(maxQuietMs, () => {
+    counted("stalled");
+    talk.fail(codes.DEADLINE_EXCEEDED, `the request stood still for ${maxQuietMs} ms before its end`);
+  });
   const talk = talkOver(call, () => {
+    quiet.end();
     place?.leave();
     leaving.abort();
   });
@@ -27,13 +36,16 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector has as many streams as it may");
     return;
   }
+  const { maxBodyBytes, inspect } = begin();
   const exchange = openExchange({ mode, maxBodyBytes, hold: place.hold });
   let headers: HeaderList = [];
   let hasLeft = false;
   let isJudging = false;
 
   call.on("data", (message: ProcessingRequest__Output) => {
-    if (!talk.isOver()) guarded(() => heard(message));
+    if (talk.isOver()) return;
+    quiet.heard();
+    guarded(() => heard(message));
   });
   call.on("end", () => {
     hasLeft = true;
@@ -44,7 +56,8 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   function heard(message: ProcessingRequest__Output): void {
     // Such a filter waits for no answer.
     if (message.observability_mode === true) {
-      if (headers.length === 0) counted("observed");
+      if (headers.length === 0) counted("observed", "it only watches: `observability_mode` is on");
+      quiet.end();
       headers = OBSERVED;
       return;
     }
@@ -72,7 +85,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
           talk.finish();
           break;
         case "fail":
-          counted(step.fault);
+          counted(step.fault, step.detail);
           talk.fail(step.fault === "mode_mismatch" ? codes.FAILED_PRECONDITION : codes.INVALID_ARGUMENT, step.detail);
           break;
         default:
@@ -83,8 +96,12 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
 
   function judge(request: WholeRequest): void {
     isJudging = true;
+    // All of it came: from here on the detectors' own limits hold.
+    quiet.end();
+    const since = performance.now();
     const settle = (verdict: Verdict): void => {
       isJudging = false;
+      observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
       guarded(() => take(exchange.decided(verdict)));
       if (hasLeft) talk.finish();
     };
@@ -98,7 +115,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
       work();
     } catch (error) {
       if (error instanceof UnreadableMessage) {
-        counted("unreadable");
+        counted("unreadable", error.message);
         talk.fail(codes.INVALID_ARGUMENT, `the message cannot be read: ${error.message}`);
         return;
       }

@@ -4,6 +4,8 @@ export interface Streams {
   /** `stop` ends the stream with an error, since one that ended well would let its request go on unseen. Undefined: no room. */
   readonly enter: (stop: () => void) => Place | undefined;
   readonly stopAll: () => void;
+  readonly count: () => number;
+  readonly heldBytes: () => number;
 }
 
 export interface Place {
@@ -17,6 +19,8 @@ export function createStreams(limits: { readonly maxStreams: number; readonly ma
   const stops = new Set<() => void>();
   let heldInAll = 0;
   return {
+    count: () => stops.size,
+    heldBytes: () => heldInAll,
     enter(stop) {
       if (stops.size >= limits.maxStreams) return undefined;
       stops.add(stop);

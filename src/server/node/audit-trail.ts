@@ -11,8 +11,8 @@ const WITNESS_MS = 5_000;
 
 export interface TrailOptions {
   readonly cluster: Cluster;
-  /** Absolute. */
-  readonly dir: string;
+  /** Absolute; undefined where nothing is kept. */
+  readonly dir: string | undefined;
   /** Of the output. */
   readonly fd: number;
   readonly version: string;

@@ -7,8 +7,8 @@ import type { ClusterOptions } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 
 export interface ClusterSurroundings {
-  /** `cluster.data_dir`, made absolute. */
-  readonly dataDir: string;
+  /** `cluster.data_dir`, made absolute; undefined where it is left out. */
+  readonly dataDir: string | undefined;
   /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty is the same as not set. */
   readonly previousSecret: string | undefined;
   /** Of the executable. */

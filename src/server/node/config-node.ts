@@ -17,6 +17,7 @@ import {
   type FinishedRequest,
   recordBudgets,
 } from "../dataplane/index.ts";
+import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
@@ -35,7 +36,10 @@ import { clusterOptionsOf } from "./cluster-options.ts";
 import { type Configuration, openConfiguration } from "./configuration.ts";
 import { beside } from "./files.ts";
 import { openGoverning } from "./governing.ts";
+import { openNodeInspector } from "./inspector.ts";
 import { loginsOf } from "./issuers.ts";
+import { openOnce, routesAny } from "./late-data-plane.ts";
+import { listenersOf } from "./listeners.ts";
 import type { NodeDocuments } from "./load.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
@@ -74,7 +78,10 @@ export interface ConfigNode {
 }
 
 export interface ServingNode {
-  readonly listen: string;
+  /** Undefined: there is nothing to route. */
+  readonly listen: string | undefined;
+  /** Undefined where it is not asked for. */
+  readonly inspector: string | undefined;
   readonly metrics: string | undefined;
   readonly socket: string | undefined;
   /** Of the admin API on the network. */
@@ -96,7 +103,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     tee: options.tee,
   });
 
-  const dataDir = resolve(beside(path, nodeFile.cluster.data_dir));
+  const { data_dir: kept } = nodeFile.cluster;
+  const dataDir = kept === undefined ? undefined : resolve(beside(path, kept));
+  if (dataDir === undefined) log.info(KEEPS_NOTHING);
   const clusterOptions = clusterOptionsOf(nodeFile, {
     dataDir,
     previousSecret: keySources.previousSecret,
@@ -135,7 +144,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     here = { sealing, sealed: createSealedSecrets(sealing) };
   }
 
-  const { instruments } = observed;
+  const { instruments, metrics } = observed;
   const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   // While the configuration compiles.
@@ -181,6 +190,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   observed.reasons.add("configuration");
   const stop = new AbortController();
   let dataPlane: DataPlane | undefined;
+  let inForce: Snapshot | undefined;
+  let routes: ((snapshot: Snapshot) => void) | undefined;
   let first: ((snapshot: Snapshot) => void) | undefined;
   const firstSnapshot = new Promise<Snapshot>((taken) => {
     first = taken;
@@ -203,8 +214,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       onNodeFile: (next) => tokens.trust(next),
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
+        inForce = snapshot;
         first?.(snapshot);
         dataPlane?.swap(snapshot);
+        routes?.(snapshot);
       },
     }),
     (it) => {
@@ -230,6 +243,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const refused = refusalsPort(refusals);
 
   let doors: AdminDoors | undefined;
+  let inspector: Inspector | undefined;
+  const listening = () => listenersOf(nodeFile, { metrics: observed.metricsAddress, dataPlane, inspector, doors });
   doors = await openAdminDoors(
     {
       nodeFile,
@@ -244,7 +259,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         facts: {
           version: build.version,
           startedAt,
-          listeners: () => listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors),
+          listeners: listening,
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
           models: () => models.standing().map(modelStatusOf),
@@ -282,9 +297,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   });
 
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
-  const serve = async (): Promise<ServingNode> => {
-    const fault = ended.then((error) => Promise.reject(error));
-    const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
+  const openDataPlane = async (snapshot: Snapshot): Promise<void> => {
     dataPlane = await serveDataPlane(
       {
         ...options,
@@ -300,18 +313,33 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           keys: keks?.keks.all,
           others: { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember },
         },
-        otherListeners: () =>
-          listenersOf(nodeFile, observed.metricsAddress, dataPlane, doors).map(({ address }) => address),
+        otherListeners: () => listening().map(({ address }) => address),
       },
       observed,
       owner,
       log,
     );
     // Another may have come while the listener opened.
-    const running = configuration.running()?.compiled;
-    if (running?.kind === "compiled") dataPlane.swap(running.snapshot);
+    if (inForce !== undefined) dataPlane.swap(inForce);
+  };
+  const serve = async (): Promise<ServingNode> => {
+    const fault = ended.then((error) => Promise.reject(error));
+    const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
+    const { extproc } = nodeFile;
+    if (extproc?.inspect_listen !== undefined) {
+      const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };
+      const given = { ...options, extproc, snapshot: () => inForce ?? snapshot, sinks, instruments };
+      inspector = await openNodeInspector({ ...given, reasons: observed.reasons }, owner);
+    }
+    if (inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
+    else {
+      routes = openOnce(openDataPlane, log);
+      routes(inForce ?? snapshot);
+    }
+    observed.reasons.delete("starting");
     return {
-      listen: dataPlane.address,
+      listen: dataPlane?.address,
+      inspector: inspector?.address,
       metrics: observed.metricsAddress,
       socket: doors?.socket,
       admin: doors?.listen,
@@ -322,6 +350,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   serving.catch(() => undefined);
   return { serving, ended, reload: () => configuration.reload() };
 }
+
+/** Source: design decisions, section 19. */
+const KEEPS_NOTHING =
+  "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";
 
 /** Rejects at a standstill, and settles in no other way. */
 function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
@@ -334,23 +366,6 @@ function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never>
       () => undefined,
     );
   });
-}
-
-function listenersOf(
-  nodeFile: NodeFile,
-  metrics: string | undefined,
-  dataPlane: DataPlane | undefined,
-  doors: AdminDoors | undefined,
-): readonly { readonly name: string; readonly address: string }[] {
-  const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
-  return [
-    ...(dataPlane === undefined ? [] : [{ name: "data", address: dataPlane.address }]),
-    ...(metrics === undefined ? [] : [{ name: "metrics", address: metrics }]),
-    ...(doors?.socket === undefined ? [] : [{ name: "admin_socket", address: doors.socket }]),
-    ...(doors?.listen === undefined ? [] : [{ name: "admin", address: doors.listen }]),
-    ...(raft ? [{ name: "raft", address: raft }] : []),
-    ...(forward ? [{ name: "forward", address: forward }] : []),
-  ];
 }
 
 function standingOf(configuration: Configuration): { state: "running" | "refused"; message: string | null } {

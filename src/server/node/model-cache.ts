@@ -17,10 +17,15 @@ import type { CompiledSources } from "./sources.ts";
 
 const USUAL = "/gateway";
 
-/** Absolute. `path`: of the node file. Looks, and makes nothing. */
+/**
+ * Absolute. `path`: of the node file. Looks, and makes nothing. Where nothing is kept and the usual place cannot be written, it is
+ * the usual place all the same: whoever needs it is told what is wrong with it.
+ */
 export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
   if (named !== undefined) return resolve(beside(path, named));
-  return (await usualCache()) ?? resolve(beside(path, cluster.data_dir), "cache");
+  const usual = await usualCache();
+  if (usual !== undefined || cluster.data_dir === undefined) return usual ?? USUAL;
+  return resolve(beside(path, cluster.data_dir), "cache");
 }
 
 /** The usual place; undefined where this user cannot write it. */

@@ -95,13 +95,22 @@ export async function preparedSources(sources: CompiledSources, signal: AbortSig
   return { ...sources, compiled: isRefused ? { kind: "refused", problems } : { ...compiled, problems } };
 }
 
-/** What the node file says of token issuers; `started`: what the admin API was opened by, which a reload leaves as it is. */
+/** What a deployment is judged by; `started`: what the admin API and the inspector were opened by, which a reload leaves as it is. */
 export function trustedBy(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
   const adminAudiences = new Map<string, Set<string>>();
   for (const { issuer, audience } of [nodeFile, started].flatMap(({ admin }) => admin?.issuers ?? [])) {
     adminAudiences.set(issuer, (adminAudiences.get(issuer) ?? new Set()).add(audience));
   }
-  return { issuers: (nodeFile.issuers ?? []).map(({ name }) => name), adminAudiences };
+  return {
+    issuers: (nodeFile.issuers ?? []).map(({ name }) => name),
+    adminAudiences,
+    inspector: inspectorTermsOf(started),
+  };
+}
+
+function inspectorTermsOf({ extproc, cluster }: NodeFile): Trusted["inspector"] {
+  if (extproc?.inspect_listen === undefined) return undefined;
+  return { inspectsResponses: extproc.inspect_responses !== "", isOnly: cluster.data_dir === undefined };
 }
 
 export type SourcesChange =

@@ -18,6 +18,7 @@ import {
   createModelCalls,
   createOwnCards,
   createResponses,
+  type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
   type FinishedSink,
   type Governing,
@@ -40,9 +41,9 @@ import {
 import { openOrigins, ownListeners, type PoolMember } from "../upstream/index.ts";
 
 /** Running requests get this long after a signal. */
-const DRAIN_MS = 30_000;
+export const DRAIN_MS = 30_000;
 /** Beyond the drain, for the last frames of what it cut off. */
-const AFTER_DRAIN_MS = 5_000;
+export const AFTER_DRAIN_MS = 5_000;
 
 /** What the environment may say of the data plane. */
 export interface DataPlaneBounds {
@@ -66,6 +67,8 @@ export interface Exporting {
 
 export interface Observed {
   readonly instruments: Instruments;
+  /** Of what passes through, be it routed here or by another proxy. */
+  readonly metrics: DataplaneMetrics;
   /** Undefined when the environment asks for no export. */
   readonly otlp: Otlp | undefined;
   /** Undefined when no metrics are served. */
@@ -87,7 +90,7 @@ export async function observe(
   const instruments = createInstruments();
   const readiness = () => ({ ready: reasons.size === 0, reasons: [...reasons] });
   const processMetrics = owner.own("process metrics", observeProcess(instruments, buildInfo), (it) => it.close());
-  const metrics =
+  const listener =
     metricsListen === "none"
       ? undefined
       : owner.own(
@@ -96,7 +99,14 @@ export async function observe(
           (it) => it.close(),
         );
   const otlp = await exportTelemetry({ instruments, processMetrics, log, buildInfo }, exporting, owner);
-  return { instruments, otlp, metricsAddress: metrics?.address, readiness, reasons };
+  return {
+    instruments,
+    metrics: createMetrics(instruments, log),
+    otlp,
+    metricsAddress: listener?.address,
+    readiness,
+    reasons,
+  };
 }
 
 async function exportTelemetry(
@@ -164,7 +174,7 @@ export interface Member {
 /** Rejects when the address cannot be had. */
 export async function serveDataPlane(
   options: DataPlaneOptions,
-  { instruments, otlp, reasons, metricsAddress }: Observed,
+  { instruments, metrics, otlp, reasons, metricsAddress }: Observed,
   owner: Lifetime,
   log: Log,
 ): Promise<DataPlane> {
@@ -193,7 +203,6 @@ export async function serveDataPlane(
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
-  const metrics = createMetrics(instruments, log);
   const { statistics, refusals, finished, governing, member, env, issuer = () => undefined } = options;
   const presenter = owner.own(
     "credentials",

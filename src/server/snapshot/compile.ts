@@ -20,6 +20,7 @@ import { checkIssuers, credentialsOf } from "./credentials.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
+import { checkInspected } from "./inspector.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
 import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
 
@@ -78,6 +79,7 @@ export function compileDeployment(input: CompileInput): Compiled {
   const { guardrails, prepare, probes = [] } = compileGuardrails(read, document, input, providers, problems);
   const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
   checkIssuers(document, input.trusted, report);
+  checkInspected(document, input.trusted?.inspector, report);
   const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const { publicUrl } = governance;

@@ -20,12 +20,20 @@ import { matcher, type Provider } from "../upstream/index.ts";
 import { hasRules, type Rules } from "./load-rules.ts";
 import type { Governance, Profile } from "./types.ts";
 
-/** What the node file of this node says of token issuers. */
+/** What the node file of this node says that a deployment is judged by. */
 export interface Trusted {
   /** Names of its `issuers`. */
   readonly issuers: readonly string[];
   /** Audiences that the admin API accepts, by the issuer's name. */
   readonly adminAudiences: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Undefined: it opens no inspector. */
+  readonly inspector?: InspectorTerms | undefined;
+}
+
+export interface InspectorTerms {
+  readonly inspectsResponses: boolean;
+  /** Without a `cluster.data_dir` a node keeps nothing, and does nothing but inspect. */
+  readonly isOnly: boolean;
 }
 
 export interface GovernanceInput {

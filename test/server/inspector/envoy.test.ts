@@ -38,11 +38,12 @@ for (const mode of ["override", "streamed", "duplex"] as const satisfies readonl
       inspector = await openInspector({
         address: "127.0.0.1:0",
         mode: mode === "duplex" ? "duplex" : "streamed",
-        maxBodyBytes: 2_000_000,
+        maxMessageBytes: 4 << 20,
         maxHeldBytes: 64 << 20,
         maxStreams: 100,
-        inspect,
-        counted: (what) => void counted.push(what),
+        maxQuietMs: 60_000,
+        begin: () => ({ maxBodyBytes: 2_000_000, inspect }),
+        observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
         log: nullLog,
       });
       upstream = await openUpstream();

@@ -31,11 +31,12 @@ const open = (): Promise<Inspector> =>
   openInspector({
     address: "127.0.0.1:0",
     mode: "streamed",
-    maxBodyBytes: 50_000,
+    maxMessageBytes: 1_000_000,
     maxHeldBytes: HELD_BYTES,
     maxStreams: 20,
-    inspect,
-    counted: (what) => void counted.push(what),
+    maxQuietMs: 60_000,
+    begin: () => ({ maxBodyBytes: 50_000, inspect }),
+    observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
     log: nullLog,
   });
 

@@ -10,6 +10,7 @@ import type { NodeFile } from "./node-file.ts";
 import { clusterChecks } from "./node-file-cluster-checks.ts";
 import { type Check, repeated } from "./node-file-rule.ts";
 import { formatPath, type Path, type Problem, type ProblemAt } from "./problem.ts";
+import { isPublicAddress } from "./public-address.ts";
 
 export const nodeFileChecks = (file: NodeFile, problem: ProblemAt): readonly Problem[] =>
   [checkListeners, clusterChecks, checkIssuers, checkAdmin, checkExtproc, checkTls].flatMap((check) =>
@@ -22,12 +23,14 @@ const listenersOf = ({
   metrics_listen: metrics,
   cluster,
   admin,
+  extproc,
 }: NodeFile): readonly (readonly [Path, string])[] => [
   [["listen"], listen],
   [["metrics_listen"], metrics],
   [["cluster", "raft_addr"], cluster.raft_addr ?? ""],
   [["cluster", "forward_addr"], cluster.forward_addr ?? ""],
   [["admin", "listen"], admin?.listen ?? ""],
+  [["extproc", "inspect_listen"], extproc?.inspect_listen ?? ""],
 ];
 
 const checkListeners: Check = (file, problem) => {
@@ -102,11 +105,22 @@ const checkAdmin: Check = ({ admin, issuers = [] }, problem) => {
   ];
 };
 
-const checkExtproc: Check = ({ extproc }, problem) => [
-  extproc !== undefined && extproc.inspect_responses !== "" && extproc.inspect_listen === undefined
-    ? problem(["extproc", "inspect_responses"], "needs `inspect_listen` beside it")
-    : undefined,
-];
+const checkExtproc: Check = ({ extproc }, problem) => {
+  if (extproc === undefined) return [];
+  const { inspect_listen: listen, inspect_responses: responses } = extproc;
+  return [
+    responses !== "" && listen === undefined
+      ? problem(["extproc", "inspect_responses"], "needs `inspect_listen` beside it")
+      : undefined,
+    listen !== undefined && isPublicAddress(parseAddress(listen)?.host ?? "")
+      ? problem(
+          ["extproc", "inspect_listen"],
+          "is plaintext and asks nobody who they are: listen on a loopback address or in a private network",
+          "warning",
+        )
+      : undefined,
+  ];
+};
 
 const DNS_KEYS = {
   hosted_api: { needed: ["api_token"], allowed: ["api_token", "zone_token"] },

@@ -15,12 +15,24 @@ const MIN_DEAD_AFTER_MS = 10_000;
 const GOOD_SECRET_LENGTH = 32;
 
 export const clusterChecks: Check = (file, problem) =>
-  [checkStart, checkPeers, checkAddresses, checkSecret, checkDeadAfter].flatMap((check) => check(file, problem));
+  [checkDataDir, checkStart, checkPeers, checkAddresses, checkSecret, checkDeadAfter].flatMap((check) =>
+    check(file, problem),
+  );
 
 /** Whether the node is, or may become, one of several. */
 const hasOthers = ({ cluster: { peers = [], join } }: NodeFile): boolean => peers.length > 1 || join !== undefined;
 
 const isFilled = (text: string | undefined): boolean => text !== undefined && text !== "";
+
+/** Source: design decisions, section 19. */
+const checkDataDir: Check = (file, problem) => {
+  const { cluster, extproc } = file;
+  if (cluster.data_dir !== undefined) return [];
+  if (extproc?.inspect_listen === undefined) return [problem(["cluster"], "the required key `data_dir` is missing")];
+  return hasOthers(file) || isFilled(cluster.raft_addr) || isFilled(cluster.forward_addr)
+    ? [problem(["cluster"], "needs a `data_dir`: only a node without others keeps its state in memory")]
+    : [];
+};
 
 const checkStart: Check = ({ cluster: { bootstrap, peers, join } }, problem) => [
   bootstrap !== true && peers === undefined && join === undefined

@@ -37,7 +37,9 @@ const cluster = object(
   "How this node is part of its cluster; a single node is a cluster of one.",
   {
     node_id: required(nodeId("Names this node; one of `peers` where the node starts from peers.")),
-    data_dir: required(path("Directory of the raft log and its snapshots.")),
+    data_dir: path(
+      "Directory of the raft log and its snapshots. May be left out of a node of one that only inspects: its state is in memory then.",
+    ),
     secret: secret(
       text(
         "Authenticates members to each other and derives their certificates; wraps the data key of sealed secrets. Normally an environment reference.",
@@ -88,7 +90,10 @@ const cluster = object(
 );
 
 const extproc = object("Inspector: guardrails for traffic that another proxy routes.", {
-  inspect_listen: text("gRPC address of the inspector.", { format: "address" }),
+  inspect_listen: text(
+    "gRPC address of the inspector, plaintext: on a loopback address or in a private network. Needs `guardrails`.",
+    { format: "address" },
+  ),
   request_body_mode: withDefault(
     choice("How the peer filter sends request bodies; must be the filter's own mode.", ["streamed", "duplex"]),
     "streamed",
@@ -113,7 +118,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   cluster: required(cluster),
   issuers,
   admin,
-  extproc: notYet(extproc),
+  extproc,
   tls: notYet(tls),
   catalog_overlay_paths: withDefault(
     list(

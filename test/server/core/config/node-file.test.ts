@@ -45,10 +45,19 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "no cluster": ["listen: :1\n", ["n:1:1: the required key `cluster` is missing"]],
   "a cluster without name and directory": [
     "cluster: {bootstrap: true}\n",
-    [
-      "n:1:10: cluster: the required key `node_id` is missing",
-      "n:1:10: cluster: the required key `data_dir` is missing",
-    ],
+    ["n:1:10: cluster: the required key `node_id` is missing"],
+  ],
+  "a cluster without a directory, which only an inspector may do without": [
+    "cluster: {node_id: a, bootstrap: true}\n",
+    ["n:1:10: cluster: the required key `data_dir` is missing"],
+  ],
+  "several nodes that keep nothing": [
+    "extproc: {inspect_listen: '127.0.0.1:1'}\ncluster: {node_id: a, secret: \"${secret:KEY}\", peers: [{id: a, raft_addr: 'a:1', forward_addr: 'a:2'}, {id: b, raft_addr: 'b:1', forward_addr: 'b:2'}]}\n",
+    ["n:2:10: cluster: needs a `data_dir`: only a node without others keeps its state in memory"],
+  ],
+  "an inspector where the data plane listens": [
+    `${START}listen: 127.0.0.1:1\nextproc: {inspect_listen: '127.0.0.1:1'}\n`,
+    ["n:3:27: extproc.inspect_listen: is the address of `listen` already"],
   ],
   "a node that cannot start": [
     "cluster: {node_id: a, data_dir: /d, bootstrap: false}\n",
@@ -143,7 +152,6 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "what this version lacks, each with its own faults": [
     `${START}cache_dir: /c\naudit: {dir: /a}\nextproc: {inspect_responses: duplex}\nadmin:\n  listen: :1\n  issuers: [{issuer: x, audience: y, roles: {claim: email}}]\nissuers:\n  - {name: i, url: 'https://i', subject_claim: upn}\n  - {name: i, url: 'https://j'}\n`,
     [
-      "n:4:1: extproc: not supported by this version: extproc",
       "n:4:30: extproc.inspect_responses: needs `inspect_listen` beside it",
       "n:6:3: admin: needs a `policy_file`, since an issuer is set",
       "n:7:22: admin.issuers[0].issuer: names no entry of the top-level `issuers`",
@@ -223,6 +231,35 @@ test("a secret of 16 characters is warned of, one of 32 is not", () => {
   ]);
   assert.notEqual(cluster("a".repeat(16)).document, undefined);
   assert.deepEqual(lines(cluster("a".repeat(32))), []);
+});
+
+test("an inspector is read; where anybody could reach it that is warned of", () => {
+  const inspecting = (address: string) =>
+    read(
+      `cluster: {node_id: a, bootstrap: true}\nextproc: {inspect_listen: '${address}', request_body_mode: duplex}\n`,
+    );
+  for (const address of [
+    "127.0.0.1:1",
+    ":1",
+    "0.0.0.0:1",
+    "10.1.2.3:1",
+    "172.31.0.1:1",
+    "[::1]:1",
+    "[fd00::1]:1",
+    "a:1",
+  ]) {
+    assert.deepEqual(lines(inspecting(address)), [], address);
+  }
+  for (const address of ["203.0.113.7:1", "172.32.0.1:1", "[2001:db8::1]:1", "[::ffff:203.0.113.7]:1"]) {
+    assert.deepEqual(lines(inspecting(address)), [
+      "n:2:27: extproc.inspect_listen: warning: is plaintext and asks nobody who they are: listen on a loopback address or in a private network",
+    ]);
+  }
+  assert.deepEqual(inspecting("127.0.0.1:1").document?.extproc, {
+    inspect_listen: "127.0.0.1:1",
+    request_body_mode: "duplex",
+    inspect_responses: "",
+  });
 });
 
 test("loopback addresses need no issuer", () => {

@@ -1,0 +1,78 @@
+/** The health service of gRPC (grpc.health.v1): whoever asks, or watches, learns when no more streams are taken. */
+import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { Grpc } from "../ext-proc/index.ts";
+
+interface Asked {
+  readonly service?: string;
+}
+interface Told {
+  readonly status: number;
+}
+
+const SERVING = 1;
+const NOT_SERVING = 2;
+const SERVICE_UNKNOWN = 3;
+
+/** The empty name is the whole server. */
+const SERVICES: ReadonlySet<string> = new Set(["", "envoy.service.ext_proc.v3.ExternalProcessor"]);
+
+/** Peers and probes of one node are a handful. */
+const MAX_WATCHERS = 256;
+
+const MESSAGES = {
+  HealthCheckRequest: { fields: { service: { type: "string", id: 1 } } },
+  HealthCheckResponse: { fields: { status: { type: "int32", id: 1 } } },
+};
+const METHODS = {
+  Check: { requestType: "HealthCheckRequest", responseType: "HealthCheckResponse" },
+  Watch: { requestType: "HealthCheckRequest", responseType: "HealthCheckResponse", responseStream: true },
+};
+
+export interface Health {
+  readonly addTo: (server: InstanceType<Grpc["Server"]>) => void;
+  /** Said to whoever watches; they are let go then. */
+  readonly stopServing: () => void;
+}
+
+export async function createHealth(grpc: Grpc): Promise<Health> {
+  const { fromJSON } = await import("@grpc/proto-loader");
+  const path = ["grpc", "health", "v1"];
+  const named = path.reduceRight<object>((nested, name) => ({ nested: { [name]: nested } }), {
+    nested: { ...MESSAGES, Health: { methods: METHODS } },
+  });
+  const definition = fromJSON(named)["grpc.health.v1.Health"];
+  let isServing = true;
+  const watching = new Set<ServerWritableStream<Asked, Told>>();
+  const statusNow = (): number => (isServing ? SERVING : NOT_SERVING);
+  const implementation = {
+    Check({ request: { service = "" } }: ServerUnaryCall<Asked, Told>, answer: sendUnaryData<Told>): void {
+      if (SERVICES.has(service)) answer(null, { status: statusNow() });
+      else answer({ code: grpc.status.NOT_FOUND, details: "no such service" });
+    },
+    Watch(call: ServerWritableStream<Asked, Told>): void {
+      call.on("error", () => undefined);
+      if (watching.size >= MAX_WATCHERS) {
+        call.emit("error", { code: grpc.status.RESOURCE_EXHAUSTED, details: "as many watch as may" });
+        return;
+      }
+      const isKnown = SERVICES.has(call.request.service ?? "");
+      call.write({ status: isKnown ? statusNow() : SERVICE_UNKNOWN });
+      watching.add(call);
+      call.on("cancelled", () => watching.delete(call));
+    },
+  } satisfies UntypedServiceImplementation;
+  return {
+    addTo(server) {
+      if (definition === undefined || "format" in definition) throw new Error("the health service is not defined");
+      server.addService(definition, implementation);
+    },
+    stopServing() {
+      isServing = false;
+      for (const call of watching) {
+        if (SERVICES.has(call.request.service ?? "")) call.write({ status: NOT_SERVING });
+        call.end();
+      }
+      watching.clear();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** The series of the inspector. Peers are label values; past so many of them the others share one. */
+import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
+import type { InspectorObserver } from "./options.ts";
+
+/** Proxies that call one node; restarted ones come with other addresses. */
+const MAX_PEERS = 64;
+
+export interface InspectorReadings {
+  readonly openStreams: () => number;
+  readonly heldBytes: () => number;
+}
+
+/** `read`: undefined before it listens. */
+export function observeInspector(
+  instruments: Instruments,
+  read: () => InspectorReadings | undefined,
+): InspectorObserver {
+  const peers = new Set<string>();
+  const labelOf = (peer: string): string => {
+    if (!peers.has(peer) && peers.size < MAX_PEERS) peers.add(peer);
+    return peers.has(peer) ? peer : "other";
+  };
+  const inspected = instruments.counter(
+    "gateway_inspector_requests_total",
+    "Requests of other proxies that were inspected, by what came of them.",
+    ["peer", "outcome"],
+  );
+  const counted = instruments.counter(
+    "gateway_inspector_events_total",
+    "What went wrong with streams of peers, or went past uninspected.",
+    ["peer", "event"],
+  );
+  const seconds = instruments.histogram(
+    "gateway_inspector_seconds",
+    "From the end of a request to its verdict.",
+    LATENCY_BOUNDS_SECONDS,
+    ["outcome"],
+  );
+  instruments.observedGauge("gateway_inspector_streams", "Streams of peers that are open.", () => {
+    return read()?.openStreams() ?? 0;
+  });
+  instruments.observedGauge("gateway_inspector_held_bytes", "Bytes of bodies that are held for peers.", () => {
+    return read()?.heldBytes() ?? 0;
+  });
+  return {
+    counted: (what, peer) => counted.with(labelOf(peer), what).inc(),
+    inspected(outcome, peer, took) {
+      inspected.with(labelOf(peer), outcome).inc();
+      seconds.with(outcome).observe(took);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** What the operator of a peer must know of its filter: logged once for each peer and fault, with what to set there. */
+import type { Log } from "../../base/index.ts";
+import { type BodyModes, settingsLine } from "./filter-settings.ts";
+import type { Counted, InspectorObserver } from "./options.ts";
+
+/** Further peers are counted, and not told of. */
+const MAX_TOLD = 256;
+
+const FAULTS: Partial<Record<Counted, string>> = {
+  mode_mismatch: "a peer's filter sends bodies in a way that does not fit `extproc`; its requests are refused",
+  body_not_sent:
+    "a request's body was never sent: its client left, or the peer's filter does not send bodies, which pass uninspected then",
+  observed: "a peer's filter waits for no answer: what it sends is not inspected",
+};
+
+export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["counted"] {
+  const told = new Set<string>();
+  return (what, peer, detail) => {
+    const words = FAULTS[what];
+    const key = `${what} ${peer}`;
+    if (words === undefined || told.has(key) || told.size >= MAX_TOLD) return;
+    told.add(key);
+    log.warn(words, { peer, ...(detail !== "" && { because: detail }), set_in_its_filter: settingsLine(modes) });
+  };
+}

@@ -1,0 +1,21 @@
+/** A node that only inspects opens no data listener until there is something to route. Source: design decisions, section 19. */
+import type { Log } from "../../base/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+
+export const routesAny = ({ providers, fronted }: Snapshot): boolean => providers.length + fronted.all.length > 0;
+
+/** Opens at the first that has something to route; one that could not be opened is tried again with the next. */
+export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log): (snapshot: Snapshot) => void {
+  let isOpen = false;
+  return (snapshot) => {
+    if (isOpen || !routesAny(snapshot)) return;
+    isOpen = true;
+    open(snapshot).then(
+      () => log.info("the data plane listens, since there is something to route"),
+      (error: unknown) => {
+        isOpen = false;
+        log.error("the data plane cannot listen: what is to be routed is not served", { error });
+      },
+    );
+  };
+}

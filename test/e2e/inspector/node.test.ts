@@ -1,0 +1,167 @@
+/** A node that inspects, as its operator meets it. Source: specification document 2, `extproc`; design decisions, section 19. */
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { status } from "@grpc/grpc-js";
+import { execute } from "../../../src/cli/main.ts";
+import { bufferIo } from "../../cli/buffers.ts";
+import { eventually, within } from "../support/wait.ts";
+import {
+  GUARDRAILS,
+  KEY,
+  MAIL,
+  REDACTED,
+  refusedInspector,
+  startInspector,
+  writeInspector,
+} from "./support/inspecting.ts";
+import { body, chat, connectFilter, fateOf, headers, verdictOf } from "./support/peer.ts";
+
+const gateway = await startInspector({ after }, GUARDRAILS, { changes: { admin: { local_socket: "admin.sock" } } });
+const filter = connectFilter(gateway.inspector);
+after(() => filter.close());
+
+async function isWell(on = filter): Promise<void> {
+  const talk = on.talk();
+  assert.equal(await fateOf(talk, chat(MAIL)), chat(REDACTED));
+  talk.end();
+  assert.equal(await talk.ended, status.OK);
+}
+
+test("it opens no data listener, keeps nothing, and says so", async () => {
+  const ready = await gateway.logged("ready");
+  assert.equal(ready["listen"], "none");
+  assert.ok(gateway.log().some(({ message }) => message.startsWith("this node keeps its state in memory")));
+  const line = await gateway.logged("the inspector listens");
+  assert.match(String(line["peers_filter"]), /request_body_mode: STREAMED.*allow_mode_override: true/);
+  const start = gateway.log().find((it) => it["event"] === "chain.start");
+  assert.equal((start?.["data"] as { ephemeral: boolean } | undefined)?.ephemeral, true);
+});
+
+test("a request is allowed, redacted or refused", async () => {
+  const allowed = filter.talk();
+  assert.equal(await fateOf(allowed, chat("hello")), "allowed");
+  allowed.end();
+  await isWell();
+  assert.equal(await fateOf(filter.talk(), chat(KEY)), "guardrail_denied");
+});
+
+test("its listener is shown, it is ready, and what it did is counted and recorded", async () => {
+  const env = { GATEWAY_ADMIN_SOCKET: join(gateway.files.dir, "admin.sock") };
+  const io = bufferIo({ env });
+  assert.equal(await execute(["admin", "GET", "status"], io), 0, io.err());
+  const shown = JSON.parse(io.out()) as { ready: boolean; listeners: { name: string; address: string }[] };
+  assert.equal(shown.ready, true);
+  assert.deepEqual(
+    shown.listeners.find(({ name }) => name === "inspector"),
+    { name: "inspector", address: gateway.inspector },
+  );
+  assert.ok(!shown.listeners.some(({ name }) => name === "data"));
+  const text = await (await fetch(gateway.metricsUrl ?? "")).text();
+  assert.match(text, /^gateway_inspector_requests_total\{peer="127\.0\.0\.1",outcome="refuse"\} 1$/m);
+  assert.match(text, /^gateway_inspector_seconds_count\{outcome="rewrite"\} \d+$/m);
+  await eventually("no stream open", async () => {
+    return (await (await fetch(gateway.metricsUrl ?? "")).text()).includes("\ngateway_inspector_streams 0\n");
+  });
+  const record = gateway.log().find((it) => it["event"] === "guardrail.decision");
+  assert.equal((record?.["data"] as { hop: string } | undefined)?.hop, "inspect");
+  const saving = bufferIo({ env });
+  assert.notEqual(await execute(["snapshot", "save", join(gateway.files.dir, "s.tgz")], saving), 0);
+  assert.match(saving.err(), /keeps its state in memory/);
+});
+
+test("what is reloaded holds for streams that come, and for none that is open", async () => {
+  const open = Array.from({ length: 200 }, () => filter.talk());
+  for (const talk of open) talk.say(headers());
+  await Promise.all(open.map((talk) => talk.heard()));
+  const rules = [{ name: "mails", action: "deny" }];
+  await gateway.files.writeDeployment({ version: 2, guardrails: { ...(GUARDRAILS["guardrails"] as object), rules } });
+  const from = gateway.log().length;
+  gateway.signal("SIGHUP");
+  await gateway.logged("reloaded", from);
+  const fates = await Promise.all(
+    open.map(async (talk) => {
+      talk.say(body(chat(MAIL)));
+      const fate = verdictOf(await talk.heard());
+      talk.end();
+      return `${fate} ${await talk.ended}`;
+    }),
+  );
+  assert.deepEqual(new Set(fates), new Set([`${chat(REDACTED)} ${status.OK}`]));
+  assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
+
+  // Nothing to inspect with would let everything pass.
+  await gateway.files.writeDeployment({ version: 3 });
+  const before = gateway.log().length;
+  gateway.signal("SIGHUP");
+  await gateway.logged("reloaded", before);
+  assert.match(JSON.stringify(gateway.log().slice(before)), /needs `guardrails`/);
+  assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
+});
+
+test("what it cannot do is refused at the start, with the place", async (t) => {
+  const routed = { ...GUARDRAILS, providers: [{ name: "p", dialect: "compat", base_url: "http://127.0.0.1:1" }] };
+  const cases = [
+    [{}, {}, /deployment\.yaml:\d+:\d+: needs `guardrails`, since `extproc\.inspect_listen`/],
+    [
+      GUARDRAILS,
+      { inspect_responses: "streamed" },
+      /guardrails\.detectors: no detector has `output` in its `apply_to`/,
+    ],
+    [routed, {}, /providers: this node only inspects: its file names no `cluster\.data_dir`/],
+  ] as const;
+  for (const [deployment, extproc, words] of cases) {
+    const program = await refusedInspector(t, deployment, { extproc });
+    assert.deepEqual(await program.ended, { status: 10, signal: null });
+    assert.match(program.stderr(), words);
+  }
+});
+
+test("an address that is taken is named, and ends the start", async (t) => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  t.after(() => taken.close());
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const { port } = taken.address() as { readonly port: number };
+  const program = await refusedInspector(t, GUARDRAILS, { address: `127.0.0.1:${port}` });
+  assert.deepEqual(await program.ended, { status: 12, signal: null });
+  assert.match(program.stderr(), new RegExp(`another process uses the address .*127\\.0\\.0\\.1:${port}`));
+});
+
+test("check says what the node will be, and what its peers must be set to", async (t) => {
+  const files = await writeInspector(t, GUARDRAILS);
+  const io = bufferIo({});
+  assert.equal(await execute(["check", "-config", files.nodePath], io), 0, io.out());
+  assert.match(io.out(), /^note {2}node: only inspects/m);
+  assert.match(io.out(), /keeps its state in memory/);
+  assert.match(io.out(), /request_body_mode: STREAMED/);
+  assert.doesNotMatch(io.out(), /serves plain HTTP/);
+});
+
+test("a node that is to stop answers what is under way, takes nothing more, and ends", async (t) => {
+  const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "20s" } });
+  const peer = connectFilter(own.inspector);
+  t.after(() => peer.close());
+  const talk = peer.talk();
+  talk.say(headers());
+  await talk.heard();
+  own.signal("SIGTERM");
+  await own.logged("stopping; running requests may finish, a second signal ends at once");
+  talk.say(body(chat(MAIL)));
+  assert.equal(verdictOf(await talk.heard()), chat(REDACTED));
+  talk.end();
+  assert.equal(await talk.ended, status.OK);
+  assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
+});
+
+test("a stream that never ends is ended with an error when the drain is over", async (t) => {
+  const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "100ms" } });
+  const peer = connectFilter(own.inspector);
+  t.after(() => peer.close());
+  const talk = peer.talk();
+  talk.say(headers());
+  await talk.heard();
+  own.signal("SIGTERM");
+  assert.equal(await talk.ended, status.UNAVAILABLE);
+  assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
+});

@@ -1,0 +1,82 @@
+/** A peer of the inspector that speaks as a filter does, without a proxy around it. */
+import { type ClientDuplexStream, credentials, type ServiceError } from "@grpc/grpc-js";
+import {
+  loadExtProc,
+  type ProcessingRequest,
+  type ProcessingResponse__Output,
+} from "../../../../src/server/ext-proc/index.ts";
+import { within } from "../../support/wait.ts";
+
+const { ExternalProcessor } = await loadExtProc();
+
+export interface Talk {
+  readonly say: (message: ProcessingRequest) => void;
+  /** The next answer; undefined: the stream is over. */
+  readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
+  readonly end: () => void;
+  /** gRPC status with which the stream ended. */
+  readonly ended: Promise<number>;
+}
+
+export interface Filter {
+  readonly talk: () => Talk;
+  readonly close: () => void;
+}
+
+/** `address`: of the inspector. All streams share one connection. */
+export function connectFilter(address: string): Filter {
+  const client = new ExternalProcessor(address, credentials.createInsecure());
+  return { talk: () => talkOver(client.Process()), close: () => client.close() };
+}
+
+function talkOver(call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>): Talk {
+  const answers = call[Symbol.asyncIterator]();
+  const ended = new Promise<number>((resolve) => call.on("status", ({ code }) => resolve(code)));
+  return {
+    say: (message) => void call.write(message),
+    async heard() {
+      try {
+        const { value, done } = await within("an answer of the inspector", answers.next());
+        return done === true ? undefined : (value as ProcessingResponse__Output);
+      } catch (error) {
+        if ((error as ServiceError).code === undefined) throw error;
+        return undefined;
+      }
+    },
+    end: () => call.end(),
+    ended,
+  };
+}
+
+export const headers = (path = "/v1/chat/completions"): ProcessingRequest => ({
+  request_headers: {
+    headers: {
+      headers: Object.entries({ ":method": "POST", ":path": path, "content-type": "application/json" }).map(
+        ([key, value]) => ({ key, raw_value: Buffer.from(value) }),
+      ),
+    },
+  },
+});
+
+export const body = (text: string, isEnd = true): ProcessingRequest => ({
+  request_body: { body: Buffer.from(text), end_of_stream: isEnd },
+});
+
+export const chat = (content: string): string => JSON.stringify({ model: "m", messages: [{ role: "user", content }] });
+
+/** What becomes of a body: `allowed`, what it was rewritten to, or the code that it is refused with. */
+export async function fateOf(talk: Talk, text: string): Promise<string> {
+  talk.say(headers());
+  await talk.heard();
+  talk.say(body(text));
+  return verdictOf(await talk.heard());
+}
+
+export function verdictOf(answer: ProcessingResponse__Output | undefined): string {
+  if (answer?.immediate_response !== undefined) {
+    return (JSON.parse(String(answer.immediate_response?.body)) as { error: { code: string } }).error.code;
+  }
+  if (answer?.request_body === undefined) return "nothing";
+  const rewritten = answer.request_body?.response?.body_mutation?.body;
+  return rewritten === undefined ? "allowed" : String(rewritten);
+}
