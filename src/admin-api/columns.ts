@@ -156,6 +156,13 @@ export const TABLES = {
     texts_remembered: nullable(integer("Of a detector: texts whose findings were remembered, since then.")),
     node: text("Node that counted."),
   }),
+  controls: object("A control that rules carry, and how often they have served it: evidence.", {
+    control: text("Identifier: its framework with the edition, then its own."),
+    pack: text("Packs of this program that cite it, divided by commas; empty: none does."),
+    rules: list("Rules of the running configuration that carry it.", text("Name of a rule.")),
+    decisions: integer("Decisions that served it in the last 24 hours, since the process of this node started."),
+    node: text("Node that counted."),
+  }),
   refusals: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
     node: text("Node that refused them."),
     caller_kind: choice(
@@ -328,5 +335,6 @@ export type RefusalRecord = RowOf<"refusals">;
 export type RequestRecord = RowOf<"requests">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
+export type ControlRecord = RowOf<"controls">;
 export type AuditHeadRecord = RowOf<"audit_heads">;
 export type SuspensionKind = (typeof SUSPENSION_KINDS)[number];

@@ -239,6 +239,7 @@ export const auditVerifyFlags = {
     value: "KID=BASE64",
     meaning: "public key of a chain whose start record is not in the input; may be repeated",
   },
+  controls: { kind: "boolean", meaning: "count the decisions that served each control" },
   q: { kind: "boolean", meaning: "print findings only" },
 } as const satisfies FlagTable;
 

@@ -1,21 +1,14 @@
 /** Packs from disk: those that come with the program, and directories of the operator's own. */
 
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { nearest } from "../../base/index.ts";
 import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
 import { type BaseOf, checkPack, PACK_FILES, type Pack, readPack } from "../../server/core/packs/index.ts";
+import { BUILT_IN_PACKS, builtInPackIds } from "../../server/node/index.ts";
 import { whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
-
-declare const GATEWAY_IS_BUILT: true | undefined;
-
-/** Beside `src` and `dist`. */
-const BUILT_IN = fileURLToPath(
-  new URL(typeof GATEWAY_IS_BUILT === "undefined" ? "../../../packs/" : "../packs/", import.meta.url),
-);
 
 export interface Packs {
   /** In the order in which they were named. */
@@ -24,23 +17,17 @@ export interface Packs {
   readonly baseOf: BaseOf;
 }
 
-/** Ids of the packs that come with the program, sorted. */
-export async function builtInIds(): Promise<readonly string[]> {
-  const entries = await readdir(BUILT_IN, { withFileTypes: true });
-  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
-}
-
 /** With a separator, or a dot at its start, it is a directory. */
 const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
 
 /** Each with all that it builds on, checked. Throws `UsageError` where one cannot be had. */
 export async function loadPacks(names: readonly string[], io: Io): Promise<Packs> {
-  const ids = await builtInIds();
+  const ids = await builtInPackIds();
   const found = new Map<string, Pack>();
   const named: Pack[] = [];
   for (const name of names) {
     if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknown(name, ids, io));
-    const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN, name), name);
+    const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
     if (isDirectory(name) && ids.includes(pack.id)) {
       throw new UsageError(`'${clip(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`);
     }
@@ -51,7 +38,7 @@ export async function loadPacks(names: readonly string[], io: Io): Promise<Packs
   const pending = named.flatMap(({ buildsOn }) => buildsOn);
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     if (found.has(id) || !ids.includes(id)) continue;
-    const base = await packAt(join(BUILT_IN, id), id);
+    const base = await packAt(join(BUILT_IN_PACKS, id), id);
     found.set(id, base);
     pending.push(...base.buildsOn);
   }

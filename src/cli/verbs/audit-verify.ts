@@ -2,7 +2,8 @@
  * `gateway audit verify`: an exported audit trail checked offline, chain by chain. Source: specification document 1,
  * "audit verify".
  *
- * stdout gets a line for each chain, the findings, and a total; with -q the findings alone. Status 0 when every chain
+ * stdout gets a line for each chain, the findings, and a total; with -q the findings alone. -controls adds a line for each
+ * control that a decision served. Status 0 when every chain
  * verified, 1 when anything was found, 2 when a file or a flag cannot be read.
  */
 
@@ -39,6 +40,7 @@ export async function run(options: Options, files: readonly string[], io: Io): P
     progress.clear();
   }
   for (const line of reportLines(report, options.q)) io.stdout.write(`${line}\n`);
+  if (options.controls) for (const line of controlLines(report)) io.stdout.write(`${line}\n`);
   return report.findings.length === 0 ? 0 : 1;
 }
 
@@ -97,6 +99,22 @@ export function* reportLines(
   const found = findings.length + unlisted;
   const words = found === 0 ? "verified" : count(found, "finding");
   yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
+}
+
+/** How often a control was served, by its identifier. */
+function* controlLines({ controls, uncounted, findings }: TrailReport): Generator<string> {
+  yield "";
+  if (controls.size === 0) yield "no decision in the input served a control";
+  else {
+    const rows = [...controls]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([control, n]) => [printable(control), n] as const);
+    const width = Math.max(...rows.map(([control]) => control.length));
+    yield `${"control".padEnd(width)}  decisions`;
+    for (const [control, decisions] of rows) yield `${control.padEnd(width)}  ${decisions.toLocaleString("en-US")}`;
+  }
+  if (uncounted > 0) yield `and ${count(uncounted, "decision")} with further controls`;
+  if (findings.length > 0) yield "the trail has findings: what it lacks is not counted";
 }
 
 /** A crash repeats records, and collectors repeat and reorder them; their numbers and links say all the same what came when. */

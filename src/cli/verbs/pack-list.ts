@@ -1,8 +1,9 @@
 /** `gateway pack list`: the packs that come with the program. Source: specification document 1, "gateway pack". */
 
+import { builtInPackIds } from "../../server/node/index.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { builtInIds, loadPacks } from "../packs/load.ts";
+import { loadPacks } from "../packs/load.ts";
 import type { noFlags } from "../specs.ts";
 import { tableLines } from "../table-text.ts";
 
@@ -12,7 +13,7 @@ const COLUMNS = ["pack", "version", "rules", "controls", "title"].map((name) => 
 }));
 
 export async function run(_: FlagsOf<typeof noFlags>, __: readonly string[], io: Io): Promise<ExitStatus> {
-  const { named } = await loadPacks(await builtInIds(), io);
+  const { named } = await loadPacks(await builtInPackIds(), io);
   const rows = named.map(({ id, version, title, objects, controls }) => {
     const rules = objects.filter(({ list }) => list !== "detector").length;
     return [id, version, String(rules), String(controls.length), title];

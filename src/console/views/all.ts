@@ -9,6 +9,7 @@ import { budgetsView } from "./budgets.ts";
 import { changesView } from "./changes.ts";
 import { clusterView } from "./cluster.ts";
 import { configView } from "./config.ts";
+import { controlsView } from "./controls.ts";
 import { errorsView } from "./errors.ts";
 import { guardrailsView } from "./guardrails.ts";
 import { keysView } from "./keys.ts";
@@ -38,6 +39,7 @@ export const VIEWS: readonly View[] = [
   mcpView,
   a2aView,
   guardrailsView,
+  controlsView,
   keysView,
   profilesView,
   budgetsView,

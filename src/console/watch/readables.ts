@@ -61,6 +61,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   requests: ["time", "id", "total_ms", "status"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
+  controls: ["control", "node"],
   models: ["kind", "model", "provider"],
   mcp_servers: ["name"],
   a2a_agents: ["name"],

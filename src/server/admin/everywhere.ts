@@ -21,6 +21,7 @@ export const MEASURED = [
   "backends",
   "budgets",
   "cluster_members",
+  "controls",
   "guardrails",
   "refusals",
   "requests",

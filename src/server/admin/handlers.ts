@@ -5,6 +5,7 @@ import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
 import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
+import { controlList } from "./handlers/controls.ts";
 import { agentList, serverList } from "./handlers/fronted.ts";
 import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
 import { guardrailHandlers, guardrailList } from "./handlers/guardrails.ts";
@@ -48,6 +49,7 @@ export const LISTS: ListSources = {
   refusals: refusalList,
   requests: requestList,
   guardrails: guardrailList,
+  controls: controlList,
   mcp_servers: serverList,
   a2a_agents: agentList,
   reconcile: NOTHING_CONFIGURED,

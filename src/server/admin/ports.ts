@@ -12,6 +12,7 @@ import type {
   BackendRecord,
   BudgetRecord,
   Configuration,
+  ControlRecord,
   FileStatus,
   GuardrailRecord,
   LoginIssuer,
@@ -41,6 +42,7 @@ export interface Ports {
   readonly refusals: Refusals;
   readonly requests: Requests;
   readonly guardrails: Guardrails;
+  readonly controls: Controls;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -177,6 +179,14 @@ export interface Guardrails {
   list(): readonly Omit<GuardrailRecord, "node">[];
   /** What would become of texts; nothing of them is kept. Rejects with `busy` where too many are tried at once. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
+  /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Controls that rules of the running configuration carry, or have carried in the last 24 hours. */
+export interface Controls {
+  /** By identifier. */
+  list(): Promise<readonly Omit<ControlRecord, "node">[]>;
   /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
   onChange(listener: () => void): () => void;
 }

@@ -24,6 +24,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { createRing } from "../usage/index.ts";
 import { backendsPort } from "./admin-backends.ts";
+import { controlsPort } from "./admin-controls.ts";
 import { governedPort } from "./admin-governance.ts";
 import { guardrailsPort } from "./admin-guardrails.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
@@ -32,8 +33,10 @@ import { requestsPort } from "./admin-requests.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
+import { citingPacks } from "./built-in-packs.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
 import { type Configuration, openConfiguration } from "./configuration.ts";
+import { createControlDecisions } from "./control-decisions.ts";
 import { beside } from "./files.ts";
 import { openGoverning } from "./governing.ts";
 import { openNodeInspector } from "./inspector.ts";
@@ -147,6 +150,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const { instruments, metrics } = observed;
   const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
+  const decisions = createControlDecisions();
   // While the configuration compiles.
   const opening = owner.own(
     "audit trail",
@@ -237,7 +241,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
-  const governing = openGoverning({ cluster, tokens, trail, failures, clock: systemClock, instruments, log }, owner);
+  const governing = openGoverning(
+    { cluster, tokens, trail, failures, controls: decisions, clock: systemClock, instruments, log },
+    owner,
+  );
 
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
@@ -279,6 +286,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         refusals: refused,
         requests: requestsPort(requests),
         guardrails: guardrailsPort(configuration, instruments),
+        controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock: systemClock,

@@ -4,6 +4,7 @@ import type { AuditTrail, FailureSampler } from "../audit/index.ts";
 import { createCallers } from "../auth/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { type Governing, openBudgets } from "../dataplane/index.ts";
+import { type ControlDecisions, isDecision } from "./control-decisions.ts";
 import { openSuspensions } from "./suspensions.ts";
 import type { Tokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
@@ -14,6 +15,7 @@ export interface GoverningOptions {
   readonly tokens: Tokens;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
+  readonly controls: Pick<ControlDecisions, "add">;
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
@@ -21,7 +23,7 @@ export interface GoverningOptions {
 
 /** What is opened belongs to `owner`. */
 export function openGoverning(options: GoverningOptions, owner: Lifetime) {
-  const { cluster, tokens, trail, failures, clock, instruments, log } = options;
+  const { cluster, tokens, trail, failures, controls, clock, instruments, log } = options;
   const { view } = cluster;
   const keys = openKeyStore(view);
   const suspensions = openSuspensions(view, clock);
@@ -42,7 +44,10 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
     },
     budgets,
     trail: {
-      decided: (record) => trail.append(record),
+      decided(record) {
+        trail.append(record);
+        if (isDecision(record.event)) controls.add(record.controls, clock.now());
+      },
       notRecognised: (data) => failures.failed({ plane: "data", ...data }),
     },
   };

@@ -1,4 +1,5 @@
 export { type PolicyRead, readPolicy } from "./admin-plane.ts";
+export { BUILT_IN_PACKS, builtInPackIds } from "./built-in-packs.ts";
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";
 export { compileAlone } from "./compile-alone.ts";
 export {

@@ -7,14 +7,15 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parse, stringify } from "yaml";
 import { compileWith } from "../../../src/cli/packs/compile.ts";
-import { builtInIds, loadPacks } from "../../../src/cli/packs/load.ts";
+import { loadPacks } from "../../../src/cli/packs/load.ts";
 import { runSuites, subjectOf } from "../../../src/cli/rule-suite/index.ts";
 import { addPacks, type BaseOf, namedIn, type Pack, readPack } from "../../../src/server/core/packs/index.ts";
+import { builtInPackIds } from "../../../src/server/node/index.ts";
 import { bufferIo } from "../buffers.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const IO = bufferIo({ cwd: ROOT, env: {} });
-const IDS = await builtInIds();
+const IDS = await builtInPackIds();
 const { named: PACKS, baseOf } = await loadPacks(IDS, IO);
 
 /** By the framework, its identifiers with their titles. */

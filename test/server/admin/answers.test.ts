@@ -65,6 +65,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_refusals: {},
   list_requests: {},
   list_guardrails: {},
+  list_controls: {},
   inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },
   list_mcp_servers: {},
   list_a2a_agents: {},

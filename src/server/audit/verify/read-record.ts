@@ -30,6 +30,8 @@ export interface ReadRecord {
   readonly sig: string;
   /** Whether it hashes to `hash`. */
   readonly isWhole: boolean;
+  /** Of a decision, those of the rules that made it; empty of all else. */
+  readonly controls: readonly string[];
   /** Of a `chain.start`. */
   readonly start: Start | undefined;
 }
@@ -55,6 +57,8 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** How the canonical form of a record begins and ends. */
 const BEGINNING = '{"audit":1,';
 const ENDING = /"ts":"[^"]{0,40}"\}$/;
+
+const DECISIONS: ReadonlySet<unknown> = new Set(["access.decision", "guardrail.decision"]);
 
 const MAX_NODE_LENGTH = 256;
 /** A record of this form has these members and no other. */
@@ -121,7 +125,8 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   const isAsRead = isUtf8(bytes) && (other === undefined || hasCanonicalNumbers(other));
   const isWhole = isAsRead && hashOfCanonical(unsealed(sealed, hash, sig)).toString("base64url") === hash;
   const start = event === "chain.start" ? startOf(data) : undefined;
-  return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, start };
+  const decided = DECISIONS.has(event) ? controls.filter((it): it is string => typeof it === "string") : [];
+  return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, controls: decided, start };
 }
 
 const wrong = (name: string): string => `the record's '${name}' is not as it should be`;

@@ -85,4 +85,8 @@ export interface TrailReport {
   readonly records: number;
   /** Lines that begin as a record and end early, as a crash or a cut leaves them. */
   readonly cutShort: number;
+  /** By control, how many decisions served it; copies of a record are one, and altered ones none. */
+  readonly controls: ReadonlyMap<string, number>;
+  /** Decisions whose controls are left out, since the input names more than can be counted. */
+  readonly uncounted: number;
 }

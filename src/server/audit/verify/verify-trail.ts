@@ -11,6 +11,7 @@ import { availableParallelism } from "node:os";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type BookedChain, createOrder, noteOrder, type Unchecked } from "./booked-chain.ts";
 import { createChainBook } from "./chain-book.ts";
+import { createControlCounts } from "./control-counts.ts";
 import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
 import { chainKey, createFindings } from "./findings.ts";
 import { createFingerprints } from "./fingerprints.ts";
@@ -35,6 +36,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     const key = chainKey(node, kid);
     watched.set(key, [...(watched.get(key) ?? []), seq]);
   }
+  const controls = createControlCounts();
   let records = 0;
   let bytes = 0;
   let cutShort = 0;
@@ -75,7 +77,10 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     for (const { kind, seq: of, message } of chain.book.add(record)) {
       findings.add({ kind, node, kid, seq: of, place, message });
     }
-    if (chain.book.copies === copies) noteOrder(chain.order, seq, place);
+    if (chain.book.copies === copies) {
+      noteOrder(chain.order, seq, place);
+      if (record.isWhole && record.signature !== "bad") controls.add(record.controls);
+    }
     if (record.start !== undefined) {
       const raw = startKey(record);
       if (raw === undefined) found("start", "the key that the start record names is not the chain's");
@@ -146,6 +151,8 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     unlisted: findings.unlisted,
     records,
     cutShort,
+    controls: controls.counts,
+    uncounted: controls.uncounted(),
   };
 }
 

@@ -4,4 +4,12 @@ export { type AddedObject, type Adding, addPacks } from "./add.ts";
 export { type BaseOf, checkPack } from "./check.ts";
 export { MECHANISMS, type Mechanism } from "./mechanisms.ts";
 export { LISTS, type ListName, type Named, namedIn } from "./objects.ts";
-export { PACK_FILES, type Pack, type PackFiles, type PackObject, type PackRead, readPack } from "./read.ts";
+export {
+  PACK_FILES,
+  type Pack,
+  type PackFiles,
+  type PackObject,
+  type PackRead,
+  readPack,
+  readPackText,
+} from "./read.ts";

@@ -52,12 +52,18 @@ const NONE = () => ({ kind: "problem", message: "references are not supported in
 const REFERENCES = { env: () => undefined, secret: NONE, file: NONE };
 const RULES = { fileAllowed: false, noneAllowed: true } as const;
 
-export function readPack(files: PackFiles): PackRead {
-  const pack = readDocument(packSchema, files.pack, REFERENCES, {
+/** `pack.yaml` by itself; undefined where it is refused. */
+export const readPackText = (source: Source): PackText | undefined => packText(source).document;
+
+const packText = (source: Source): Read<PackText> =>
+  readDocument(packSchema, source, REFERENCES, {
     ...RULES,
     whenEmpty: "the file is empty; it needs `id`, `version`, `title` and `controls`",
     checks: packProblems,
   });
+
+export function readPack(files: PackFiles): PackRead {
+  const pack = packText(files.pack);
   const fragment = readFragment(files.fragment);
   const problems = [...pack.problems, ...fragment.problems].map(formatProblem);
   const { document } = pack;

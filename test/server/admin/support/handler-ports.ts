@@ -27,6 +27,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     requests: { list: () => [], onChange: () => () => undefined },
     refusals: { list: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    controls: { list: async () => [], onChange: () => () => undefined },
     audit: createMemoryAudit().audit,
     logins: [],
     facts: {

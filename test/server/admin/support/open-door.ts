@@ -54,6 +54,8 @@ export interface RawOptions {
 
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 
+const CONTROL = { control: "acme-1:A", pack: "", rules: ["no-cards"], decisions: 3 } as const;
+
 /** A row of what was refused. */
 const REFUSAL = {
   caller_kind: "key",
@@ -109,6 +111,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     requests: { list: () => [REQUEST], onChange: () => () => undefined },
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    controls: { list: async () => [CONTROL], onChange: () => () => undefined },
     audit: audit.audit,
     logins: [],
     facts: {

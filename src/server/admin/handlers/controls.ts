@@ -1,0 +1,16 @@
+/** Controls that rules carry, and what served them. */
+
+import type { ControlRecord } from "../../../admin-api/index.ts";
+import { counted, fixed, type ListSource } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+
+/** Changes with the configuration, and at most once a second with what is counted. */
+export function controlList({ cluster, controls }: Ports): ListSource<ControlRecord> {
+  return {
+    ...counted((listener) => controls.onChange(listener)),
+    async take() {
+      const { nodeId: node } = cluster.status();
+      return fixed((await controls.list()).map((row) => ({ ...row, node })));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** Decisions by the controls that they serve, for whoever has to show the evidence. */
+
+export interface ControlCounts {
+  readonly counts: ReadonlyMap<string, number>;
+  /** Of one decision. */
+  add(controls: readonly string[]): void;
+  /** Decisions with controls that are not among `counts`. */
+  uncounted(): number;
+}
+
+/** A deployment cites some hundred. */
+const MAX_CONTROLS = 10_000;
+
+export function createControlCounts(): ControlCounts {
+  const counts = new Map<string, number>();
+  let uncounted = 0;
+  return {
+    counts,
+    add(controls) {
+      let isWhole = true;
+      for (const control of new Set(controls)) {
+        const count = counts.get(control);
+        if (count === undefined && counts.size >= MAX_CONTROLS) isWhole = false;
+        else counts.set(control, (count ?? 0) + 1);
+      }
+      if (!isWhole) uncounted += 1;
+    },
+    uncounted: () => uncounted,
+  };
+}

@@ -1,0 +1,54 @@
+/** How often decisions served each control in the last 24 hours, counted as they are recorded. */
+
+export interface ControlDecisions {
+  /** Grows with each that is counted. */
+  readonly counted: number;
+  /** Of one decision, at a time in milliseconds since 1970. */
+  add(controls: readonly string[], atMs: number): void;
+  /** Those that were served since 24 hours before `nowMs`, to the hour. */
+  since(nowMs: number): ReadonlyMap<string, number>;
+}
+
+/** What is only recorded, as of detectors in the shadow, decided nothing. */
+export const isDecision = (event: string): boolean => event === "access.decision" || event === "guardrail.decision";
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+/** Of one hour; documents that are replaced all the time bring new ones. */
+const MAX_CONTROLS = 10_000;
+
+export function createControlDecisions(): ControlDecisions {
+  const hours = new Map<number, Map<string, number>>();
+  let counted = 0;
+  const drop = (now: number): void => {
+    for (const hour of hours.keys()) if (hour <= now - HOURS) hours.delete(hour);
+  };
+  return {
+    get counted() {
+      return counted;
+    },
+    add(controls, atMs) {
+      if (controls.length === 0) return;
+      const hour = Math.floor(atMs / HOUR_MS);
+      let counts = hours.get(hour);
+      if (counts === undefined) {
+        drop(hour);
+        counts = new Map();
+        hours.set(hour, counts);
+      }
+      counted += 1;
+      for (const control of controls) {
+        const count = counts.get(control);
+        if (count !== undefined || counts.size < MAX_CONTROLS) counts.set(control, (count ?? 0) + 1);
+      }
+    },
+    since(nowMs) {
+      drop(Math.floor(nowMs / HOUR_MS));
+      const sums = new Map<string, number>();
+      for (const counts of hours.values()) {
+        for (const [control, count] of counts) sums.set(control, (sums.get(control) ?? 0) + count);
+      }
+      return sums;
+    },
+  };
+}
