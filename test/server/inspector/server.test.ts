@@ -144,6 +144,23 @@ test("messages that say nothing are not answered; members that are missing are e
   await peer.ended;
 });
 
+test("attributes, metadata and what later versions add are no hindrance", async () => {
+  const peer = talk();
+  const text = (stringValue: string): object => ({ stringValue });
+  const fields = { "request.path": text("/v1"), "source.address": text("127.0.0.1:1"), n: { numberValue: 1 } };
+  peer.say({
+    ...HEADERS,
+    attributes: { "envoy.filters.http.ext_proc": { fields } },
+    metadata_context: { filter_metadata: { "envoy.lb": { fields: { a: { listValue: { values: [text("b")] } } } } } },
+    protocol_config: { request_body_mode: "STREAMED", response_body_mode: "NONE" },
+  });
+  assert.equal((await peer.heard())?.response, "request_headers");
+  peer.say({ metadata_context: { filter_metadata: { "envoy.lb": { fields } } }, ...body("hello", true) });
+  assert.deepEqual((await peer.heard())?.request_body, {});
+  peer.call.end();
+  assert.equal(await peer.ended, status.OK);
+});
+
 test("what is held is bounded over all streams, and is given back", async () => {
   const peers = [talk(), talk(), talk()];
   const heard: (string | undefined)[] = [];

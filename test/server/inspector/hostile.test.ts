@@ -1,0 +1,279 @@
+/**
+ * The service against a peer that means harm, at every layer below its messages: each case ends, memory stays bounded, and a
+ * peer beside it that keeps the rules is served all the while.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { credentials } from "@grpc/grpc-js";
+import { loadExtProc, type ProcessingResponse__Output } from "../../../src/server/ext-proc/index.ts";
+import { field, framed, rawPeer, statusOf } from "./support/raw-peer.ts";
+
+const { ExternalProcessor } = await loadExtProc();
+
+/** Of growth over the whole file; the bound on held bytes is a quarter of it. */
+const MOST_GROWTH_BYTES = 256 << 20;
+/** Longest that a request beside the attack may take, in milliseconds, on a machine under load. */
+const MOST_BESIDE_MS = 5_000;
+
+let child: ChildProcess;
+let port: number;
+let atFirst: number;
+
+before(async () => {
+  child = spawn(process.execPath, ["--import", "tsx", new URL("support/serve.ts", import.meta.url).pathname], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  assert.ok(child.stdout !== null);
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  port = Number(String(line).trim());
+  await beside();
+  atFirst = residentBytes();
+});
+
+after(async () => {
+  const ended = once(child, "exit");
+  child.stdin?.end();
+  await ended;
+});
+
+const residentBytes = (): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024;
+
+/** A request that keeps the rules; how long it took, in milliseconds. */
+async function beside(): Promise<number> {
+  const client = new ExternalProcessor(`127.0.0.1:${port}`, credentials.createInsecure());
+  try {
+    return await served(client);
+  } finally {
+    client.close();
+  }
+}
+
+async function served(client: InstanceType<typeof ExternalProcessor>): Promise<number> {
+  const began = performance.now();
+  const call = client.Process();
+  const ended = new Promise<number>((resolve) => call.on("status", ({ code }) => resolve(code)));
+  const answers = call[Symbol.asyncIterator]() as AsyncIterator<ProcessingResponse__Output>;
+  call.write({ request_headers: { headers: { headers: [{ key: ":method", raw_value: Buffer.from("POST") }] } } });
+  assert.equal((await answers.next()).value.response, "request_headers");
+  call.write({ request_body: { body: Buffer.from("{}"), end_of_stream: true } });
+  assert.deepEqual((await answers.next()).value.request_body, {});
+  call.end();
+  assert.equal(await ended, 0);
+  return performance.now() - began;
+}
+
+/** Runs the attack with requests beside it, one after the other, until it is over and at least three were served. */
+async function under(attack: () => Promise<void>): Promise<void> {
+  let isOver = false;
+  const attacking = attack().finally(() => {
+    isOver = true;
+  });
+  attacking.catch(() => undefined);
+  const took: number[] = [];
+  while (!isOver || took.length < 3) took.push(await beside());
+  await attacking;
+  const slowest = Math.max(...took);
+  assert.ok(slowest < MOST_BESIDE_MS, `${took.length} requests beside it, the slowest in ${slowest} ms`);
+  const grown = residentBytes() - atFirst;
+  assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+}
+
+/** What a stream that is sent this ends with. */
+async function sent(...chunks: readonly Buffer[]): Promise<string | undefined> {
+  const peer = rawPeer(port);
+  const stream = peer.open();
+  const status = statusOf(stream);
+  for (const chunk of chunks) stream.write(chunk);
+  stream.end();
+  try {
+    return await status;
+  } finally {
+    peer.close();
+  }
+}
+
+const HEADERS = field(
+  2,
+  field(1, field(1, Buffer.concat([field(1, Buffer.from(":method")), field(3, Buffer.from("POST"))]))),
+);
+const header = (name: Buffer, value: Buffer): Buffer =>
+  field(2, field(1, field(1, Buffer.concat([field(1, name), field(3, value)]))));
+
+/** `Struct` in `Struct`, so deep. */
+function nested(depth: number): Buffer {
+  let value: Buffer = Buffer.alloc(0);
+  for (let at = 0; at < depth; at++) {
+    value = field(1, Buffer.concat([field(1, Buffer.from("a")), field(2, field(5, value))]));
+  }
+  return value;
+}
+
+/** Statuses of gRPC: 3 is of an invalid argument, 8 of a resource exhausted, 13 internal; 0 where there was nothing to judge. */
+const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
+  ["bytes that are no message", [framed(Buffer.from([0xff, 0xff, 0xff, 0xff]))], "13"],
+  ["a message that says it has four gigabytes", [framed(Buffer.alloc(10), { length: 0xffffffff })], "8"],
+  ["a message that is compressed, and does not say how", [framed(HEADERS, { flag: 1 })], "3"],
+  ["a message that never ends", [framed(Buffer.alloc(10), { length: 1_000 })], "0"],
+  [
+    "a name that is no UTF-8",
+    [framed(header(Buffer.from([0xff, 0xc0, 0x80]), Buffer.from("x"))), framed(Buffer.alloc(0))],
+    "3",
+  ],
+  ["a body first, then everything else", [framed(field(4, field(1, Buffer.from("x")))), framed(HEADERS)], "3"],
+  [
+    "a structure in itself ten thousand times",
+    [
+      framed(
+        Buffer.concat([
+          HEADERS,
+          field(8, field(1, Buffer.concat([field(1, Buffer.from("n")), field(2, nested(10_000))]))),
+        ]),
+      ),
+    ],
+    "13",
+  ],
+];
+
+for (const [what, chunks, status] of BROKEN) {
+  test(`${what}: its stream alone ends`, async () => {
+    await under(async () => assert.equal(await sent(...chunks), status));
+  });
+}
+
+test("values of headers of a megabyte each, in bytes of any kind", async () => {
+  await under(async () => {
+    const value = Buffer.alloc(1 << 20, 0xff);
+    for (let at = 0; at < 20; at++) await sent(framed(header(Buffer.from("x-large"), value)));
+  });
+});
+
+test("twenty thousand messages of one byte, of a peer that reads no answer", async () => {
+  await under(async () => {
+    const peer = rawPeer(port);
+    const stream = peer.open();
+    stream.pause();
+    stream.write(framed(HEADERS));
+    const one = framed(field(4, field(1, Buffer.from("x"))));
+    const many = Buffer.concat(Array.from({ length: 1_000 }, () => one));
+    for (let at = 0; at < 20; at++) {
+      if (!stream.write(many))
+        await Promise.race([once(stream, "drain"), new Promise((resolve) => setTimeout(resolve, 200))]);
+    }
+    peer.close();
+  });
+});
+
+test("streams that are opened and never say a word", async () => {
+  await under(async () => {
+    const peers = Array.from({ length: 10 }, () => rawPeer(port));
+    for (const peer of peers) await once(peer.session, "connect");
+    for (const peer of peers) for (let at = 0; at < 100; at++) peer.open();
+    await beside();
+    for (const peer of peers) peer.close();
+  });
+});
+
+test("ten thousand of them: who finds no place is refused, and served again once they are gone", async () => {
+  const peer = rawPeer(port);
+  await once(peer.session, "connect");
+  for (let at = 0; at < 10_000; at++) peer.open();
+  const outcome = (): Promise<unknown> =>
+    beside().then(
+      () => "served",
+      (error: { readonly code?: number }) => error.code,
+    );
+  let seen = await outcome();
+  while (seen === "served") seen = await outcome();
+  assert.equal(seen, 8);
+  peer.close();
+  while (seen !== "served") seen = await outcome();
+});
+
+test("twenty thousand streams that are opened and reset at once", async () => {
+  await under(async () => {
+    for (let round = 0; round < 20; round++) {
+      const peer = rawPeer(port);
+      const closed = once(peer.session, "close");
+      await once(peer.session, "connect");
+      for (let at = 0; at < 1_000 && !peer.session.destroyed; at++) peer.open().close(8);
+      await new Promise((resolve) => setImmediate(resolve));
+      peer.close();
+      await closed;
+    }
+  });
+});
+
+test("metadata of a megabyte", async () => {
+  await under(async () => {
+    for (let round = 0; round < 5; round++) {
+      const peer = rawPeer(port);
+      const stream = peer.open({ "x-much": Array.from({ length: 60 }, () => "x".repeat(16_000)) });
+      const status = statusOf(stream);
+      stream.end(framed(HEADERS));
+      assert.deepEqual([await status, stream.rstCode], [undefined, 2]);
+      peer.close();
+    }
+  });
+});
+
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+};
+const SETTINGS = frame(4, 0, 0, Buffer.alloc(0));
+
+/** Each is written again and again until the service closes the connection, which all but the last make it do. */
+const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
+  ["no HTTP/2 at all", Buffer.from("GET / HTTP/1.1\r\n\r\n"), Buffer.from("x".repeat(1_000))],
+  [
+    "headers that never end",
+    frame(1, 0, 1, Buffer.from([0x82])),
+    frame(9, 0, 1, Buffer.concat(Array.from({ length: 100 }, () => Buffer.from([0, 1, 0x61, 1, 0x62])))),
+  ],
+  ["settings without end", Buffer.alloc(0), Buffer.concat(Array.from({ length: 1_000 }, () => SETTINGS))],
+  [
+    "pings without end",
+    Buffer.alloc(0),
+    Buffer.concat(Array.from({ length: 1_000 }, () => frame(6, 0, 0, Buffer.alloc(8)))),
+  ],
+  ["data of no stream", Buffer.alloc(0), frame(0, 0, 99, Buffer.alloc(1_000))],
+];
+
+for (const [what, first, again] of FLOODS) {
+  test(`raw bytes: ${what}`, async () => {
+    await under(async () => {
+      const socket: Socket = connect(port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      let isClosed = false;
+      socket.on("close", () => {
+        isClosed = true;
+      });
+      socket.resume();
+      await once(socket, "connect");
+      if (what !== "no HTTP/2 at all") socket.write(Buffer.concat([PREFACE, SETTINGS]));
+      if (first.length > 0) socket.write(first);
+      for (let at = 0; at < 500 && !isClosed; at++) {
+        socket.write(again);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      assert.equal(isClosed, what !== "data of no stream");
+      socket.destroy();
+    });
+  });
+}
+
+test("when all of them are gone, nothing of them is left", async () => {
+  for (let at = 0; at < 20; at++) await beside();
+  const grown = residentBytes() - atFirst;
+  assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+});

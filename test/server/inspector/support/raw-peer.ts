@@ -1,0 +1,66 @@
+/** A peer that writes what it likes: gRPC over HTTP/2 without a library that knows better. */
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+
+const PATH = "/envoy.service.ext_proc.v3.ExternalProcessor/Process";
+
+export interface RawPeer {
+  readonly session: ClientHttp2Session;
+  readonly open: (headers?: Readonly<Record<string, string | readonly string[]>>) => ClientHttp2Stream;
+  readonly close: () => void;
+}
+
+export function rawPeer(port: number): RawPeer {
+  const session = connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1_000, maxSendHeaderBlockLength: 64 << 20 });
+  session.on("error", () => undefined);
+  return {
+    session,
+    open(headers = {}) {
+      const stream = session.request({
+        ":method": "POST",
+        ":path": PATH,
+        "content-type": "application/grpc+proto",
+        te: "trailers",
+        ...headers,
+      });
+      stream.on("error", () => undefined);
+      stream.resume();
+      return stream;
+    },
+    close: () => session.destroy(),
+  };
+}
+
+/** One message as gRPC frames it. Source: gRPC over HTTP/2, Length-Prefixed-Message. */
+export function framed(message: Buffer, says: { readonly length?: number; readonly flag?: number } = {}): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt8(says.flag ?? 0, 0);
+  head.writeUInt32BE(says.length ?? message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** The status that the stream ended with; undefined: it was cut off. */
+export async function statusOf(stream: ClientHttp2Stream): Promise<string | undefined> {
+  let status: string | undefined;
+  const heard = (headers: Readonly<Record<string, unknown>>): void => {
+    const named = headers["grpc-status"];
+    if (named !== undefined) status = String(named);
+  };
+  stream.on("response", heard);
+  stream.on("trailers", heard);
+  if (!stream.closed) await once(stream, "close").catch(() => undefined);
+  return status;
+}
+
+/** Field `number` with a length, as protobuf writes it. */
+export function field(number: number, value: Buffer): Buffer {
+  return Buffer.concat([varint((number << 3) | 2), varint(value.length), value]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 0x80)) {
+    if (rest < 0x80) return Buffer.from([...bytes, rest]);
+    bytes.push((rest % 0x80) | 0x80);
+  }
+}
