@@ -90,3 +90,20 @@ export function aptPackage(name: string, file: string): Recipe {
     ],
   };
 }
+
+/** A program of Debian or Ubuntu with the libraries that it does not find there; `file` runs it. */
+export function aptProgram(packages: readonly string[], program: string, file: string): Recipe {
+  const script = [
+    "#!/bin/sh",
+    'here=$(dirname "$(readlink -f "$0")")',
+    'LD_LIBRARY_PATH=$(echo "$here"/usr/lib/*-linux-gnu) exec "$here/PROGRAM" "$@"',
+  ].join("\\n");
+  return {
+    file,
+    steps: [
+      ["apt-get", "download", "-qq", ...packages],
+      ["sh", "-c", "for it in *.deb; do dpkg -x $it .; done && rm *.deb"],
+      ["sh", "-c", `printf '${script.replace("PROGRAM", program)}\\n' > ${file} && chmod +x ${file}`],
+    ],
+  };
+}

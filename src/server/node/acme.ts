@@ -2,7 +2,16 @@
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
-import { type AcmeSettings, type Certificates, openAcme } from "../tls/index.ts";
+import {
+  type AcmeSettings,
+  type Certificates,
+  type DnsProvider,
+  HOSTED_API,
+  hostedApiProvider,
+  openAcme,
+  rfc2136Provider,
+  tsigKeyOf,
+} from "../tls/index.ts";
 import type { SealingHere } from "./admin-secrets.ts";
 import { certificateStore } from "./certificate-store.ts";
 import { ConfigurationRefused } from "./refused.ts";
@@ -10,8 +19,30 @@ import { ConfigurationRefused } from "./refused.ts";
 /** Specification document 2, `tls.ca`: where it is empty. */
 export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory";
 
-/** Undefined where `tls` names no domains. */
-export function acmeSettingsOf({ tls }: NodeFile): AcmeSettings | undefined {
+type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;
+
+/** For tests, which have no provider of the public. */
+const API_IN_ENVIRONMENT = "GATEWAY_DNS_API_URL";
+
+function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsProvider {
+  const { now } = systemClock;
+  if (dns.provider === "hosted_api") {
+    const base = (env[API_IN_ENVIRONMENT] || HOSTED_API).replace(/\/$/, "");
+    return hostedApiProvider({ base, apiToken: dns.api_token ?? "", zoneToken: dns.zone_token, nameServers, now });
+  }
+  const key = tsigKeyOf(dns.key_name ?? "", dns.key_alg ?? "", dns.key ?? "");
+  if (key === undefined) throw new ConfigurationRefused([`tls.dns.key_alg: ${dns.key_alg} is no algorithm of TSIG`]);
+  return rfc2136Provider({ server: dns.server ?? "", key, nameServers, now });
+}
+
+export interface AcmeSurroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked for names in the place of the system's; empty: the system's. */
+  readonly nameServers: readonly string[];
+}
+
+/** Undefined where `tls` names no domains. Throws `ConfigurationRefused`. */
+export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
   const { eab } = tls;
   return {
@@ -20,7 +51,7 @@ export function acmeSettingsOf({ tls }: NodeFile): AcmeSettings | undefined {
     ca: tls.ca || PUBLIC_DIRECTORY,
     roots: tls.trusted_roots,
     eab: eab && { keyId: eab.key_id, macKey: eab.mac_key },
-    dns: undefined,
+    dns: tls.dns && dnsProviderOf(tls.dns, surroundings),
     dnsSettings: tls.dns,
   };
 }

@@ -1,0 +1,204 @@
+/**
+ * DNS-01 by the API of the hosted provider: version 4 of Cloudflare's, whose token rights are those that the node file
+ * names. Source: reference of TLS, section 5.4.
+ */
+import { request } from "undici";
+import { AttemptFailed, unreachable } from "../failed.ts";
+import type { DnsProvider } from "../ports.ts";
+import type { TxtRecord } from "../record.ts";
+import { retryAtOf } from "../retry-after.ts";
+import { remoteWords } from "../words.ts";
+import { followed, resolvers, serversOf } from "./names.ts";
+import { awaitRecords } from "./propagation.ts";
+
+export interface HostedApiOptions {
+  /** URL, without a slash at its end. */
+  readonly base: string;
+  readonly apiToken: string;
+  /** Reads zones, where `apiToken` may only write one; undefined: that one does both. */
+  readonly zoneToken: string | undefined;
+  readonly nameServers: readonly string[];
+  readonly now: () => number;
+}
+
+export const HOSTED_API = "https://api.cloudflare.com/client/v4";
+
+const TTL_SECONDS = 60;
+const REQUEST_MS = 15_000;
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_PAGES = 50;
+
+/** The record is there already, or another of the same content. */
+const EXISTS: ReadonlySet<number> = new Set([81_057, 81_058]);
+/** It is not there any more. */
+const GONE: ReadonlySet<number> = new Set([81_044]);
+
+interface ApiAnswer {
+  readonly status: number;
+  readonly isSuccess: boolean;
+  readonly codes: readonly number[];
+  readonly words: string;
+  readonly result: unknown;
+  readonly pages: number;
+  readonly retryAt: number | undefined;
+}
+
+export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
+  const { base, apiToken, zoneToken, nameServers, now } = options;
+  const what = "the API of the DNS provider";
+
+  async function call(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    token: string,
+    body: object | undefined,
+    signal: AbortSignal,
+  ) {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
+    let answer: ApiAnswer;
+    try {
+      const {
+        statusCode,
+        headers,
+        body: stream,
+      } = await request(`${base}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token.trim()}`,
+          "content-type": "application/json",
+          "user-agent": "gateway",
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: limited,
+      });
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+        length += chunk.length;
+        if (length > MAX_BODY_BYTES) throw new Error("its answer is too long");
+        chunks.push(chunk);
+      }
+      answer = answerIn(statusCode, Buffer.concat(chunks).toString("utf8"), retryAtOf(headers["retry-after"], now()));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unreachable("dns_update", what, error);
+    }
+    return answer;
+  }
+
+  function refused({ status, words, retryAt }: ApiAnswer, doing: string): AttemptFailed {
+    const said = `${what} did not ${doing}: ${words}`;
+    if (status === 429) return new AttemptFailed("rate_limited", said, { keepsOrder: true, retryAt });
+    const isOfToken = status === 401 || status === 403 || /authorization|authentication/i.test(words);
+    const hint = isOfToken ? "; see tls.dns.api_token and zone_token" : "";
+    return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${said}${hint}`, { keepsOrder: true, retryAt });
+  }
+
+  /** The longest zone that the name is in. */
+  async function zoneOf(name: string, signal: AbortSignal): Promise<{ readonly id: string; readonly name: string }> {
+    const labels = name.split(".");
+    for (let at = 0; at < labels.length - 1; at += 1) {
+      const zone = labels.slice(at).join(".");
+      const path = `/zones?name=${encodeURIComponent(zone)}&per_page=50`;
+      const answer = await call("GET", path, zoneToken ?? apiToken, undefined, signal);
+      if (!answer.isSuccess) throw refused(answer, `tell the zone of ${name}`);
+      const found = itemsIn(answer.result).find((it) => it["name"] === zone);
+      if (found === undefined) continue;
+      if (found["status"] !== "active") {
+        const words = `the zone ${zone} is ${remoteWords(found["status"]) || "not active"} at the DNS provider, so nobody asks it yet`;
+        throw new AttemptFailed("dns_update", words, { keepsOrder: true });
+      }
+      return { id: idIn(found), name: zone };
+    }
+    const words = `${what} knows no zone that ${name} is in, or the token may not read it; see tls.dns.zone_token`;
+    throw new AttemptFailed("dns_auth", words, { keepsOrder: true });
+  }
+
+  /** Ids of the records with this very value. */
+  async function recordsOf(zone: string, { name, value }: TxtRecord, signal: AbortSignal): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (let page = 1, pages = 1; page <= Math.min(pages, MAX_PAGES); page += 1) {
+      const path = `/zones/${zone}/dns_records?type=TXT&name=${encodeURIComponent(name)}&per_page=100&page=${page}`;
+      const answer = await call("GET", path, apiToken, undefined, signal);
+      if (!answer.isSuccess) throw refused(answer, `list the records of ${name}`);
+      pages = answer.pages;
+      const ours = itemsIn(answer.result).filter((it) => String(it["content"]).replace(/^"(.*)"$/, "$1") === value);
+      ids.push(...ours.map(idIn));
+    }
+    return ids;
+  }
+
+  const targetOf = async (name: string, signal: AbortSignal): Promise<string> =>
+    await followed(name, await resolvers(nameServers), undefined, signal);
+
+  return {
+    async publish(records, signal) {
+      const written = [];
+      for (const { name, value } of records) {
+        const target = await targetOf(name, signal);
+        const zone = await zoneOf(target, signal);
+        const record = {
+          type: "TXT",
+          name: target,
+          content: `"${value}"`,
+          ttl: TTL_SECONDS,
+          comment: "ACME challenge",
+        };
+        const answer = await call("POST", `/zones/${zone.id}/dns_records`, apiToken, record, signal);
+        if (!answer.isSuccess && !answer.codes.some((code) => EXISTS.has(code)))
+          throw refused(answer, `write ${target}`);
+        written.push({ name: target, value, zone: zone.name });
+      }
+      const awaited = [];
+      for (const { name, value, zone } of written) {
+        const servers = await serversOf(zone, await resolvers(nameServers), signal).catch(() => []);
+        signal.throwIfAborted();
+        awaited.push({ name, value, servers });
+      }
+      await awaitRecords(awaited, signal);
+    },
+    async remove({ name, value }, signal) {
+      const target = await targetOf(name, signal);
+      const { id: zone } = await zoneOf(target, signal);
+      for (const id of await recordsOf(zone, { name: target, value }, signal)) {
+        const answer = await call("DELETE", `/zones/${zone}/dns_records/${id}`, apiToken, undefined, signal);
+        const isGone = answer.status === 404 || answer.codes.some((code) => GONE.has(code));
+        if (!answer.isSuccess && !isGone) throw refused(answer, `remove ${target}`);
+      }
+    },
+  };
+}
+
+function answerIn(status: number, text: string, retryAt: number | undefined): ApiAnswer {
+  let body: Readonly<Record<string, unknown>> = {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null) body = parsed as Readonly<Record<string, unknown>>;
+  } catch {
+    // A page of what stands before the API; its status says enough.
+  }
+  const errors = itemsIn(body["errors"]);
+  const info = itemsIn([body["result_info"]])[0];
+  const pages = Number(info?.["total_pages"] ?? 1);
+  const words = errors.map((it) => `${Number(it["code"])} ${remoteWords(it["message"])}`).join(", ");
+  return {
+    status,
+    isSuccess: status >= 200 && status < 300 && body["success"] === true,
+    codes: errors.map((it) => Number(it["code"])),
+    words: words === "" ? `status ${status}` : words,
+    result: body["result"],
+    pages: Number.isSafeInteger(pages) ? pages : 1,
+    retryAt,
+  };
+}
+
+const itemsIn = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value)
+    ? value.filter((it): it is Record<string, unknown> => typeof it === "object" && it !== null)
+    : [];
+
+function idIn(item: Readonly<Record<string, unknown>>): string {
+  const { id } = item;
+  if (typeof id === "string" && /^[A-Za-z0-9_-]{1,64}$/.test(id)) return id;
+  throw new AttemptFailed("dns_update", "the API of the DNS provider answers without ids", { keepsOrder: true });
+}

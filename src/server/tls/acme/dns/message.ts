@@ -1,0 +1,189 @@
+/**
+ * DNS messages (RFC 1035), as far as challenges need them: questions, and updates (RFC 2136) that add or delete one TXT
+ * value; of answers, the records. What is read may be anything: every length is checked, and names point back only.
+ */
+
+export const TYPE = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, TSIG: 250 } as const;
+export type RecordType = (typeof TYPE)[keyof typeof TYPE];
+
+export const CLASS = { IN: 1, NONE: 254, ANY: 255 } as const;
+
+export interface DnsRecord {
+  /** Lower case, without the final dot. */
+  readonly name: string;
+  readonly type: number;
+  readonly class: number;
+  readonly ttl: number;
+  readonly data: Buffer;
+  /** Where `data` begins in the message, for the names within. */
+  readonly at: number;
+}
+
+export interface DnsMessage {
+  readonly bytes: Buffer;
+  readonly id: number;
+  readonly isAnswer: boolean;
+  readonly isAuthoritative: boolean;
+  readonly isTruncated: boolean;
+  readonly code: number;
+  readonly answers: readonly DnsRecord[];
+  readonly authorities: readonly DnsRecord[];
+  readonly additional: readonly DnsRecord[];
+  /** Where the last record begins. */
+  readonly lastAt: number;
+}
+
+export class Malformed extends Error {
+  constructor() {
+    super("a DNS message is malformed");
+    this.name = "Malformed";
+  }
+}
+
+const MAX_LABEL = 63;
+const MAX_NAME = 255;
+
+/** Not compressed. Throws `Malformed` on what is no name. */
+export function encodeName(name: string): Buffer {
+  const labels = name
+    .toLowerCase()
+    .replace(/\.$/, "")
+    .split(".")
+    .filter((label, _, all) => label !== "" || all.length > 1);
+  const parts = labels.map((label) => {
+    const bytes = Buffer.from(label, "latin1");
+    if (bytes.length === 0 || bytes.length > MAX_LABEL) throw new Malformed();
+    return Buffer.concat([Buffer.of(bytes.length), bytes]);
+  });
+  const whole = Buffer.concat([...parts, Buffer.of(0)]);
+  if (whole.length > MAX_NAME) throw new Malformed();
+  return whole;
+}
+
+const header = (id: number, flags: number, counts: readonly [number, number, number, number]): Buffer =>
+  u16(id, flags, ...counts);
+
+const u16 = (...values: readonly number[]): Buffer => {
+  const bytes = Buffer.alloc(values.length * 2);
+  for (const [at, value] of values.entries()) bytes.writeUInt16BE(value, at * 2);
+  return bytes;
+};
+
+const RECURSION_DESIRED = 0x0100;
+const OPCODE_UPDATE = 0x2800;
+
+export const encodeQuestion = (id: number, name: string, type: RecordType, isRecursive: boolean): Buffer =>
+  Buffer.concat([header(id, isRecursive ? RECURSION_DESIRED : 0, [1, 0, 0, 0]), encodeName(name), u16(type, CLASS.IN)]);
+
+/** One TXT value added with its TTL in seconds, or deleted where there is none. The other values of the name stay. */
+export function encodeUpdate(
+  id: number,
+  zone: string,
+  { name, value, ttl }: { readonly name: string; readonly value: string; readonly ttl: number | undefined },
+): Buffer {
+  const text = Buffer.from(value, "latin1");
+  if (text.length > 255) throw new Malformed();
+  const seconds = Buffer.alloc(4);
+  seconds.writeUInt32BE(ttl ?? 0);
+  return Buffer.concat([
+    header(id, OPCODE_UPDATE, [1, 0, 1, 0]),
+    encodeName(zone),
+    u16(TYPE.SOA, CLASS.IN),
+    encodeName(name),
+    u16(TYPE.TXT, ttl === undefined ? CLASS.NONE : CLASS.IN),
+    seconds,
+    u16(text.length + 1),
+    Buffer.of(text.length),
+    text,
+  ]);
+}
+
+/** Throws `Malformed`. */
+export function readMessage(bytes: Buffer): DnsMessage {
+  if (bytes.length < 12) throw new Malformed();
+  const word = (at: number): number => bytes.readUInt16BE(at);
+  const flags = word(2);
+  let at = 12;
+  for (let left = word(4); left > 0; left -= 1) at = need(bytes, readName(bytes, at).end, 4);
+  let lastAt = at;
+  const section = (count: number): readonly DnsRecord[] => {
+    const records: DnsRecord[] = [];
+    for (let left = count; left > 0; left -= 1) {
+      lastAt = at;
+      const { name, end } = readName(bytes, at);
+      const begin = need(bytes, end, 10);
+      const length = word(end + 8);
+      at = need(bytes, begin, length);
+      const data = bytes.subarray(begin, at);
+      records.push({ name, type: word(end), class: word(end + 2), ttl: bytes.readUInt32BE(end + 4), data, at: begin });
+    }
+    return records;
+  };
+  const [answers, authorities, additional] = [section(word(6)), section(word(8)), section(word(10))];
+  return {
+    bytes,
+    id: word(0),
+    isAnswer: (flags & 0x8000) !== 0,
+    isAuthoritative: (flags & 0x0400) !== 0,
+    isTruncated: (flags & 0x0200) !== 0,
+    code: flags & 0x000f,
+    answers,
+    authorities,
+    additional,
+    lastAt,
+  };
+}
+
+/** The place `length` bytes behind `at`. */
+function need(bytes: Buffer, at: number, length: number): number {
+  if (at + length > bytes.length) throw new Malformed();
+  return at + length;
+}
+
+/** `end`: behind it where it stands. */
+export function readName(bytes: Buffer, at: number): { readonly name: string; readonly end: number } {
+  const labels: string[] = [];
+  let length = 0;
+  let end: number | undefined;
+  for (let here = at; ; ) {
+    const first = bytes[here];
+    if (first === undefined) throw new Malformed();
+    if (first === 0) return { name: labels.join(".").toLowerCase(), end: end ?? here + 1 };
+    if (first >= 0xc0) {
+      need(bytes, here, 2);
+      end ??= here + 2;
+      const target = bytes.readUInt16BE(here) & 0x3fff;
+      // Only back, so that it comes to an end.
+      if (target >= here) throw new Malformed();
+      here = target;
+      continue;
+    }
+    if (first > MAX_LABEL) throw new Malformed();
+    const next = need(bytes, here + 1, first);
+    length += first + 1;
+    if (length > MAX_NAME) throw new Malformed();
+    labels.push(bytes.toString("latin1", here + 1, next));
+    here = next;
+  }
+}
+
+/** The texts of a TXT record, joined. */
+export function textOf({ data }: DnsRecord): string {
+  const parts: string[] = [];
+  for (let at = 0; at < data.length; ) {
+    const end = need(data, at + 1, data[at] ?? 0);
+    parts.push(data.toString("latin1", at + 1, end));
+    at = end;
+  }
+  return parts.join("");
+}
+
+/** The name that a CNAME, NS or SOA record begins with. */
+export const targetOf = ({ bytes }: DnsMessage, record: DnsRecord): string => readName(bytes, record.at).name;
+
+/** Of an A or AAAA record; undefined: it is none. */
+export function addressOf({ type, data }: DnsRecord): string | undefined {
+  if (type === TYPE.A && data.length === 4) return data.join(".");
+  if (type !== TYPE.AAAA || data.length !== 16) return undefined;
+  return Array.from({ length: 8 }, (_, at) => data.readUInt16BE(at * 2).toString(16)).join(":");
+}

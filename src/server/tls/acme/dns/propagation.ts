@@ -1,0 +1,39 @@
+/**
+ * Waits until every authoritative server that can be reached answers with the records: an authority that asks before finds
+ * nothing, and counts it as a failed proof. Resolvers are not asked, since they remember that there was nothing.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { AttemptFailed } from "../failed.ts";
+import type { DnsServer } from "./ask.ts";
+import { holds } from "./names.ts";
+
+export interface Awaited {
+  readonly name: string;
+  readonly value: string;
+  readonly servers: readonly DnsServer[];
+}
+
+const EVERY_MS = 2_000;
+const LIMIT_MS = 120_000;
+
+/** Where none of its servers can be reached from here, a record is taken to be out: who wrote it was told so. */
+export async function awaitRecords(
+  records: readonly Awaited[],
+  signal: AbortSignal,
+  { everyMs = EVERY_MS, limitMs = LIMIT_MS }: { readonly everyMs?: number; readonly limitMs?: number } = {},
+): Promise<void> {
+  const limit = AbortSignal.timeout(limitMs);
+  for (const record of records) {
+    for (;;) {
+      const seen = await Promise.all(record.servers.map((server) => holds(server, record, signal)));
+      if (!seen.includes(false)) break;
+      await sleep(everyMs, undefined, { signal: AbortSignal.any([signal, limit]) }).catch(() =>
+        signal.throwIfAborted(),
+      );
+      if (!limit.aborted) continue;
+      const behind = record.servers.filter((_, at) => seen[at] === false).map(({ address }) => address);
+      const words = `${record.name} is not at every name server of its zone after ${limitMs / 1_000} s; still without it: ${behind.join(", ")}`;
+      throw new AttemptFailed("dns_propagation", words, { keepsOrder: true });
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/** DNS-01 by updates that are signed with TSIG (RFC 2136, RFC 8945). */
+import { randomInt } from "node:crypto";
+import { AttemptFailed, unreachable } from "../failed.ts";
+import type { DnsProvider } from "../ports.ts";
+import type { TxtRecord } from "../record.ts";
+import { askServer, type DnsServer } from "./ask.ts";
+import { encodeUpdate, TYPE } from "./message.ts";
+import { CODE, codeWords, followed, questionOf, resolvers, serverAt, serversOf, zoneIn } from "./names.ts";
+import { awaitRecords } from "./propagation.ts";
+import { ALGORITHMS, sign, TSIG_ERROR, type TsigKey, verify } from "./tsig.ts";
+
+export interface Rfc2136Options {
+  /** `host:port`. */
+  readonly server: string;
+  readonly key: TsigKey;
+  /** Asked for names in the place of the system's; empty: the system's. */
+  readonly nameServers: readonly string[];
+  readonly now: () => number;
+}
+
+/** `algorithm` with or without its final dot, in any case; undefined: none that is known. */
+export function tsigKeyOf(name: string, algorithm: string, secret: string): TsigKey | undefined {
+  const wanted = algorithm.toLowerCase().replace(/\.$/, "");
+  const known = ALGORITHMS.find((it) => it === wanted);
+  return known && { name, algorithm: known, secret: Buffer.from(secret, "base64") };
+}
+
+const TTL_SECONDS = 60;
+
+export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136Options): DnsProvider {
+  const what = `the DNS server ${text}`;
+
+  async function ask(server: DnsServer, bytes: Buffer, signal: AbortSignal) {
+    return await askServer(server, bytes, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw unreachable("dns_update", what, error);
+    });
+  }
+
+  /** Where a record really goes, over its CNAMEs. */
+  async function placeOf(name: string, server: DnsServer, signal: AbortSignal) {
+    const target = await followed(name, await resolvers(nameServers), server, signal);
+    const zone = zoneIn(await ask(server, questionOf(target, TYPE.SOA, false), signal));
+    if (zone !== undefined && (target === zone || target.endsWith(`.${zone}`))) return { target, zone };
+    throw new AttemptFailed("dns_update", `${what} serves no zone that ${target} is in`, { keepsOrder: true });
+  }
+
+  async function update(
+    server: DnsServer,
+    zone: string,
+    record: { readonly name: string; readonly value: string; readonly ttl: number | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { wire, mac } = sign(encodeUpdate(randomInt(0x10000), zone, record), key, now());
+    const answer = await ask(server, wire, signal);
+    const verdict = verify(answer, mac, key);
+    const refused = (words: string, reason: "dns_auth" | "dns_update" = "dns_auth"): AttemptFailed =>
+      new AttemptFailed(reason, `${what} did not take the update of ${record.name}: ${words}`, { keepsOrder: true });
+    if (verdict.kind === "unproven") {
+      const { error, serverTime } = verdict;
+      if (error === TSIG_ERROR.BADKEY)
+        throw refused("it does not know the key; see tls.dns.key_name and key_alg (BADKEY)");
+      if (error === TSIG_ERROR.BADSIG) throw refused("the key is not the one it knows; see tls.dns.key (BADSIG)");
+      if (error === TSIG_ERROR.BADTIME) {
+        const apart =
+          serverTime === undefined ? "" : `; its clock is ${serverTime - Math.floor(now() / 1_000)} s ahead`;
+        throw refused(`the clocks differ by too much (BADTIME)${apart}`);
+      }
+      throw refused(`its answer (${codeWords(answer.code)}) is not signed`);
+    }
+    if (answer.code === CODE.refused) throw refused("the key may not write this name (REFUSED)");
+    if (answer.code !== CODE.ok) throw refused(codeWords(answer.code), "dns_update");
+  }
+
+  async function write({ name, value }: TxtRecord, ttl: number | undefined, signal: AbortSignal) {
+    const server = await serverAt(text).catch((error: unknown) => {
+      throw unreachable("dns_update", what, error);
+    });
+    const { target, zone } = await placeOf(name, server, signal);
+    await update(server, zone, { name: target, value, ttl }, signal);
+    return { name: target, value, zone, server };
+  }
+
+  return {
+    async publish(records, signal) {
+      const written = [];
+      for (const record of records) written.push(await write(record, TTL_SECONDS, signal));
+      const servers = new Map<string, readonly DnsServer[]>();
+      for (const { zone, server } of written) {
+        if (servers.has(zone)) continue;
+        // The one that took the update may be none of those that the world asks.
+        const found = await serversOf(zone, await resolvers(nameServers), signal).catch(() => []);
+        signal.throwIfAborted();
+        servers.set(zone, [server, ...found]);
+      }
+      const awaited = written.map(({ name, value, zone }) => ({ name, value, servers: servers.get(zone) ?? [] }));
+      await awaitRecords(awaited, signal);
+    },
+    async remove(record, signal) {
+      await write(record, undefined, signal);
+    },
+  };
+}
