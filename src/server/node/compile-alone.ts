@@ -5,9 +5,6 @@ import { STAND_IN } from "../secrets/index.ts";
 import { loadGuardrails, loadRules } from "../snapshot/index.ts";
 import { type CompiledSources, compileSources } from "./sources.ts";
 
-/** Nobody's key: what is compiled with it is never served. */
-const KEY_STAND_IN = "0".repeat(64);
-
 /**
  * Variables must be set; secrets and files are the nodes' to have, and are taken to be there. Names of issuers, and overlays
  * of files, are not looked up.
@@ -16,8 +13,7 @@ export async function compileAlone(
   source: Source,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<CompiledSources> {
-  const keys = keysIn(source.text);
-  const standIn = (name: string) => ({ kind: "value", value: keys.has(name) ? KEY_STAND_IN : STAND_IN }) as const;
+  const standIn = () => ({ kind: "value", value: STAND_IN }) as const;
   return compileSources({
     sources: [source],
     env,
@@ -26,10 +22,4 @@ export async function compileAlone(
     rules: await loadRules([source.text]),
     guardrails: await loadGuardrails([source.text]),
   });
-}
-
-/** Names of the secrets and files of which the schema wants hexadecimal. */
-function keysIn(text: string): ReadonlySet<string> {
-  const found = text.matchAll(/\b(?:pseudonym_key|fpe_key)["']?\s*:\s*["']?\$\{(?:secret|file):([^{}]*)\}/g);
-  return new Set([...found].map(([, name = ""]) => name));
 }

@@ -21,8 +21,8 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const WATCH_EVERY_MS = 10_000;
 
-/** In the place of a sealed secret where no cluster is open. */
-export const STAND_IN = "sealed-secret-that-is-not-open-here";
+/** In the place of a sealed secret where no cluster is open: hexadecimal, as keys of operators must be. */
+export const STAND_IN = `5ea1ed${"0".repeat(58)}`;
 
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }

@@ -335,3 +335,21 @@ test("a kek_file that cannot be read fails the check", async (t) => {
   assert.equal(checked.status, 1);
   assert.match(of(checked, "fail")[0] ?? "", /^fail {2}cluster\.kek_file: .*none\.key/);
 });
+
+test("a key that is sealed in the cluster is taken to be one", async (t) => {
+  const sealed = (name: string): string => `\${secret:${name}}`;
+  const files = await writeFiles(t, {
+    guardrails: {
+      pseudonym_key: sealed("PSEUDONYMS"),
+      fpe_key: sealed("NUMBERS"),
+      detectors: [{ type: "pii", name: "finder", prefilter: "pure", entities: ["CREDIT_CARD", "EMAIL_ADDRESS"] }],
+      rules: [
+        { name: "mails", action: "redact", select: 'a.label == "EMAIL_ADDRESS"', operator: "pseudonym" },
+        { name: "cards", action: "redact", select: 'a.label == "CREDIT_CARD"', operator: "fpe" },
+      ],
+    },
+  });
+  const checked = await check(files);
+  assert.deepEqual(of(checked, "fail"), [], checked.io.out());
+  assert.match(checked.io.out(), /PSEUDONYMS/);
+});
