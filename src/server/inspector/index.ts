@@ -2,7 +2,8 @@
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
 export { type FilterSettings, filterSettings, settingsLine } from "./filter-settings.ts";
-export { type InspectingWith, inspectRequest } from "./inspect.ts";
+export type { InspectingWith } from "./inspect.ts";
+export { beginInspecting } from "./inspection.ts";
 export { observeInspector } from "./metrics.ts";
 export type { Counted, Inspecting, Inspector, InspectorObserver, InspectorOptions } from "./options.ts";
 export { warnOfPeers } from "./peer-warnings.ts";

@@ -6,10 +6,13 @@ import type { Route } from "../core/dialects/index.ts";
 import {
   changesOf,
   createRewriting,
+  type Direction,
   envelopeSegments,
   type Facts,
   type Guard,
   type GuardrailSinks,
+  type GuardrailVariables,
+  type Rewriting,
   rehearsedVariables,
   type Segment,
   settleJudged,
@@ -35,13 +38,31 @@ const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN))
 /** A proxy tells of no caller. */
 const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
+/** What holds for a request and its response; what was asked is known once the request was read. */
+export interface Asked {
+  readonly guard: Guard | undefined;
+  readonly rewriting: Rewriting;
+  once: Once | undefined;
+  shape: ProxiedShape | undefined;
+}
+
+type Once = Omit<SaidOnce, "segments">;
+
+export const askedWith = ({ guardrails }: Pick<InspectingWith, "guardrails">): Asked => ({
+  guard: guardrails().of(undefined),
+  rewriting: createRewriting(),
+  once: undefined,
+  shape: undefined,
+});
+
 /** The verdict, or a rejection with what refuses the request. */
 export async function inspectRequest(
   { headers, body, room }: WholeRequest,
   signal: AbortSignal,
-  { guardrails, sinks }: InspectingWith,
+  { sinks }: Pick<InspectingWith, "sinks">,
+  asked: Asked,
 ): Promise<Verdict> {
-  const guard = guardrails().of(undefined);
+  const { guard } = asked;
   if (guard === undefined) return ALLOW;
   refuseUninspected(headers, routeOf(headers));
   const holding = new Holding(accountOf(room));
@@ -51,7 +72,8 @@ export async function inspectRequest(
     if (guard.inspectsBody) holding.hold(readingBytes(plain));
     const read = readSaid(headers, plain, guard.inspectsBody);
     shape = read.shape;
-    const verdict = await judged(read.said, headers, { guard, signal, sinks });
+    asked.shape = shape;
+    const verdict = await judged(read.said, headers, { guard, signal, sinks, asked });
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -61,7 +83,7 @@ export async function inspectRequest(
   }
 }
 
-const accountOf = ({ hold }: Room): Account => ({
+export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
   hold(bytes) {
     if (!hold(bytes)) throw new GatewayError("overloaded", "The inspector holds as many bytes as it may.");
   },
@@ -86,6 +108,7 @@ interface Judging {
   readonly guard: Guard;
   readonly signal: AbortSignal;
   readonly sinks: GuardrailSinks;
+  readonly asked: Asked;
 }
 
 /** Throws what refuses it. */
@@ -93,12 +116,11 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
   for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
   const [, query] = /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path")) ?? [];
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), query ?? "");
-  const rewriting = createRewriting();
   const changes: (string | undefined)[] = [];
   for (const [at, message] of said.messages.entries()) {
     // Texts of the body are first, so that changes of theirs have their places; what stands beside them is said once.
     const segments = at === 0 ? [...message.segments, ...beside] : message.segments;
-    const made = segments.length === 0 ? undefined : await changesIn(message, segments, headers, rewriting, judging);
+    const made = segments.length === 0 ? undefined : await changesIn(message, segments, headers, judging);
     for (const place of message.segments.keys()) changes.push(made?.[place]);
   }
   if (changes.every((change) => change === undefined)) return ALLOW;
@@ -107,27 +129,36 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
 
 /** By segment; undefined: none is rewritten. Throws what refuses the message. */
 async function changesIn(
-  { model, route, method, name }: SaidOnce,
+  once: SaidOnce,
   segments: readonly Segment[],
   headers: HeaderList,
-  rewriting: ReturnType<typeof createRewriting>,
-  { guard, signal, sinks }: Judging,
+  { guard, signal, sinks, asked }: Judging,
 ): Promise<readonly (string | undefined)[] | undefined> {
-  const variables = { ...rehearsedVariables({ ...NOBODY, model, route }), hop: "inspect", method, name } as const;
-  const guarded = await guard.message(segments, { variables, rewriting }, signal);
-  const told = (): Facts => ({
-    direction: "request",
-    hop: "inspect",
-    model: model === "" ? null : shown(model),
-    name: name === "" ? null : shown(name),
-    request: shown(headerValue(headers, "x-request-id")),
-    route: shown(method === "" ? route : method),
-    to: shown(headerValue(headers, ":authority")),
-  });
-  const { error } = settleJudged(guarded, told, sinks);
+  asked.once = once;
+  const occasion = { variables: variablesOf(once), rewriting: asked.rewriting };
+  const guarded = await guard.message(segments, occasion, signal);
+  const { error } = settleJudged(guarded, () => factsOf("request", once, headers), sinks);
   if (error !== undefined) throw error;
   return changesOf(guarded.judgement);
 }
+
+export const variablesOf = ({ model, route, method, name }: Once): GuardrailVariables => ({
+  ...rehearsedVariables({ ...NOBODY, model, route }),
+  hop: "inspect",
+  method,
+  name,
+});
+
+/** `headers`: of the request. */
+export const factsOf = (direction: Direction, { model, route, method, name }: Once, headers: HeaderList): Facts => ({
+  direction,
+  hop: "inspect",
+  model: model === "" ? null : shown(model),
+  name: name === "" ? null : shown(name),
+  request: shown(headerValue(headers, "x-request-id")),
+  route: shown(method === "" ? route : method),
+  to: shown(headerValue(headers, ":authority")),
+});
 
 /** What nobody reads is not let past a guard: sessions, and what opens a way beside it. */
 function refuseUninspected(headers: HeaderList, route: Route): void {

@@ -1,12 +1,15 @@
 /** What the service is opened with, and what it tells. */
 import type { Log } from "../../base/index.ts";
-import type { ExchangeTerms, StreamFault, Verdict, WholeRequest } from "./exchange/index.ts";
+import type { BegunAnswer } from "./answer/answer-inspection.ts";
+import type { ExchangeTerms, HeaderList, ResponseTerms, StreamFault, Verdict, WholeRequest } from "./exchange/index.ts";
 
 export interface InspectorOptions {
   /** `host:port`. */
   readonly address: string;
   /** `extproc.request_body_mode`. */
   readonly mode: ExchangeTerms["mode"];
+  /** `extproc.inspect_responses`; undefined: they are left alone. */
+  readonly responses?: ResponseTerms["mode"] | undefined;
   /** Longest gRPC message. */
   readonly maxMessageBytes: number;
   /** Of all streams together. */
@@ -24,6 +27,16 @@ export interface Inspecting {
   readonly maxBodyBytes: number;
   /** Rejects with what refuses the request. The signal: nobody waits for it any more. */
   readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
+  /** Undefined: nothing reads responses. */
+  readonly answers?: InspectingAnswers | undefined;
+}
+
+/** How the response of one request is read. */
+export interface InspectingAnswers {
+  /** Some of them may have to be read: they are asked for without an encoding. */
+  readonly areRead: boolean;
+  /** Undefined: this one is left alone. */
+  readonly begin: (request: HeaderList, response: HeaderList) => BegunAnswer | undefined;
 }
 
 /** `peer`: the address that the peer calls from, without its port. */
@@ -33,7 +46,15 @@ export interface InspectorObserver {
   readonly inspected: (outcome: Verdict["kind"], peer: string, seconds: number) => void;
 }
 
-export type Counted = StreamFault | "body_not_sent" | "observed" | "unreadable" | "too_many_streams" | "stalled";
+export type Counted =
+  | StreamFault
+  | "body_not_sent"
+  | "response_not_sent"
+  | "response_trailers"
+  | "observed"
+  | "unreadable"
+  | "too_many_streams"
+  | "stalled";
 
 export interface Inspector {
   /** As bound. */

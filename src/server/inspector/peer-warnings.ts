@@ -10,6 +10,10 @@ const FAULTS: Partial<Record<Counted, string>> = {
   mode_mismatch: "a peer's filter sends bodies in a way that does not fit `extproc`; its requests are refused",
   body_not_sent:
     "a request's body was never sent: its client left, or the peer's filter does not send bodies, which pass uninspected then",
+  response_not_sent:
+    "a request's response was never sent: its client left, or the peer's filter does not send responses, which pass uninspected then",
+  response_trailers:
+    "a response ended in trailers, which its filter's mode leaves no way to inspect: what of it was not proven is cut off",
   observed: "a peer's filter waits for no answer: what it sends is not inspected",
 };
 

@@ -8,18 +8,30 @@ import {
   proxiedStatus,
   shapeByHeaders,
 } from "../core/agents/index.ts";
-import { type Dialect, findRoute, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import {
+  type Dialect,
+  findRoute,
+  refusalBody,
+  refusalEvent,
+  refusalHeaders,
+  type StreamStamp,
+} from "../core/dialects/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
 import type { Refused } from "./wire.ts";
+
+/** What a client is told by the headers, or the bytes, that it may still be shown. */
+export interface LateRefusal {
+  readonly late: Buffer;
+  readonly sets: ReadonlyMap<string, string>;
+}
 
 const NAMED = /^[\w.:-]{1,128}$/;
 const GRPC = /^\s*application\/grpc\b/i;
 
 /** `read`: of its body, where that was read; else what its head tells. */
 export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: ProxiedShape): Refused {
-  const named = headerValue(headers, "x-request-id");
-  const requestId = NAMED.test(named) ? named : randomUUID();
+  const requestId = requestIdOf(headers);
   const shape = read ?? shapeByHeaders(arrivalOf(headers));
   const isGrpc = GRPC.test(headerValue(headers, "content-type"));
   return {
@@ -30,6 +42,34 @@ export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: P
     details: error.code,
     grpcStatus: isGrpc ? grpcStatusOf(error.status).code : undefined,
   };
+}
+
+/** Of a response that began. `stream`: it is one of events. Without, its status and headers may not have left yet. */
+export function lateRefusal(
+  error: GatewayError,
+  headers: HeaderList,
+  read: ProxiedShape | undefined,
+  stream: { readonly stamp: StreamStamp | undefined } | undefined,
+): LateRefusal {
+  const refused = shapedRefusal(error, headers, read);
+  if (stream === undefined) {
+    const sets = new Map([[":status", String(refused.status)]]);
+    for (let at = 0; at + 1 < refused.headers.length; at += 2) {
+      sets.set(refused.headers[at] ?? "", refused.headers[at + 1] ?? "");
+    }
+    return { late: Buffer.from(refused.body), sets };
+  }
+  const shape = read ?? shapeByHeaders(arrivalOf(headers));
+  const event =
+    shape === undefined
+      ? refusalEvent(dialectOf(headers), error, requestIdOf(headers), stream.stamp)
+      : `event: message\ndata: ${refused.body}\n\n`;
+  return { late: Buffer.from(event), sets: new Map() };
+}
+
+function requestIdOf(headers: HeaderList): string {
+  const named = headerValue(headers, "x-request-id");
+  return NAMED.test(named) ? named : randomUUID();
 }
 
 function dialectOf(headers: HeaderList): Dialect {

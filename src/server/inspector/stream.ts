@@ -1,7 +1,16 @@
 /** A stream of a peer: its messages go to an exchange, and what the exchange wants done is done. */
 import { asRefusal } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
-import { type HeaderList, openExchange, type Step, type Verdict, type WholeRequest } from "./exchange/index.ts";
+import type { AnswerInspection } from "./answer/answer-inspection.ts";
+import {
+  type HeaderList,
+  openExchange,
+  type ResponseNews,
+  type Step,
+  type Verdict,
+  type WholeRequest,
+} from "./exchange/index.ts";
+import { headerValue } from "./header-value.ts";
 import type { Counted, InspectorOptions } from "./options.ts";
 import { peerName } from "./peer-name.ts";
 import { watchQuiet } from "./quiet.ts";
@@ -11,13 +20,13 @@ import { type Call, talkOver } from "./talk.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
 export interface Serving {
-  readonly options: Pick<InspectorOptions, "mode" | "maxQuietMs" | "begin" | "observer" | "log">;
+  readonly options: Pick<InspectorOptions, "mode" | "responses" | "maxQuietMs" | "begin" | "observer" | "log">;
   readonly streams: Streams;
   readonly codes: Grpc["status"];
 }
 
 export function serveStream(call: Call, { options, streams, codes }: Serving): void {
-  const { mode, maxQuietMs, begin, observer, log } = options;
+  const { mode, responses, maxQuietMs, begin, observer, log } = options;
   const peer = peerName(call.getPeer());
   const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
@@ -27,6 +36,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   });
   const talk = talkOver(call, () => {
     quiet.end();
+    answering?.close();
     place?.leave();
     leaving.abort();
   });
@@ -36,11 +46,26 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector has as many streams as it may");
     return;
   }
-  const { maxBodyBytes, inspect } = begin();
-  const exchange = openExchange({ mode, maxBodyBytes, hold: place.hold });
+  const { hold } = place;
+  const { maxBodyBytes, inspect, answers } = begin();
+  let answering: AnswerInspection | undefined;
+  const exchange = openExchange({
+    mode,
+    maxBodyBytes,
+    hold,
+    responses: responses &&
+      answers && {
+        mode: responses,
+        asking: (request) => (answers.areRead && headerValue(request, "accept-encoding") !== "" ? PLAIN : undefined),
+        begin(request, response) {
+          const begun = answers.begin(request, response);
+          answering = begun?.read({ told, idle }, hold);
+          return begun?.head.early;
+        },
+      },
+  });
   let headers: HeaderList = [];
   let hasLeft = false;
-  let isJudging = false;
 
   call.on("data", (message: ProcessingRequest__Output) => {
     if (talk.isOver()) return;
@@ -50,8 +75,29 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   call.on("end", () => {
     hasLeft = true;
     if (headers !== OBSERVED) guarded(() => take(exchange.left()));
-    if (!isJudging) talk.finish();
+    finishIfDone();
   });
+
+  function finishIfDone(): void {
+    if (hasLeft && !exchange.isOwing()) talk.finish();
+  }
+
+  function told(news: ResponseNews): void {
+    guarded(() => take(exchange.told(news)));
+    finishIfDone();
+  }
+
+  /** A filter that streams each chunk has no time to wait; one of duplex has. */
+  function idle(): void {
+    if (!talk.isOver()) call.resume();
+  }
+
+  function feed(bytes: Buffer, isEnd: boolean): void {
+    answering?.push(bytes);
+    if (isEnd) answering?.end();
+    else if (responses === "duplex" && answering?.isBusy() === true) call.pause();
+    take(exchange.fed());
+  }
 
   function heard(message: ProcessingRequest__Output): void {
     // Such a filter waits for no answer.
@@ -77,6 +123,9 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
         case "inspect":
           judge(step.request);
           break;
+        case "feed":
+          feed(step.bytes, step.isEnd);
+          break;
         case "count":
           counted(step.what);
           break;
@@ -95,15 +144,13 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   }
 
   function judge(request: WholeRequest): void {
-    isJudging = true;
     // All of it came: from here on the detectors' own limits hold.
     quiet.end();
     const since = performance.now();
     const settle = (verdict: Verdict): void => {
-      isJudging = false;
       observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
       guarded(() => take(exchange.decided(verdict)));
-      if (hasLeft) talk.finish();
+      finishIfDone();
     };
     inspect(request, leaving.signal).then(settle, (cause: unknown) =>
       settle({ kind: "refuse", error: asRefusal(cause) }),
@@ -124,6 +171,9 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     }
   }
 }
+
+/** What comes encoded all the same is decoded first. */
+const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
 
 /** Of a stream that only watches. */
 const OBSERVED: HeaderList = ["", ""];

@@ -90,26 +90,38 @@ const ASK_BODY = {
   response_trailer_mode: SKIP,
 } as const;
 
+const ASK_BOTH = {
+  response_header_mode: SEND,
+  request_body_mode: STREAMED,
+  response_body_mode: STREAMED,
+  request_trailer_mode: SEND,
+  response_trailer_mode: SEND,
+} as const;
+
 export function messageOf(answer: Answer): ProcessingResponse {
   const { side } = answer;
   switch (answer.kind) {
     case "headers": {
-      const { dropsLength, sets } = answer;
+      const { dropsLength, sets, drops = [] } = answer;
+      const removed = dropsLength ? ["content-length", ...drops] : [...drops];
       const mutation = {
-        ...(dropsLength && { remove_headers: ["content-length"] }),
+        ...(removed.length > 0 && { remove_headers: removed }),
         ...(sets !== undefined && { set_headers: settingOf([...sets].flat()) }),
       };
       const headers = Object.keys(mutation).length === 0 ? {} : { response: { header_mutation: mutation } };
       return {
         [`${side}_headers`]: headers,
-        ...(answer.asksBody && { mode_override: ASK_BODY }),
+        ...(answer.asksResponse === true
+          ? { mode_override: ASK_BOTH }
+          : answer.asksBody && { mode_override: ASK_BODY }),
       };
     }
     case "chunk": {
-      const { becomes } = answer;
-      if (becomes === "itself") return { [`${side}_body`]: {} };
+      const { becomes, sets } = answer;
+      const head = sets !== undefined && { header_mutation: { set_headers: settingOf([...sets].flat()) } };
+      if (becomes === "itself") return { [`${side}_body`]: head === false ? {} : { response: head } };
       const mutation = becomes === "nothing" ? { clear_body: true } : { body: becomes };
-      return { [`${side}_body`]: { response: { body_mutation: mutation } } };
+      return { [`${side}_body`]: { response: { ...head, body_mutation: mutation } } };
     }
     case "piece": {
       const streamed = { body: answer.bytes, end_of_stream: answer.isEnd };

@@ -3,8 +3,8 @@ import type { Instruments, Lifetime, Log } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import type { GuardrailSinks } from "../core/guardrails/index.ts";
 import {
+  beginInspecting,
   type Inspector,
-  inspectRequest,
   observeInspector,
   openInspector,
   settingsLine,
@@ -44,14 +44,14 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
   const inspector = await openInspector({
     address: extproc.inspect_listen ?? "",
     mode: extproc.request_body_mode,
+    responses: extproc.inspect_responses === "" ? undefined : extproc.inspect_responses,
     maxMessageBytes: snapshot().maxBodyBytes + MESSAGE_OVERHEAD_BYTES,
     maxHeldBytes: options.maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
     maxStreams: options.maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxQuietMs: MAX_QUIET_MS,
     begin() {
       const { guardrails, maxBodyBytes } = snapshot();
-      const by = { guardrails: () => guardrails, sinks };
-      return { maxBodyBytes, inspect: (request, aborted) => inspectRequest(request, aborted, by) };
+      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks }) };
     },
     observer: {
       ...observer,

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { GatewayError, nullLog } from "../../../src/base/index.ts";
 import { type Inspector, openInspector, type Verdict } from "../../../src/server/inspector/index.ts";
 import { peer } from "../../peers/index.ts";
-import { type Envoy, type FilterMode, openUpstream, startEnvoy, type Upstream } from "./envoy.ts";
+import { type Envoy, type FilterModes, openUpstream, startEnvoy, type Upstream } from "./envoy.ts";
 
 const envoy = await peer("envoy");
 
@@ -27,7 +27,7 @@ async function inspect({ body }: { readonly body: Buffer }): Promise<Verdict> {
     : { kind: "allow" };
 }
 
-for (const mode of ["override", "streamed", "duplex"] as const satisfies readonly FilterMode[]) {
+for (const mode of ["override", "streamed", "duplex"] as const satisfies readonly FilterModes["request"][]) {
   describe(`a filter in mode ${mode}`, { skip: envoy.missing }, () => {
     let inspector: Inspector;
     let upstream: Upstream;
@@ -47,10 +47,14 @@ for (const mode of ["override", "streamed", "duplex"] as const satisfies readonl
         log: nullLog,
       });
       upstream = await openUpstream();
-      proxy = await startEnvoy(envoy.path, mode, {
-        inspector: inspector.port,
-        upstream: upstream.port,
-      });
+      proxy = await startEnvoy(
+        envoy.path,
+        { request: mode, response: "off" },
+        {
+          inspector: inspector.port,
+          upstream: upstream.port,
+        },
+      );
     });
 
     after(async () => {

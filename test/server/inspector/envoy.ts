@@ -11,25 +11,27 @@ import { join } from "node:path";
 /** Milliseconds until it has read its configuration, on a machine under load. */
 const START_MS = 60_000;
 
-export type FilterMode = "override" | "streamed" | "duplex";
+/** How a filter is configured: `override` leaves bodies to whoever overrides it. */
+export interface FilterModes {
+  readonly request: "override" | "streamed" | "duplex";
+  readonly response: "off" | "override" | "streamed" | "buffered" | "duplex";
+}
 
-const MODES: Readonly<Record<FilterMode, object>> = {
-  override: { request_header_mode: "SEND", response_header_mode: "SKIP", request_body_mode: "NONE" },
-  streamed: {
-    request_header_mode: "SEND",
-    response_header_mode: "SEND",
-    request_body_mode: "STREAMED",
-    request_trailer_mode: "SEND",
-  },
-  duplex: {
-    request_header_mode: "SEND",
-    response_header_mode: "SKIP",
-    request_body_mode: "FULL_DUPLEX_STREAMED",
-    request_trailer_mode: "SEND",
-  },
+const REQUESTS: Readonly<Record<FilterModes["request"], object>> = {
+  override: { request_body_mode: "NONE" },
+  streamed: { request_body_mode: "STREAMED", request_trailer_mode: "SEND" },
+  duplex: { request_body_mode: "FULL_DUPLEX_STREAMED", request_trailer_mode: "SEND" },
 };
 
-const cluster = (name: string, port: number, isGrpc: boolean): object => ({
+const RESPONSES: Readonly<Record<FilterModes["response"], object>> = {
+  off: { response_header_mode: "SKIP" },
+  override: { response_header_mode: "SKIP", response_body_mode: "NONE" },
+  streamed: { response_header_mode: "SEND", response_body_mode: "STREAMED", response_trailer_mode: "SEND" },
+  buffered: { response_header_mode: "SEND", response_body_mode: "BUFFERED" },
+  duplex: { response_header_mode: "SEND", response_body_mode: "FULL_DUPLEX_STREAMED", response_trailer_mode: "SEND" },
+};
+
+const cluster = (name: string, port: number, isHttp2: boolean): object => ({
   name,
   type: "STATIC",
   connect_timeout: "5s",
@@ -39,7 +41,7 @@ const cluster = (name: string, port: number, isGrpc: boolean): object => ({
       { lb_endpoints: [{ endpoint: { address: { socket_address: { address: "127.0.0.1", port_value: port } } } }] },
     ],
   },
-  ...(isGrpc && {
+  ...(isHttp2 && {
     typed_extension_protocol_options: {
       "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
         "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
@@ -49,21 +51,38 @@ const cluster = (name: string, port: number, isGrpc: boolean): object => ({
   }),
 });
 
-function bootstrap(mode: FilterMode, inspector: number, upstream: number): object {
+interface Ports {
+  readonly inspector: number;
+  readonly upstream: number;
+  /** Of HTTP/2, for requests that bear `x-http2`. */
+  readonly upstream2?: number;
+}
+
+function bootstrap(modes: FilterModes, { inspector, upstream, upstream2 = upstream }: Ports): object {
   const filter = {
     "@type": "type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor",
     grpc_service: { envoy_grpc: { cluster_name: "inspector" }, timeout: "30s" },
     failure_mode_allow: false,
-    allow_mode_override: mode === "override",
+    allow_mode_override: modes.request === "override",
     message_timeout: "10s",
-    processing_mode: MODES[mode],
+    processing_mode: { request_header_mode: "SEND", ...REQUESTS[modes.request], ...RESPONSES[modes.response] },
   };
   const manager = {
     "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
     stat_prefix: "in",
     route_config: {
       virtual_hosts: [
-        { name: "all", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "upstream" } }] },
+        {
+          name: "all",
+          domains: ["*"],
+          routes: [
+            {
+              match: { prefix: "/", headers: [{ name: "x-http2", present_match: true }] },
+              route: { cluster: "http2" },
+            },
+            { match: { prefix: "/" }, route: { cluster: "upstream" } },
+          ],
+        },
       ],
     },
     http_filters: [
@@ -87,7 +106,11 @@ function bootstrap(mode: FilterMode, inspector: number, upstream: number): objec
           ],
         },
       ],
-      clusters: [cluster("inspector", inspector, true), cluster("upstream", upstream, false)],
+      clusters: [
+        cluster("inspector", inspector, true),
+        cluster("upstream", upstream, false),
+        cluster("http2", upstream2, true),
+      ],
     },
   };
 }
@@ -132,6 +155,9 @@ export interface Answered {
 }
 
 export interface Envoy {
+  /** `http://127.0.0.1:PORT`. */
+  readonly url: string;
+  readonly port: number;
   readonly post: (body: Buffer, options?: { readonly isChunked?: boolean }) => Promise<Answered>;
   /** Over HTTP/2, and with trailers. Status and body. */
   readonly postWithTrailers: (body: Buffer) => Promise<Pick<Answered, "status" | "body">>;
@@ -140,15 +166,11 @@ export interface Envoy {
   readonly stop: () => Promise<void>;
 }
 
-export async function startEnvoy(
-  binary: string,
-  mode: FilterMode,
-  { inspector, upstream }: { readonly inspector: number; readonly upstream: number },
-): Promise<Envoy> {
+export async function startEnvoy(binary: string, modes: FilterModes, ports: Ports): Promise<Envoy> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
   const config = join(folder, "envoy.json");
   const adminFile = join(folder, "admin");
-  await writeFile(config, JSON.stringify(bootstrap(mode, inspector, upstream)));
+  await writeFile(config, JSON.stringify(bootstrap(modes, ports)));
   const args = ["-c", config, "--admin-address-path", adminFile, "--use-dynamic-base-id", "--concurrency", "1"];
   const child = spawn(binary, [...args, "--log-level", "warning"], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
@@ -174,6 +196,8 @@ export async function startEnvoy(
       return bound;
     });
     return {
+      url: `http://127.0.0.1:${port}`,
+      port,
       post: (body, options) => post(port, body, options?.isChunked === true),
       postWithTrailers: (body) => postWithTrailers(port, body),
       async counters() {

@@ -14,8 +14,7 @@ import {
 } from "node:zlib";
 import { nullLog } from "../../../src/base/index.ts";
 import type { GuardrailRecord } from "../../../src/server/core/guardrails/index.ts";
-import type { Verdict } from "../../../src/server/inspector/index.ts";
-import { inspectRequest } from "../../../src/server/inspector/inspect.ts";
+import { beginInspecting, type InspectingWith, type Verdict } from "../../../src/server/inspector/index.ts";
 import { shapedRefusal } from "../../../src/server/inspector/refusal-shape.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 
@@ -67,10 +66,11 @@ async function asked(path: string, body: string | Buffer, ...headers: readonly s
   const type = headers.includes("content-type") ? [] : ["content-type", "application/json"];
   const all = [":method", "POST", ":path", path, ":authority", "api.example", ...type, ...headers];
   const room = { maxBodyBytes: 2_000_000, hold: held.hold };
-  const verdict = await inspectRequest({ headers: all, body: Buffer.from(body), room }, signal, {
+  const { inspect } = beginInspecting({
     guardrails: () => ({ ...NOBODY, of: () => GUARD }),
     sinks: { trail: { decided: (record) => void records.push(record) }, metrics, log: nullLog },
   });
+  const verdict = await inspect({ headers: all, body: Buffer.from(body), room }, signal);
   return { verdict, records, counted };
 }
 
@@ -79,7 +79,7 @@ const NOBODY = {
   inForce: { detectors: [], rules: [], profiles: [] },
   readsHeaders: true,
   rehearse: () => Promise.reject(new Error("nobody asks")),
-} as unknown as Parameters<typeof inspectRequest>[2]["guardrails"] extends () => infer Snapshot ? Snapshot : never;
+} as unknown as ReturnType<InspectingWith["guardrails"]>;
 
 const chat = (text: string): string => JSON.stringify({ model: "m-1", messages: [{ role: "user", content: text }] });
 

@@ -8,7 +8,9 @@
 import { GatewayError } from "../../../base/index.ts";
 import type { ProxiedShape } from "../../core/agents/index.ts";
 import { HeldBody } from "./held-body.ts";
+import { asksByOverride, keepsResponses, mismatchOf } from "./modes.ts";
 import { piecesOf } from "./pieces.ts";
+import { inspectResponse, type ResponseSide } from "./response-inspecting.ts";
 import { passResponse } from "./response-passing.ts";
 import type {
   Answer,
@@ -16,7 +18,6 @@ import type {
   ExchangeTerms,
   HeaderList,
   PeerExchange,
-  PeerMode,
   PeerModes,
   Step,
   StreamFault,
@@ -35,13 +36,17 @@ type End = "headers" | "body" | "trailers";
 const NO_STEPS: readonly Step[] = [];
 const EMPTY = Buffer.alloc(0);
 
-export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerExchange {
+export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTerms): PeerExchange {
   let phase: Phase = "first";
   let end: End | undefined;
   let headers: HeaderList = [];
-  let response: ReturnType<typeof passResponse> | undefined;
-  let responseMode: PeerMode | undefined;
+  let response: ResponseSide | undefined;
+  let modes: PeerModes | undefined;
+  const own = { request: mode, response: responses?.mode };
+  const asksResponse = responses !== undefined && asksByOverride(own);
   const held = new HeldBody();
+  /** Bytes that were taken of memory for it. */
+  let room = 0;
   /** Of the whole, once it is judged. */
   let whole: Buffer = EMPTY;
 
@@ -53,8 +58,16 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     decided(verdict) {
       return phase === "judging" ? settled(verdict) : NO_STEPS;
     },
+    told: (news) => (phase === "over" || response === undefined ? NO_STEPS : lastWord(response.told(news))),
+    fed: () => (phase === "over" || response === undefined ? NO_STEPS : response.fed()),
+    isOwing: () => phase === "judging" || (phase !== "over" && response?.isOwing() === true),
     left() {
-      if (phase === "passed" || phase === "over" || phase === "judging") return NO_STEPS;
+      if (phase === "over") return NO_STEPS;
+      if (response?.isOpen() === true) return failed("abandoned", "the stream ended before the response's body did");
+      if (phase === "passed" && response === undefined && asksResponse && (modes?.response ?? "none") === "none") {
+        return [{ do: "count", what: "response_not_sent" }];
+      }
+      if (phase === "passed" || phase === "judging") return NO_STEPS;
       return phase === "first" ? over() : failed("abandoned", "the stream ended before the request's body did");
     },
     isOver: () => phase === "over",
@@ -73,16 +86,27 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     }
   }
 
-  function begun({ headers: named, isEnd, modes }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
-    const mismatch = modes && mismatchOf(mode, modes.request);
+  function begun({ headers: named, isEnd, modes: told }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
+    const mismatch = told && mismatchOf(own, told);
     if (mismatch !== undefined) return failed("mode_mismatch", mismatch);
-    responseMode = modes?.response;
+    modes = told;
     headers = named;
-    if (isEnd) return ended("headers");
+    const counted = told && keepsResponses(own, told) ? RESPONSE_NOT_SENT : NO_STEPS;
+    if (isEnd) return [...counted, ...ended("headers")];
     phase = "open";
     return mode === "streamed"
-      ? answered({ kind: "headers", side: "request", dropsLength: true, asksBody: true })
-      : NO_STEPS;
+      ? [
+          ...counted,
+          ...answered({
+            kind: "headers",
+            side: "request",
+            dropsLength: true,
+            asksBody: own.response !== "duplex",
+            asksResponse,
+            sets: responses?.asking(headers),
+          }),
+        ]
+      : counted;
   }
 
   function bodied(bytes: Buffer, isEnd: boolean): readonly Step[] {
@@ -92,9 +116,11 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     if (held.bytes + bytes.length > maxBodyBytes) {
       return refused(new GatewayError("body_too_large", `The request body is larger than ${maxBodyBytes} bytes.`));
     }
-    if (!hold(held.room(bytes))) {
+    const more = held.room(bytes);
+    if (!hold(more)) {
       return refused(new GatewayError("overloaded", "The inspector holds as many bytes as it may."));
     }
+    room += more;
     held.add(bytes);
     if (isEnd) return ended("body");
     return mode === "streamed" ? answered({ kind: "chunk", side: "request", becomes: "nothing" }) : NO_STEPS;
@@ -126,15 +152,28 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
     const body = verdict.kind === "rewrite" ? verdict.body : whole;
     const isChanged = verdict.kind === "rewrite";
     whole = EMPTY;
+    hold(-room);
+    room = 0;
     if (end === "headers") {
-      // Where there is no body there is nothing to ask for, and its length stays.
-      return answered({ kind: "headers", side: "request", dropsLength: false, asksBody: false });
+      // Where there is no body there is nothing to ask for but the response, and its length stays.
+      return answered({
+        kind: "headers",
+        side: "request",
+        dropsLength: false,
+        asksBody: false,
+        asksResponse,
+        sets: responses?.asking(headers),
+      });
     }
     if (mode === "streamed") {
       const isUntouched = !isChanged && held.chunks === 1;
       return answered({ kind: "chunk", side: "request", becomes: isUntouched ? "itself" : body });
     }
-    const steps = [...answered({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false, sets })];
+    const asking = responses?.asking(headers);
+    const all = asking === undefined ? sets : new Map([...asking, ...(sets ?? [])]);
+    const steps = [
+      ...answered({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false, sets: all }),
+    ];
     const hasTrailers = end === "trailers";
     for (const piece of piecesOf("request", body, !hasTrailers)) steps.push({ do: "answer", answer: piece });
     if (hasTrailers) steps.push({ do: "answer", answer: { kind: "trailers", side: "request" } });
@@ -143,19 +182,30 @@ export function openExchange({ mode, maxBodyBytes, hold }: ExchangeTerms): PeerE
 
   function responded(arrival: Arrival): readonly Step[] {
     if (phase === "first") return failed("out_of_order", "a response came before its request");
-    if (response === undefined) {
-      response = passResponse(responseMode);
-      const steps = passing(arrival);
-      // It may have answered early; or the filter never sent the body it was asked for.
-      return phase === "open" && held.chunks === 0 ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps;
-    }
-    return passing(arrival);
+    const isFirst = response === undefined;
+    response ??= responseSide();
+    const steps = response.arrived(arrival);
+    if (steps === undefined) return failed("out_of_order", `response ${arrival.kind} came where there are none`);
+    // It may have answered early; or the filter never sent the body it was asked for.
+    const isUnsent = isFirst && phase === "open" && held.chunks === 0;
+    return lastWord(isUnsent ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps);
   }
 
-  function passing(arrival: Arrival): readonly Step[] {
-    const answers = response?.(arrival);
-    if (answers === undefined) return failed("out_of_order", `response ${arrival.kind} came where there are none`);
-    return answers.map((answer) => ({ do: "answer", answer }));
+  function responseSide(): ResponseSide {
+    const peer = modes?.response;
+    if (responses === undefined) return passingAll(peer);
+    // What a filter says of itself is what it was before it was overridden.
+    return inspectResponse({
+      mode: responses.mode,
+      peer: peer === "none" ? responses.mode : peer,
+      begin: (named) => responses.begin(headers, named),
+    });
+  }
+
+  /** After a refusal nothing is said. */
+  function lastWord(steps: readonly Step[]): readonly Step[] {
+    if (steps.some((step) => step.do === "refuse")) close();
+    return steps;
   }
 
   function refused(error: GatewayError, shape?: ProxiedShape): readonly Step[] {
@@ -189,26 +239,15 @@ const HEADERS_HAVE_LEFT = new GatewayError(
 
 const answered = (answer: Answer): readonly Step[] => [{ do: "answer", answer }];
 
-/**
- * Why the filter's mode cannot be worked with; undefined: it can. A whole body in one message is as good as a streamed one; of
- * one that is cut the rest would go on unseen. Source: ext-proc reference, A.5.
- */
-function mismatchOf(own: ExchangeTerms["mode"], peer: PeerModes["request"]): string | undefined {
-  if (own === "duplex") {
-    return peer === "duplex" ? undefined : `${OWN} is duplex, and the filter's request_body_mode is ${NAMES[peer]}`;
-  }
-  return peer === "duplex" || peer === "buffered_partial"
-    ? `${OWN} is streamed, and the filter's request_body_mode is ${NAMES[peer]}`
-    : undefined;
+const RESPONSE_NOT_SENT: readonly Step[] = [{ do: "count", what: "response_not_sent" }];
+
+function passingAll(peer: PeerModes["response"] | undefined): ResponseSide {
+  const passed = passResponse(peer);
+  return {
+    arrived: (arrival) => passed(arrival)?.map((answer) => ({ do: "answer", answer })),
+    told: () => NO_STEPS,
+    fed: () => NO_STEPS,
+    isOwing: () => false,
+    isOpen: () => false,
+  };
 }
-
-const OWN = "extproc.request_body_mode";
-
-/** As the filter's configuration has them. */
-const NAMES: Readonly<Record<PeerMode, string>> = {
-  none: "NONE",
-  streamed: "STREAMED",
-  buffered: "BUFFERED",
-  buffered_partial: "BUFFERED_PARTIAL",
-  duplex: "FULL_DUPLEX_STREAMED",
-};

@@ -1,15 +1,19 @@
 /** ext_proc as a table of moves: what arrives, and what it is answered. Pure. */
 
 export { openExchange } from "./exchange.ts";
+export { HeldBody } from "./held-body.ts";
 export { PIECE_BYTES } from "./pieces.ts";
 export type {
   Answer,
   Arrival,
   ExchangeTerms,
+  HeadChanges,
   HeaderList,
   PeerExchange,
   PeerMode,
   PeerModes,
+  ResponseNews,
+  ResponseTerms,
   Room,
   Side,
   Step,

@@ -15,7 +15,13 @@ export interface Told {
 
 export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
   const inspected: Buffer[] = [];
-  const opened = openExchange({ mode: "streamed", maxBodyBytes: MAX_BODY_BYTES, hold: () => true, ...terms });
+  const opened = openExchange({
+    mode: "streamed",
+    maxBodyBytes: MAX_BODY_BYTES,
+    hold: () => true,
+    responses: undefined,
+    ...terms,
+  });
   const told = (steps: readonly Step[]): readonly string[] =>
     steps.map((step) => {
       if (step.do === "inspect") inspected.push(Buffer.from(step.request.body));
@@ -76,6 +82,8 @@ export function inWords(step: Step): string {
       return `fail ${step.fault}`;
     case "count":
       return `count ${step.what}`;
+    case "feed":
+      return `feed ${shown(step.bytes)}${step.isEnd ? " end" : ""}`;
     default: {
       const { answer } = step;
       const side = answer.side === "request" ? "" : "response ";

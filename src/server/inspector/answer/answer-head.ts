@@ -1,0 +1,40 @@
+/** Status and headers of a response, and what becomes of them when its body is another one. */
+import { type AnswerType, HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending, typeOf } from "../../answers/index.ts";
+import { layersIn } from "../../coding/index.ts";
+import type { HeadChanges, HeaderList } from "../exchange/index.ts";
+import { headerValue, headerValues } from "../header-value.ts";
+
+const NO_SETS: ReadonlyMap<string, string> = new Map();
+export const AS_IT_CAME: HeadChanges = { drops: [], sets: NO_SETS };
+
+export interface AnswerHead {
+  readonly type: AnswerType;
+  readonly isEncoded: boolean;
+  /** Of headers that go before anything of the body was read, and must be true of whatever becomes of it. */
+  readonly early: HeadChanges;
+  /** Of headers that waited. `acted`: rules, as `x-gateway-guardrails` names them. */
+  readonly mended: (mending: Mending, acted: string) => HeadChanges;
+}
+
+/** Undefined: the response has no body. */
+export function readHead(method: string, headers: HeaderList): AnswerHead | undefined {
+  if (isBodiless(method, Number(headerValue(headers, ":status")))) return undefined;
+  const contentType = headerValue(headers, "content-type");
+  const isEncoded = layersIn(headerValues(headers, "content-encoding")).length > 0;
+  const ofTheBody = headers.filter((name, at) => at % 2 === 0 && HEADERS_OF_THE_BODY.has(name));
+  const decoded = isEncoded ? ["content-encoding"] : [];
+  return {
+    type: typeOf(contentType),
+    isEncoded,
+    early: { drops: ["content-length", ...ofTheBody, ...decoded], sets: NO_SETS },
+    mended({ isStream, isRewritten, isDecoded, isTranscoded }, acted) {
+      const isOther = isStream === true || isRewritten === true || isDecoded === true;
+      if (!isOther && acted === "") return AS_IT_CAME;
+      const sets = new Map<string, string>();
+      if (isTranscoded === true) sets.set("content-type", inUtf8(contentType));
+      if (acted !== "") sets.set("x-gateway-guardrails", acted);
+      const drops = isOther ? ["content-length", ...ofTheBody, ...(isDecoded === true ? decoded : [])] : [];
+      return { drops, sets };
+    },
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * A response that is inspected. Of a duplex filter nothing goes on before it was read, its status and headers neither, so that
+ * what is refused then has a status of its own. A streamed one lets the status go and has each chunk answered at once, with
+ * what may be shown by then; only the last waits. Source: ext-proc reference, A.2, A.3, A.7; design decisions, section 19.
+ */
+import { GatewayError } from "../../../base/index.ts";
+import { piecesOf } from "./pieces.ts";
+import { passResponse } from "./response-passing.ts";
+import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, Step } from "./types.ts";
+
+export interface ResponseSide {
+  /** Undefined: it comes out of its order. */
+  readonly arrived: (arrival: Arrival) => readonly Step[] | undefined;
+  readonly told: (news: ResponseNews) => readonly Step[];
+  readonly fed: () => readonly Step[];
+  /** All of it came, and is not answered yet. */
+  readonly isOwing: () => boolean;
+  /** It began, is inspected, and did not come to its end. */
+  readonly isOpen: () => boolean;
+}
+
+/** `peer`: mode of the filter, where it told. */
+export interface ResponseSideTerms {
+  readonly mode: "streamed" | "duplex";
+  readonly peer: PeerMode | undefined;
+  readonly begin: (response: HeaderList) => HeadChanges | undefined;
+}
+
+/** `first`: no headers came. `open`: it is inspected. `refused`: nothing more of it goes on. `done`: all was answered. */
+type Phase = "first" | "passing" | "open" | "refused" | "done";
+
+const side = "response";
+const NO_STEPS: readonly Step[] = [];
+const EMPTY = Buffer.alloc(0);
+
+export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): ResponseSide {
+  const passed = passResponse(peer ?? mode);
+  let phase: Phase = "first";
+  /** What ended it, once it did. */
+  let end: "body" | "trailers" | undefined;
+  let isHeadSaid = false;
+  /** Of a streamed filter: it waits for the answer to a chunk. */
+  let isChunkOwed = false;
+  let chunks = 0;
+  let first: Buffer = EMPTY;
+  /** Of a streamed filter: what may be shown, and no chunk was there to be answered with it. */
+  let outbox: Buffer[] = [];
+  let late: ReadonlyMap<string, string> | undefined;
+
+  return {
+    arrived(arrival) {
+      if (phase === "passing") return passing(arrival);
+      switch (arrival.kind) {
+        case "headers":
+          return phase === "first" ? headed(arrival) : undefined;
+        case "body":
+          return phase === "first" ? undefined : bodied(arrival.bytes, arrival.isEnd || peer === "buffered");
+        case "trailers":
+          return phase === "first" ? undefined : trailed();
+        default:
+          return arrival satisfies never;
+      }
+    },
+    told(news) {
+      if (phase !== "open") return NO_STEPS;
+      if (news.kind === "refused") return refused(news);
+      return mode === "duplex" ? pieced(news) : gathered(news);
+    },
+    fed() {
+      return isChunkOwed && end === undefined ? chunkAnswered() : NO_STEPS;
+    },
+    isOwing: () => phase === "open" && end !== undefined,
+    isOpen: () => (phase === "open" || phase === "refused") && end === undefined,
+  };
+
+  function headed({ headers, isEnd }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
+    const status = statusOf(headers);
+    // An informational response precedes the one that counts.
+    if (status >= 100 && status < 200 && status !== SWITCHING && !isEnd) return answers([headAnswer(undefined)]);
+    const head = isEnd ? undefined : begin(headers);
+    if (head === undefined) {
+      phase = "passing";
+      return passing({ kind: "headers", side, headers, isEnd, modes: undefined }) ?? NO_STEPS;
+    }
+    phase = "open";
+    if (mode === "duplex") return NO_STEPS;
+    isHeadSaid = true;
+    return answers([headAnswer(head)]);
+  }
+
+  function bodied(bytes: Buffer, isEnd: boolean): readonly Step[] {
+    // Some filters send the end of a body twice (ext-proc reference, A.3, 9).
+    if (end !== undefined || phase === "done") return NO_STEPS;
+    if (isEnd) end = "body";
+    if (mode === "streamed") {
+      chunks += 1;
+      if (chunks === 1) first = bytes;
+      isChunkOwed = true;
+    }
+    if (phase === "refused") return mode === "streamed" ? chunkAnswered() : NO_STEPS;
+    return [{ do: "feed", bytes, isEnd }];
+  }
+
+  function trailed(): readonly Step[] | undefined {
+    // A filter that buffers sends them behind its one chunk.
+    if (peer === "buffered" && end === "body") return answers([{ kind: "trailers", side }]);
+    if (phase === "done" && mode === "duplex" && end === undefined) return NO_STEPS;
+    if (end !== undefined) return undefined;
+    end = "trailers";
+    if (phase === "refused") {
+      return outbox.length > 0 ? cut() : answers([{ kind: "trailers", side }]);
+    }
+    const feeding: Step = { do: "feed", bytes: EMPTY, isEnd: true };
+    return mode === "duplex" ? [feeding] : [{ do: "count", what: "response_trailers" }, feeding];
+  }
+
+  function refused({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
+    // No byte went, and its filter holds the status.
+    if (!isHeadSaid || peer === "buffered") return [{ do: "refuse", error }];
+    phase = "refused";
+    if (mode === "duplex") {
+      const hasTrailers = end === "trailers";
+      phase = "done";
+      const said: Answer[] = [...piecesOf(side, body, !hasTrailers)];
+      return answers(hasTrailers ? [...said, { kind: "trailers", side }] : said);
+    }
+    outbox.push(body);
+    late = sets;
+    if (end === "trailers") return cut();
+    return isChunkOwed && end === "body" ? chunkAnswered() : NO_STEPS;
+  }
+
+  function pieced({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
+    const said: Answer[] = [];
+    if (!isHeadSaid) said.push(headAnswer(head));
+    isHeadSaid = true;
+    const isEnd = kind === "ended";
+    said.push(...piecesOf(side, bytes, isEnd && end !== "trailers"));
+    if (isEnd) {
+      phase = "done";
+      if (end === "trailers") said.push({ kind: "trailers", side });
+    }
+    return answers(said);
+  }
+
+  function gathered({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
+    if (bytes.length > 0) outbox.push(bytes);
+    if (kind !== "ended") return NO_STEPS;
+    if (end === "trailers") {
+      // The chunks were answered, and nothing can follow them but trailers.
+      if (outbox.length > 0) return cut();
+      phase = "done";
+      return answers([{ kind: "trailers", side }]);
+    }
+    late = head.sets.size === 0 ? undefined : head.sets;
+    return chunkAnswered();
+  }
+
+  function chunkAnswered(): readonly Step[] {
+    isChunkOwed = false;
+    const bytes = outbox.length === 1 ? (outbox[0] as Buffer) : Buffer.concat(outbox);
+    outbox = [];
+    if (end === "body") phase = "done";
+    const isUntouched = chunks === 1 && end === "body" && bytes.equals(first);
+    if (chunks > 1) first = EMPTY;
+    // The headers wait for a body that was all there, and for that alone.
+    const sets = chunks === 1 ? late : undefined;
+    const becomes = bytes.length === 0 && !isUntouched ? "nothing" : isUntouched ? "itself" : bytes;
+    return answers([{ kind: "chunk", side, becomes, ...(sets !== undefined && { sets }) }]);
+  }
+
+  /** There is no way left to say what is to be said: the client must not take what it has for the whole. */
+  function cut(): readonly Step[] {
+    phase = "done";
+    return [{ do: "refuse", error: TRAILERS }];
+  }
+
+  function passing(arrival: Arrival): readonly Step[] | undefined {
+    const said = passed(arrival);
+    return said && answers(said);
+  }
+}
+
+const SWITCHING = 101;
+
+const TRAILERS = new GatewayError(
+  "trailers_not_inspected",
+  "The response's body ends in trailers, which guardrails inspect only where the proxy streams it full duplex.",
+);
+
+const answers = (said: readonly Answer[]): readonly Step[] => said.map((answer) => ({ do: "answer", answer }));
+
+function headAnswer(head: HeadChanges | undefined): Answer {
+  const isChanged = head !== undefined && head.drops.length + head.sets.size > 0;
+  const plain = { kind: "headers", side, dropsLength: false, asksBody: false } as const;
+  return isChanged ? { ...plain, ...head } : plain;
+}
+
+function statusOf(headers: HeaderList): number {
+  const at = headers.indexOf(":status");
+  return at < 0 || at % 2 === 1 ? 0 : Number(headers[at + 1]);
+}

@@ -1,0 +1,100 @@
+/**
+ * What one exchange of a peer is inspected with, from its request to its response: the guard that was in force when it began,
+ * and the names of what was rewritten, which are the same on both sides. Source: design decisions, sections 11 and 19.
+ */
+import { GatewayError } from "../../base/index.ts";
+import { UnreadableAnswer } from "../answers/index.ts";
+import { layersIn, peel } from "../coding/index.ts";
+import type { Dialect } from "../core/dialects/index.ts";
+import { JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
+import { Holding } from "../memory/index.ts";
+import { readHead } from "./answer/answer-head.ts";
+import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
+import type { HeaderList } from "./exchange/index.ts";
+import { headerValue, headerValues } from "./header-value.ts";
+import {
+  type Asked,
+  accountOf,
+  askedWith,
+  factsOf,
+  type InspectingWith,
+  inspectRequest,
+  variablesOf,
+} from "./inspect.ts";
+import type { Inspecting } from "./options.ts";
+import { lateRefusal } from "./refusal-shape.ts";
+import { routeOf } from "./said.ts";
+
+/** Lists of models: they say what there is, and nothing that somebody wrote. */
+const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
+
+const MAX_UNPACKED_BYTES = 32 << 20;
+
+export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspect" | "answers"> {
+  const asked = askedWith(using);
+  return {
+    inspect: (request, signal) => inspectRequest(request, signal, using, asked),
+    answers: {
+      areRead: asked.guard?.inspectsOutput === true,
+      begin: (request, response) => beginAnswer(request, response, asked, using),
+    },
+  };
+}
+
+function beginAnswer(
+  request: HeaderList,
+  response: HeaderList,
+  asked: Asked,
+  { sinks }: InspectingWith,
+): BegunAnswer | undefined {
+  const { guard } = asked;
+  const route = routeOf(request);
+  if (guard?.inspectsOutput !== true || TEXTLESS.has(route.name)) return undefined;
+  const head = readHead(headerValue(request, ":method"), response);
+  if (head === undefined) return undefined;
+  return {
+    head,
+    read(ports, hold) {
+      const once = asked.once ?? { model: "", route: route.name, method: "", name: "" };
+      const leaving = new AbortController();
+      const occasion = { variables: variablesOf(once), rewriting: asked.rewriting };
+      const answer = new JudgedAnswer(guard, occasion, leaving.signal);
+      const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
+      const terms: AnswerTerms = {
+        head,
+        answered: { dialect, route },
+        answer,
+        leaving,
+        metrics: sinks.metrics,
+        settle: () =>
+          refusalIn(() => settleWhole(answer.judged, () => factsOf("response", once, request), sinks).error),
+        late: (error, stream) => lateRefusal(error, request, asked.shape, stream),
+        decode: (body) => bareAnswer(body, headerValues(response, "content-encoding"), hold),
+        hold,
+      };
+      return inspectAnswer(terms, ports);
+    },
+  };
+}
+
+/** Throws `UnreadableAnswer`, or `overloaded`. */
+async function bareAnswer(body: Buffer, encoding: string, hold: AnswerTerms["hold"]): Promise<Buffer> {
+  const holding = new Holding(accountOf({ hold }));
+  try {
+    return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, holding)).plain;
+  } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === "overloaded") throw cause;
+    throw new UnreadableAnswer("it does not decode as its content encoding says");
+  } finally {
+    holding.close();
+  }
+}
+
+function refusalIn(settle: () => GatewayError | undefined): GatewayError | undefined {
+  try {
+    return settle();
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
