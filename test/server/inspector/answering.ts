@@ -55,9 +55,10 @@ export async function openAnswering(): Promise<Answering> {
       ...announced,
       ...(isSized && { "content-length": String(only?.length) }),
     });
+    const gone = once(answer, "close");
     for (const chunk of chunks) {
       if (answer.destroyed) return;
-      if (!(answer as ServerResponse).write(chunk)) await Promise.race([once(answer, "drain"), once(answer, "close")]);
+      if (!(answer as ServerResponse).write(chunk)) await Promise.race([once(answer, "drain"), gone]);
       else await new Promise((resolve) => setImmediate(resolve));
     }
     if (breaksOff) {

@@ -154,11 +154,16 @@ export interface Answered {
   readonly body: string;
 }
 
+export interface PostOptions {
+  readonly isChunked?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export interface Envoy {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
-  readonly post: (body: Buffer, options?: { readonly isChunked?: boolean }) => Promise<Answered>;
+  readonly post: (body: Buffer, options?: PostOptions) => Promise<Answered>;
   /** Over HTTP/2, and with trailers. Status and body. */
   readonly postWithTrailers: (body: Buffer) => Promise<Pick<Answered, "status" | "body">>;
   /** Counters of the filter, by the last part of their names. */
@@ -198,7 +203,7 @@ export async function startEnvoy(binary: string, modes: FilterModes, ports: Port
     return {
       url: `http://127.0.0.1:${port}`,
       port,
-      post: (body, options) => post(port, body, options?.isChunked === true),
+      post: (body, options) => post(port, body, options ?? {}),
       postWithTrailers: (body) => postWithTrailers(port, body),
       async counters() {
         const text = await (await fetch(`http://${admin.trim()}/stats?filter=ext_proc`)).text();
@@ -231,9 +236,10 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-function post(port: number, body: Buffer, isChunked: boolean): Promise<Answered> {
+function post(port: number, body: Buffer, { isChunked = false, headers: further }: PostOptions): Promise<Answered> {
   const headers = {
     "content-type": "application/json",
+    ...further,
     ...(isChunked ? { "transfer-encoding": "chunked" } : { "content-length": String(body.length) }),
   };
   const options = { host: "127.0.0.1", port, method: "POST", path: "/v1/chat/completions", headers, agent: false };
