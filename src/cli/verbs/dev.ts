@@ -63,6 +63,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
         nameServers: [],
         maxBufferedBytes: undefined,
         responsesMemory: undefined,
+        usageEveryMs: undefined,
       },
       owner,
     );

@@ -223,12 +223,16 @@ async function untilStopped(
 /** A day: longer streams there are none, and a timer holds no more than 24.8 days. */
 const MAX_DRAIN_MS = 86_400_000;
 
+/** A node that is killed loses what it had not reported. */
+const MAX_USAGE_REPORT_MS = 60_000;
+
 function boundsOf({ env }: Io): DataPlaneBounds {
   return {
     maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
     maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
     responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
+    usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
     nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
   };
 }

@@ -7,7 +7,7 @@ import type { Member } from "../core/state/index.ts";
 
 /** Ticks of 50 ms. */
 const CHECK_EVERY_TICKS = 1_200;
-const LEVEL_EVERY_TICKS = 200;
+const LEVEL_EVERY_TICKS = 20;
 const CHECK_EVERY_ENTRIES = 1_000;
 
 export interface DutyPorts {

@@ -20,6 +20,7 @@ import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
 import { Facts, finishedOf } from "./finished.ts";
+import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
@@ -64,6 +65,8 @@ export class Exchange implements Downstream {
   readonly facts = new Facts();
   /** Undefined until who calls is recognised. */
   caller: Caller | undefined;
+  /** Undefined until it is known who asks whom, and where nobody keeps a ledger. */
+  use: RequestUse | undefined;
   /** Who is asked, as refusals name it. */
   asked = "The provider";
   attempts = 0;
@@ -109,6 +112,11 @@ export class Exchange implements Downstream {
 
   get gone(): boolean {
     return this.#gone;
+  }
+
+  /** Refused, answered with an error, broken off or left; to be asked once the request is over. */
+  get hasFailed(): boolean {
+    return this.#gone || this.#code !== "" || this.#response.statusCode >= 400;
   }
 
   onGone(listener: (() => void) | undefined): void {

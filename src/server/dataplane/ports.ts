@@ -11,6 +11,7 @@ import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
 import type { OwnCards } from "./discovery/own-cards.ts";
 import type { FinishedSink } from "./finished.ts";
+import type { UsageLedger } from "./metering/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
 import type { Responses } from "./responses/index.ts";
@@ -48,6 +49,8 @@ export interface Governing {
   onWithdrawal(listener: () => void): () => void;
   readonly budgets: Budgets;
   readonly trail: DecisionTrail;
+  /** Absent where nobody keeps one. */
+  readonly ledger?: UsageLedger;
 }
 
 export type SuspendedKind = "provider" | "key" | "profile" | "model" | "mcp" | "a2a" | "issuer";

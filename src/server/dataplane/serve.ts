@@ -21,7 +21,6 @@ import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Facts } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -47,10 +46,10 @@ import {
 import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { rememberingShown } from "./hops/model/remembering-shown.ts";
-import { spendingOf } from "./hops/model/spending.ts";
+import { reserve, usedAt } from "./hops/model/reserve.ts";
 import { type Remembering, translating } from "./hops/model/translating.ts";
 import { dialectOf, locate } from "./locate.ts";
-import { createMeter, type Meter } from "./metering/index.ts";
+import { beginUse, type Meter } from "./metering/index.ts";
 import type { Ports } from "./ports.ts";
 import type { ProviderStatistics } from "./statistics.ts";
 import { waitOf } from "./wait-of.ts";
@@ -143,6 +142,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // 400, 404, 413, 503
     const target = asResponse === undefined ? addressed : await withReferences(addressed, asResponse, snapshot, held);
     exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
+    exchange.use = beginUse(governing?.ledger, standing, usedAt(target));
     const admitted = admit(snapshot, target, {
       standing,
       requestId: exchange.requestId,
@@ -150,7 +150,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
       sealing: asResponse && sealingFor(asResponse),
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     }); // 403, 503, 400 fidelity
-    meter = await reserve(target, admitted.first, standing, facts, ports); // 429, 503
+    meter = await reserve(target, admitted.first, standing, exchange, ports); // 429, 503
     if (exchange.gone) return;
     const forwarding = { exchange, downstream: exchange, target, snapshot, standing, meter, held, asResponse, ports };
     if (guard === undefined) {
@@ -179,6 +179,7 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     exchange.refuse(error);
   } finally {
     meter?.close();
+    exchange.use?.end(exchange.hasFailed);
     held.close();
     if (isAdmitted) ports.admission.leave();
     exchange.served();
@@ -214,27 +215,6 @@ const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(ad
 
 /** Routes whose answers hold names of models, and no text. */
 const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
-
-/** What the request may cost is held; undefined: nobody counts. */
-async function reserve(
-  target: Target,
-  first: Admitted,
-  standing: Standing,
-  facts: Facts,
-  { governing, metrics, statistics }: Ports,
-): Promise<Meter | undefined> {
-  if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
-  const spending = spendingOf(target, first, standing);
-  const charge = spending && governing.budgets.reserve(spending);
-  return createMeter({
-    charge: charge instanceof Promise ? await charge : charge,
-    route: target.route,
-    label: target.label,
-    metrics: metrics.usage,
-    spent: (provider, units) => statistics?.of(provider)?.spent(units),
-    counted: (usage) => facts.used(usage),
-  });
-}
 
 interface Forwarding {
   readonly exchange: Exchange;
@@ -288,6 +268,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
         exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
       }
       exchange.attempts++;
+      exchange.use?.asked(provider.name, model);
       meter?.attempting(provider, model, channel.dialect);
     },
     answered: (ms) => measured?.answered(ms),

@@ -34,7 +34,7 @@ import {
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
 import { locate } from "./locate.ts";
-import { createSessionMeter } from "./metering/index.ts";
+import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { startSpan } from "./tracing.ts";
@@ -72,6 +72,7 @@ export async function serveUpgrade(
   let trail: SessionTrail | undefined;
   let picked: Watch | undefined;
   let closeInspection: (() => void) | undefined;
+  let use: RequestUse | undefined;
   const ending = new AbortController();
   const inspecting = new AbortController();
   const work = createSessionWork();
@@ -137,6 +138,9 @@ export async function serveUpgrade(
     const { first: admitted } = admit(snapshot, target, governed);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label);
+    const { label, route: named } = target;
+    const asked = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
+    use = beginUse(governing?.ledger, standing, asked);
     trail = governing && sessionTrail(governing.trail);
     const { model } = target;
     const { inspector, handshake } = inspectSession({
@@ -197,6 +201,8 @@ export async function serveUpgrade(
           metrics: ports.metrics.usage,
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
           counted: (usage) => facts.used(usage),
+          account: use,
+          model: admitted.model ?? "",
         })
       : undefined;
     draining.addEventListener("abort", stopUnlessBusy, { once: true });
@@ -264,6 +270,7 @@ export async function serveUpgrade(
     route?.watch?.ended(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
+    use?.end(result.kind === "refused");
     finished(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
     const refusal = asRefusal(error);
@@ -284,6 +291,7 @@ export async function serveUpgrade(
     charge?.release(); // of a session that came to nothing
     attempt?.ended();
     closeSession?.();
+    use?.end(true); // of a session that came to nothing
     held.close();
     if (isAdmitted) ports.admission.leave();
   }

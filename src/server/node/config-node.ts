@@ -242,7 +242,17 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const governing = openGoverning(
-    { cluster, tokens, trail, failures, controls: decisions, clock: systemClock, instruments, log },
+    {
+      cluster,
+      tokens,
+      trail,
+      failures,
+      controls: decisions,
+      clock: systemClock,
+      instruments,
+      log,
+      usageEveryMs: options.usageEveryMs,
+    },
     owner,
   );
 

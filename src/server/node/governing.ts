@@ -4,7 +4,9 @@ import type { AuditTrail, FailureSampler } from "../audit/index.ts";
 import { createCallers } from "../auth/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { type Governing, openBudgets } from "../dataplane/index.ts";
+import { openLedger } from "../usage/index.ts";
 import { type ControlDecisions, isDecision } from "./control-decisions.ts";
+import { ledgerReports } from "./ledger-reports.ts";
 import { openSuspensions } from "./suspensions.ts";
 import type { Tokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
@@ -19,6 +21,8 @@ export interface GoverningOptions {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
+  /** Between two reports to the ledger of usage, in milliseconds. */
+  readonly usageEveryMs?: number | undefined;
 }
 
 /** What is opened belongs to `owner`. */
@@ -32,6 +36,12 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
     openBudgets({ node: cluster.status().nodeId, clock, reports: usageReports(cluster), instruments, log }),
     (it) => it.close(),
   );
+  const reports = ledgerReports(cluster, clock.now);
+  const ledger = owner.own(
+    "ledger of usage",
+    openLedger({ reports, now: clock.now, instruments, log, everyMs: options.usageEveryMs }),
+    (it) => it.close(),
+  );
   const governing: Governing = {
     callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
     issuerUrl: (name) => tokens.issuer(name)?.url,
@@ -43,6 +53,7 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
       };
     },
     budgets,
+    ledger,
     trail: {
       decided(record) {
         trail.append(record);

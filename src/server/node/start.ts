@@ -50,6 +50,8 @@ export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
   readonly drainMs: number | undefined;
+  /** Between two reports to the ledger of usage; undefined: a minute. */
+  readonly usageEveryMs: number | undefined;
   /** Bytes of items of responses; 0: none are kept. */
   readonly responsesMemory: number | undefined;
   /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */

@@ -26,31 +26,38 @@ export function usageReports(
 ): UsageReports {
   const { view } = cluster;
   const { nodeId } = cluster.status();
-  const key = memberRowKey(nodeId);
   return {
     async report({ inc, rows }, signal) {
       const command = commands.usageReport({ node: nodeId, inc, rows });
       const result = await cluster.write(command, { by: BY_BUDGETS, timeoutMs: REPORT_MS, signal });
       return result.kind === "ok" ? { kind: "answered", rows: rowsIn(result.value) } : result;
     },
-    incarnation() {
-      const { startedAs } = cluster.status();
+    ...startsOf(cluster),
+    logNow: () => cluster.logNow(),
+    takesPledges: () => readFeatureLevel(view.get(featureRowKey)) >= PLEDGES_LEVEL,
+    hasLeader: () => cluster.status().leaderId !== undefined,
+  };
+}
+
+/** The number of start of this process in the cluster. */
+export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "status" | "onStatus">) {
+  const key = memberRowKey(status().nodeId);
+  return {
+    incarnation(): number {
+      const { startedAs } = status();
       const row = view.get(key);
       const incarnation = row === undefined ? 0 : readMember(row).incarnation;
       return startedAs > 0 && incarnation >= startedAs ? incarnation : 0;
     },
-    onIncarnation(listener) {
+    onIncarnation(listener: () => void): () => void {
       // A removal, a start and a restored state write the row; the status tells when this process's start is known.
       const unwatch = view.watch(key, listener);
-      const unlisten = cluster.onStatus(listener);
+      const unlisten = onStatus(listener);
       return () => {
         unwatch();
         unlisten();
       };
     },
-    logNow: () => cluster.logNow(),
-    takesPledges: () => readFeatureLevel(view.get(featureRowKey)) >= PLEDGES_LEVEL,
-    hasLeader: () => cluster.status().leaderId !== undefined,
   };
 }
 

@@ -48,7 +48,8 @@ export interface GovernanceInput {
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
 /** Something counts usage, so it is read from answers. */
-export const readsUsage = ({ auth, budgets = [] }: Deployment): boolean => auth !== undefined || budgets.length > 0;
+export const readsUsage = ({ auth, budgets = [], reconcile }: Deployment): boolean =>
+  auth !== undefined || budgets.length > 0 || reconcile !== undefined;
 
 /** Of no use to anybody when an error was added to `problems`. */
 export function compileGovernance(

@@ -58,7 +58,7 @@ test("the feature level follows the lowest that all members allow, upwards only"
         proposed.push(p);
       },
     });
-    for (let at = 0; at < 200; at += 1) tick();
+    for (let at = 0; at < 20; at += 1) tick();
     await settled();
     assert.deepEqual(proposed, expected === undefined ? [] : [expected]);
   }

@@ -45,7 +45,7 @@ export {
   type WindowOf,
 } from "./commands/usage-rows.ts";
 export { isRollDue, MAX_REPORT_ROWS } from "./commands/used.ts";
-export { packRows } from "./commands/used-packing.ts";
+export { addCounts, packRows } from "./commands/used-packing.ts";
 export { MAX_CALLER_ROWS, MAX_OTHER_ROWS, type PeriodOf, periodsOf, scanPeriod } from "./commands/used-period.ts";
 export {
   COUNTS,

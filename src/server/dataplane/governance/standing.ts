@@ -13,6 +13,8 @@ export interface Standing {
   readonly governance: Governance;
   readonly profile: Profile;
   readonly variables: CallerVariables;
+  /** As the ledger of usage names it: the name of its key, or issuer and subject; empty: nobody was recognised. */
+  readonly name: string;
   /** That the profile's budget is spent from; empty without one. */
   readonly bucket: string;
   /** Models are kept from the caller, by its profile's list or by a rule, or what they use is counted: see `Route.guard`. */
@@ -36,6 +38,7 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
   const { budget, allows, policy } = profile;
   const standing: Standing = {
     caller,
+    name: ledgerName(caller),
     governance,
     profile,
     variables: callerVariables(caller),
@@ -44,4 +47,15 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
   };
   known.set(caller, standing);
   return standing;
+}
+
+/** UTF-16 units; of a longer name the end is replaced by a digest, so that two callers stay two. */
+const MAX_NAME_LENGTH = 128;
+const DIGEST_LENGTH = 16;
+
+function ledgerName({ key, user, agent, issuer, principal }: Caller): string {
+  const subject = (user ?? agent)?.subject;
+  const name = key?.name ?? (subject === undefined ? "" : `${issuer ?? ""}/${subject}`);
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  return `${name.slice(0, MAX_NAME_LENGTH - DIGEST_LENGTH - 1)}~${principal.slice(-DIGEST_LENGTH)}`;
 }

@@ -1,5 +1,7 @@
 /** What a request used. */
 export { createMeter, type MeterOptions } from "./meter.ts";
 export { createUsageMetrics, type Doubt, type UsageMetrics } from "./metrics.ts";
+export { beginUse, type RequestUse } from "./request-use.ts";
 export { createSessionMeter, type SessionMeterOptions } from "./session-meter.ts";
-export type { AnswerMeter, Counted, Meter, SessionMeter, Shown } from "./types.ts";
+export type { Account, AnswerMeter, Meter, SessionMeter, Shown } from "./types.ts";
+export type { UsageLedger, Use } from "./used.ts";

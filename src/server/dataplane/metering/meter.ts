@@ -26,7 +26,7 @@ import {
 import { type AttemptResult, headerValue, type Provider } from "../../upstream/index.ts";
 import type { Charge } from "../budgets/index.ts";
 import type { Doubt, UsageMetrics } from "./metrics.ts";
-import type { Counted, Meter, Shown } from "./types.ts";
+import type { Account, Meter, Shown } from "./types.ts";
 
 /** Roles, starts and stops of blocks, pings. */
 const EVENTS_AROUND = 8;
@@ -40,7 +40,9 @@ export interface MeterOptions {
   readonly metrics: UsageMetrics;
   /** Told of each provider what its attempts were charged, in cost units. */
   readonly spent: (provider: string, units: number) => void;
-  readonly counted?: Counted;
+  /** Told of usage as it is counted. */
+  readonly counted?: (usage: Usage) => void;
+  readonly account?: Account | undefined;
 }
 
 /** An attempt as far as it has come. */
@@ -195,16 +197,22 @@ class AttemptMeter implements Meter {
   #count(): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
-    const { charge, label, metrics, spent, counted } = this.#options;
+    const { charge, label, route, metrics, spent, counted, account } = this.#options;
     const usage = usageOf(attempt);
+    if (account !== undefined && attempt.stream !== undefined && isMissing(attempt, usage)) {
+      const isTold = route.usage === "always" || outcomeOf(attempt) === "interrupted";
+      if (isTold) account.unmeasured(attempt);
+    }
     if (usage !== undefined) {
       metrics.used(attempt.provider, label, usage);
-      counted?.(usage, { provider: attempt.provider, model: attempt.model });
+      counted?.(usage);
+      account?.counted(usage, attempt);
     }
     const units = (charge?.spent ?? 0) - this.#told;
     if (units <= 0) return;
     this.#told += units;
     spent(attempt.provider, units);
+    account?.spent(units, attempt);
   }
 }
 

@@ -1,8 +1,8 @@
 /** Reads what a WebSocket session uses from its upstream's messages, and charges it as it goes. Source: lessons P8, P12. */
-import { createSessionUsage, type SessionAnswer } from "../../core/dialects/index.ts";
+import { createSessionUsage, type SessionAnswer, type Usage } from "../../core/dialects/index.ts";
 import type { SessionCharge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
-import type { Counted, SessionMeter } from "./types.ts";
+import type { Account, SessionMeter } from "./types.ts";
 
 export interface SessionMeterOptions {
   /** Undefined: counted, and nobody pays. */
@@ -17,20 +17,27 @@ export interface SessionMeterOptions {
   readonly metrics: UsageMetrics;
   /** Told what the session was charged, in cost units. */
   readonly spent: (units: number) => void;
-  readonly counted?: Counted;
+  /** Told of usage as it is counted. */
+  readonly counted?: (usage: Usage) => void;
+  readonly account?: Account | undefined;
 }
 
 export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
-  const { charge, provider, route, label, model = "", metrics, spent, counted } = options;
+  const { charge, provider, route, label, model = "", metrics, spent, counted, account } = options;
+  const of = { provider, model };
   const usages = createSessionUsage();
   let told = 0;
   const pay = ({ usage, isDoubtful }: SessionAnswer): void => {
     if (isDoubtful) metrics.doubted(provider, route, usage.totalTokens === 0 ? "nothing" : "impossible");
     metrics.used(provider, label, usage);
-    counted?.(usage, { provider, model });
+    counted?.(usage);
+    account?.counted(usage, of);
     if (charge === undefined) return;
     charge.spend(usage, isDoubtful);
-    if (charge.spent > told) spent(charge.spent - told);
+    if (charge.spent > told) {
+      spent(charge.spent - told);
+      account?.spent(charge.spent - told, of);
+    }
     told = charge.spent;
   };
   return {
@@ -40,7 +47,9 @@ export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
     },
     close() {
       const usage = usages.untold();
-      if (usage !== undefined) pay({ usage, isDoubtful: false });
+      if (usage === undefined) return;
+      account?.unmeasured(of);
+      pay({ usage, isDoubtful: false });
     },
   };
 }

@@ -41,5 +41,18 @@ export interface SessionMeter {
   close(): void;
 }
 
-/** For whoever keeps an account of tokens: usage that a provider told, and of which model it was asked. */
-export type Counted = (usage: Usage, of: { readonly provider: string; readonly model: string }) => void;
+/** Who used it, and of which model it was asked. */
+export interface UsedOf {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** For whoever keeps an account of what a request used, of each of its attempts. */
+export interface Account {
+  /** Usage that a provider told. */
+  counted(usage: Usage, of: UsedOf): void;
+  /** A stream, or a response within a session, ended before it had told all that it used. */
+  unmeasured(of: UsedOf): void;
+  /** Cost units that were charged. */
+  spent(units: number, of: UsedOf): void;
+}

@@ -10,7 +10,7 @@ import { Holding } from "../../memory/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
 import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
 import { suspendedError } from "../governance/suspended.ts";
-import { createMeter, type Meter } from "../metering/index.ts";
+import { beginUse, createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
 import type { ProviderStatistics } from "../statistics.ts";
 import { bodyFor, PATHS, saidIn } from "./dialects.ts";
@@ -34,22 +34,30 @@ export function createModelCalls(ports: CallPorts): CallModel {
     const addressed = snapshot.byName.get(question.provider);
     if (addressed === undefined)
       throw new GatewayError("not_found", `no provider \`${question.provider}\` is configured`);
+    const asker = { name: `gateway:${question.detector}`, profile: { name: undefined } };
+    const asked = { hop: "llm", provider: addressed.name, label: question.model } as const;
+    const use = beginUse(ports.governing?.ledger, asker, asked);
+    let hasFailed = true;
     const meter = createMeter({
       charge: undefined,
       route: { name: "chat_completions", usage: "always" },
       label: question.model,
       metrics: ports.metrics.usage,
       spent: (provider, units) => ports.statistics?.of(provider)?.spent(units),
+      account: use,
     });
     const account = new Holding(ports.admission);
     const downstream = gather(signal, { maxBytes: MAX_ANSWER_BYTES, meter, account });
     try {
       account.hold(bytesOf(question));
       const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, tracer, ports });
-      return saidIn(dialect, downstream.answer());
+      const said = saidIn(dialect, downstream.answer());
+      hasFailed = false;
+      return said;
     } finally {
       downstream.close();
       meter.close();
+      use?.end(hasFailed);
       account.close();
     }
   };

@@ -118,14 +118,14 @@ test("increments are summed by hour, hop, caller, profile, provider and model", 
 test("a report that comes again adds nothing, one that is missing is told, and an earlier process is refused", () => {
   const at = cluster("n1");
   at.ok(add(at, "n1", 1, [some]));
-  assert.deepEqual(at.ok(add(at, "n1", 1, [some])), { added: false });
+  assert.deepEqual(at.ok(add(at, "n1", 1, [some])), { added: false, last: 1 });
   assert.equal(at.refusal(add(at, "n1", 3, [some])), "sequence_gap");
   assert.equal(at.refusal(add(at, "n1", 2, [some], 2)), "stale_incarnation");
   assert.equal(at.refusal(add(at, "nobody", 1, [some])), "not_a_member");
   const { incarnation: _, ...started } = member("n1", { storage: "a".repeat(32), feature: [1, 3] });
   const { incarnation } = at.ok(commands.nodeStart(started)) as { incarnation: number };
   assert.equal(at.refusal(add(at, "n1", 2, [some])), "stale_incarnation");
-  assert.deepEqual(at.ok(add(at, "n1", 1, [some], incarnation)), { added: true });
+  assert.deepEqual(at.ok(add(at, "n1", 1, [some], incarnation)), { added: true, last: 1 });
   assert.deepEqual(sums(at.state)[0], 2);
 });
 

@@ -29,7 +29,11 @@ test("each response of a session is charged once, beside its flat cost, and coun
       model: "gpt-realtime",
       metrics: createUsageMetrics(node.instruments, { warn: () => undefined }),
       spent: (units) => spent.push(units),
-      counted: (usage, { provider, model }) => counted.push(`${provider} ${model} ${usage.totalTokens}`),
+      account: {
+        counted: (usage, { provider, model }) => counted.push(`${provider} ${model} ${usage.totalTokens}`),
+        unmeasured: ({ provider }) => counted.push(`${provider} unmeasured`),
+        spent: () => undefined,
+      },
     });
     meter.message(Buffer.from(JSON.stringify({ type: "response.created", response: { id: "r1" } })), false);
     meter.message(done("r1", 20, 10), false);

@@ -21,6 +21,7 @@ export interface Metered {
   readonly counted: readonly (Usage & { readonly provider: string; readonly model: string })[];
   tokens(kind: string, provider?: string): number;
   missing(provider?: string): number;
+  unmeasured(): number;
   doubted(doubt: Doubt): number;
   /** Fields of the lines of the log. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[];
@@ -47,6 +48,7 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
   const charge = pays ? heldOf(ask(() => node.budgets.reserve(spending))) : undefined;
   const spent: [string, number][] = [];
   const counted: Metered["counted"][number][] = [];
+  let unmeasured = 0;
   const warnings: Readonly<Record<string, unknown>>[] = [];
   const meter = createMeter({
     charge,
@@ -56,7 +58,13 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
       node.monotonic(),
     ),
     spent: (provider, units) => spent.push([provider, units]),
-    counted: (usage, of) => counted.push({ ...usage, ...of }),
+    account: {
+      counted: (usage, { provider, model }) => counted.push({ ...usage, provider, model }),
+      unmeasured: () => {
+        unmeasured += 1;
+      },
+      spent: () => undefined,
+    },
   });
   return {
     node,
@@ -67,6 +75,7 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
     tokens: (kind, provider = "p") => node.metric("gateway_tokens_total", provider, "gpt-*", kind),
     warnings,
     doubted: (doubt) => node.metric("gateway_usage_doubted_total", "p", route.name, doubt),
+    unmeasured: () => unmeasured,
     missing: (provider = "p") => node.metric("gateway_usage_missing_total", provider, route.name),
   };
 }

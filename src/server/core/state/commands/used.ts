@@ -74,7 +74,7 @@ export const usedAdd = define(
     if (member === undefined) return refused("not_a_member");
     if (memberRows.read(member).incarnation !== inc) return refused("stale_incarnation");
     const last = lastOf(draft, node, inc);
-    if (seq <= last) return ok({ added: false });
+    if (seq <= last) return ok({ added: false, last });
     if (seq !== last + 1) return refused("sequence_gap");
     const nowHour = Math.floor(now / HOUR_MS);
     const nameOf = namesIn(names);
@@ -83,7 +83,7 @@ export const usedAdd = define(
     draft.put(sequenceRowKey(node), sequenceRows.write({ node, inc, seq, at: now }));
     roll(draft, nowHour);
     forgetNodes(draft, now);
-    return ok({ added: true });
+    return ok({ added: true, last: seq });
   },
   { level: LEDGER_LEVEL },
 );

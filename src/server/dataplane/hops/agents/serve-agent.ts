@@ -28,6 +28,7 @@ import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
+import { beginUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import { whose } from "../../whose.ts";
 import { whileJudged } from "../model/awaiting.ts";
@@ -59,6 +60,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     throw new GatewayError("not_found", `No ${what} of this name is configured.`);
   }
   const { governing } = ports;
+  const use = beginUse(governing?.ledger, standing, { hop: kind, provider: fronted.name });
+  exchange.use = use;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
   const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
@@ -145,6 +148,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     }
   } finally {
     charge?.release();
+    use?.spent(charge?.spent ?? 0, { provider: fronted.name, model: "" });
   }
 }
 

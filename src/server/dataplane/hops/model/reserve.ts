@@ -1,0 +1,34 @@
+/** What a request may cost is held before it goes anywhere, and who keeps account of what it uses is told. */
+import type { Exchange } from "../../exchange.ts";
+import type { Standing } from "../../governance/standing.ts";
+import { createMeter, type Meter } from "../../metering/index.ts";
+import type { Ports } from "../../ports.ts";
+import type { Target } from "./address.ts";
+import type { Admitted } from "./admit.ts";
+import { spendingOf } from "./spending.ts";
+
+/** For the ledger of usage: where the request goes, as far as that is known. */
+export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
+  ({ hop: "llm", provider, label, route }) as const;
+
+/** What the request may cost is held; undefined: nobody counts. */
+export async function reserve(
+  target: Target,
+  first: Admitted,
+  standing: Standing,
+  { facts, use }: Pick<Exchange, "facts" | "use">,
+  { governing, metrics, statistics }: Ports,
+): Promise<Meter | undefined> {
+  if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
+  const spending = spendingOf(target, first, standing);
+  const charge = spending && governing.budgets.reserve(spending);
+  return createMeter({
+    charge: charge instanceof Promise ? await charge : charge,
+    route: target.route,
+    label: target.label,
+    metrics: metrics.usage,
+    spent: (provider, units) => statistics?.of(provider)?.spent(units),
+    counted: (usage) => facts.used(usage),
+    account: use,
+  });
+}

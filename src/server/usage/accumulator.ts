@@ -1,0 +1,256 @@
+/**
+ * What this node's callers used since its last report, in memory: adding is a few look-ups, and waits for nothing.
+ *
+ * Bounded whoever calls: beyond 8,192 rows new ones are summed under the caller `other` by hop, hour and provider.
+ */
+import {
+  addCounts,
+  COUNTS,
+  FIXED_NAMES,
+  HOPS,
+  HOUR_MS,
+  type Hop,
+  MAX_NAME_LENGTH,
+  METERED_KINDS,
+  packRows,
+} from "../core/state/index.ts";
+import type { Report, Use } from "./types.ts";
+
+export const MAX_UNREPORTED_ROWS = 8_192;
+/** Of one report. */
+const MAX_ROWS = 2_048;
+/** UTF-16 units of the names of one report, of which each may come to three bytes. */
+const MAX_NAMES_LENGTH = 65_536;
+
+const REQUESTS = COUNTS.indexOf("requests");
+/** Of what is metered of a provider. */
+const ANSWERS = 0;
+const FIRST_CLASS = 1;
+const UNMEASURED = 6;
+const METERED_LENGTH = 7;
+
+const OTHER = FIXED_NAMES[1];
+
+interface Row {
+  readonly hop: Hop;
+  readonly caller: string;
+  readonly profile: string;
+  readonly provider: string;
+  readonly model: string;
+  /** In the order of `COUNTS`. */
+  readonly counts: number[];
+}
+
+/** By provider, caller, model and profile: the first have few values, and each level is small. */
+type ByProfile = Map<string, Row>;
+type ByModel = Map<string, ByProfile>;
+type ByCaller = Map<string, ByModel>;
+type ByProvider = Map<string, ByCaller>;
+
+interface HourOfUse {
+  readonly hour: number;
+  readonly hops: Readonly<Record<Hop, ByProvider>>;
+  readonly rows: Row[];
+  /** By provider; an array for each kind. */
+  readonly metered: Map<string, readonly number[][]>;
+}
+
+/** A report that was taken, and what it is made of. */
+export interface Taken {
+  readonly report: Report;
+  /** Requests that it tells of. */
+  readonly requests: number;
+}
+
+export interface Accumulator {
+  /** Never throws. */
+  add(use: Use): void;
+  /** What is to be reported next, which is then the caller's; undefined: nothing. */
+  take(): Taken | undefined;
+  /** Requests that are in no report yet. */
+  readonly requests: number;
+}
+
+/** `now`: milliseconds since 1970. */
+export function createAccumulator(now: () => number): Accumulator {
+  /** Oldest first; all but the last only because they could not be reported yet. */
+  let hours: HourOfUse[] = [];
+  let size = 0;
+  let requests = 0;
+
+  const hourNow = (): HourOfUse => {
+    const hour = Math.floor(now() / HOUR_MS);
+    const last = hours.at(-1);
+    if (last?.hour === hour) return last;
+    // A clock that was set back goes on where it was before.
+    const known = last === undefined || last.hour < hour ? undefined : hours.find((it) => it.hour === hour);
+    if (known !== undefined) return known;
+    const opened: HourOfUse = {
+      hour,
+      hops: { llm: new Map(), mcp: new Map(), a2a: new Map() },
+      rows: [],
+      metered: new Map(),
+    };
+    hours.push(opened);
+    return opened;
+  };
+
+  const open = (hour: HourOfUse, { hop, caller, profile, provider, model }: Names): Row => {
+    const byCaller = inside<ByCaller>(hour.hops[hop], provider);
+    const byProfile = inside<ByProfile>(inside<ByModel>(byCaller, caller), model);
+    const known = byProfile.get(profile);
+    if (known !== undefined) return known;
+    const row: Row = { hop, caller, profile, provider, model, counts: COUNTS.map(() => 0) };
+    byProfile.set(profile, row);
+    hour.rows.push(row);
+    size += 1;
+    return row;
+  };
+  const rowOf = (hour: HourOfUse, use: Use): Row => {
+    const known = hour.hops[use.hop].get(use.provider)?.get(use.caller)?.get(use.model)?.get(use.profile);
+    if (known !== undefined) return known;
+    if (size >= MAX_UNREPORTED_ROWS) {
+      return open(hour, { hop: use.hop, caller: OTHER, profile: "", provider: use.provider, model: OTHER });
+    }
+    const { hop, caller, profile, provider } = use;
+    return open(hour, { hop, caller, profile, provider, model: ownCopy(use.model) });
+  };
+  const meteredOf = (hour: HourOfUse, { provider, kind }: Use): number[] => {
+    let kinds = hour.metered.get(provider);
+    if (kinds === undefined) {
+      kinds = METERED_KINDS.map(() => new Array<number>(METERED_LENGTH).fill(0));
+      hour.metered.set(provider, kinds);
+    }
+    return kinds[METERED_KINDS.indexOf(kind)] as number[];
+  };
+
+  return {
+    add(use) {
+      const hour = hourNow();
+      const { counts } = rowOf(hour, use);
+      const { tokens } = use;
+      requests += use.requests;
+      counts[REQUESTS]! += use.requests;
+      counts[1]! += use.failed;
+      counts[7] = addCounts(counts[7]!, use.units);
+      if (tokens !== undefined) {
+        const { cachedInputTokens: cached, cacheCreationInputTokens: created, outputTokens, reasoningTokens } = tokens;
+        const input = Math.max(0, tokens.inputTokens - cached - created);
+        counts[2] = addCounts(counts[2]!, input);
+        counts[3] = addCounts(counts[3]!, cached);
+        counts[4] = addCounts(counts[4]!, created);
+        counts[5] = addCounts(counts[5]!, outputTokens);
+        counts[6] = addCounts(counts[6]!, reasoningTokens);
+        const metered = meteredOf(hour, use);
+        metered[ANSWERS]! += 1;
+        metered[FIRST_CLASS] = addCounts(metered[FIRST_CLASS]!, input);
+        metered[FIRST_CLASS + 1] = addCounts(metered[FIRST_CLASS + 1]!, cached);
+        metered[FIRST_CLASS + 2] = addCounts(metered[FIRST_CLASS + 2]!, created);
+        metered[FIRST_CLASS + 3] = addCounts(metered[FIRST_CLASS + 3]!, outputTokens);
+        metered[FIRST_CLASS + 4] = addCounts(metered[FIRST_CLASS + 4]!, reasoningTokens);
+      }
+      if (use.unmeasured > 0) meteredOf(hour, use)[UNMEASURED]! += use.unmeasured;
+    },
+    take() {
+      const names = createNames();
+      const packed: number[][] = [];
+      const metered: number[][] = [];
+      let told = 0;
+      for (const { hour, rows, metered: byProvider } of hours) {
+        for (const [provider, kinds] of byProvider) {
+          if (metered.length + METERED_KINDS.length > MAX_ROWS || names.length > MAX_NAMES_LENGTH) break;
+          byProvider.delete(provider);
+          for (const [kind, counts] of kinds.entries()) {
+            if (counts.some((count) => count > 0)) metered.push([hour, names.number(provider), kind, ...counts]);
+          }
+        }
+        let taken = 0;
+        for (const { hop, caller, profile, provider, model, counts } of rows) {
+          if (packed.length === MAX_ROWS || names.length > MAX_NAMES_LENGTH) break;
+          const numbers = [caller, profile, provider, model].map(names.number);
+          packed.push([hour, HOPS.indexOf(hop), ...numbers, ...counts]);
+          told += counts[REQUESTS]!;
+          taken += 1;
+        }
+        forget(hours, hour, taken);
+        size -= taken;
+      }
+      hours = hours.filter(({ rows, metered: left }) => rows.length > 0 || left.size > 0);
+      if (packed.length === 0 && metered.length === 0) return undefined;
+      requests -= told;
+      return {
+        report: { names: names.all, rows: packRows(packed), metered: packRows(metered) },
+        requests: told,
+      };
+    },
+    get requests() {
+      return requests;
+    },
+  };
+}
+
+type Names = Pick<Row, "hop" | "caller" | "profile" | "provider" | "model">;
+
+function inside<V extends Map<string, unknown>>(map: Map<string, V>, key: string): V {
+  let found = map.get(key);
+  if (found === undefined) {
+    found = new Map() as V;
+    map.set(key, found);
+  }
+  return found;
+}
+
+/** The first `count` rows of the hour are taken: what is added from here on opens new ones. */
+function forget(hours: readonly HourOfUse[], hour: number, count: number): void {
+  const of = hours.find((it) => it.hour === hour);
+  if (of === undefined || count === 0) return;
+  for (const { hop, caller, profile, provider, model } of of.rows.splice(0, count)) {
+    const byCaller = of.hops[hop].get(provider);
+    const byModel = byCaller?.get(caller);
+    const byProfile = byModel?.get(model);
+    byProfile?.delete(profile);
+    if (byProfile?.size === 0) byModel?.delete(model);
+    if (byModel?.size === 0) byCaller?.delete(caller);
+    if (byCaller?.size === 0) of.hops[hop].delete(provider);
+  }
+}
+
+/** A text that was cut out of a body keeps the body: this one does not. */
+const ownCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
+
+interface NameList {
+  readonly all: readonly string[];
+  /** UTF-16 units. */
+  readonly length: number;
+  number(name: string): number;
+}
+
+function createNames(): NameList {
+  const all: string[] = [];
+  const numbers = new Map<string, number>(FIXED_NAMES.map((name, number) => [name, number]));
+  let length = 0;
+  return {
+    all,
+    get length() {
+      return length;
+    },
+    number(raw) {
+      const name = ledgerName(raw);
+      const known = numbers.get(name);
+      if (known !== undefined) return known;
+      const number = FIXED_NAMES.length + all.length;
+      numbers.set(name, number);
+      all.push(name);
+      length += name.length;
+      return number;
+    },
+  };
+}
+
+/** As the ledger has it: bounded, well formed, and nothing that a terminal obeys. */
+function ledgerName(raw: string): string {
+  const name = raw.slice(0, MAX_NAME_LENGTH).toWellFormed().replace(CONTROLS, "\ufffd");
+  return raw.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH - 1)}…` : name;
+}
+/** Controls, line and paragraph separators, and marks that reorder what a terminal shows. */
+const CONTROLS = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

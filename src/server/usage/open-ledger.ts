@@ -1,0 +1,199 @@
+/**
+ * Carries what this node's callers used to the cluster: once a minute, and at the end. A report is sent again, the same and
+ * under the same number, until it is known what came of it; only then does the next one follow. Where that cannot be known
+ * any more (the process has a new number in the cluster) it is left out: the ledger is short then, and never over.
+ */
+import type { Instruments, Log } from "../../base/index.ts";
+import { type Accumulator, createAccumulator, type Taken } from "./accumulator.ts";
+import type { AddOutcome, LedgerReports, Use } from "./types.ts";
+
+export const REPORT_EVERY_MS = 60_000;
+const LEAST_MS = 100;
+/** After a report whose outcome is not known. */
+const AGAIN_MS = 5_000;
+const CLOSE_LIMIT_MS = 5_000;
+const LEADERLESS_LIMIT_MS = 500;
+
+export interface LedgerOptions {
+  readonly reports: LedgerReports;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly instruments: Instruments;
+  readonly log: Pick<Log, "info" | "warn" | "error" | "debug">;
+  /** 60,000 unless given. */
+  readonly everyMs?: number | undefined;
+}
+
+export interface OpenLedger {
+  /** Adds in memory. Never throws. */
+  add(use: Use): void;
+  /** Reports what is left, for as long as it may take. */
+  close(): Promise<void>;
+}
+
+interface Pending extends Taken {
+  /** It may have been added: an attempt was made of which nobody knows what came. */
+  isUncertain: boolean;
+}
+
+const EMPTY: Taken = { report: { names: [], rows: "", metered: "" }, requests: 0 };
+
+export function openLedger(options: LedgerOptions): OpenLedger {
+  const { reports, now, instruments, log } = options;
+  const everyMs = Math.max(LEAST_MS, options.everyMs ?? REPORT_EVERY_MS);
+  const accumulator: Accumulator = createAccumulator(now);
+  const stop = new AbortController();
+  let incarnation = 0;
+  /** Of the last report that was added. */
+  let sequence = 0;
+  let pending: Pending | undefined;
+  let sending: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const outcomes = instruments.counter(
+    "gateway_usage_reports_total",
+    "Reports of this node to the ledger of usage: added, refused, or of unknown outcome, to be sent again.",
+    ["outcome"],
+  );
+  const lost = instruments
+    .counter(
+      "gateway_usage_lost_requests_total",
+      "Requests that the ledger of usage does not have: nobody can tell whether their report was added.",
+      [],
+    )
+    .with();
+  instruments.observedGauge(
+    "gateway_usage_unreported_requests",
+    "Requests that this node has not yet added to the ledger of usage: what it would lose if it were killed now.",
+    () => accumulator.requests + (pending?.requests ?? 0),
+  );
+
+  const giveUp = (of: Pending, why: string): void => {
+    lost.inc(of.requests);
+    if (of.requests > 0) log.warn("usage is missing in the ledger", { requests: of.requests, why });
+    pending = undefined;
+  };
+
+  /** The process has another number: what was under way under the former one is known to nobody. */
+  const begin = (): void => {
+    const current = reports.incarnation();
+    if (current === incarnation || current === 0) return;
+    incarnation = current;
+    sequence = 0;
+    if (pending?.isUncertain === true) giveUp(pending, "the state was replaced, or the node began anew");
+  };
+  const unlisten = reports.onIncarnation(begin);
+
+  const next = (): Pending | undefined => {
+    const taken = accumulator.take() ?? (reports.owesRolling() && !isClosed ? EMPTY : undefined);
+    return taken && { ...taken, isUncertain: false };
+  };
+
+  /** True: there may be more to send at once. */
+  const settle = (sent: Pending, wasUncertain: boolean, outcome: AddOutcome): boolean => {
+    // Its number of start was another when it was sent.
+    if (pending !== sent) return false;
+    switch (outcome.kind) {
+      case "added":
+        outcomes.with("added").inc();
+        sequence += 1;
+        pending = undefined;
+        return sent.requests > 0 || !isClosed;
+      case "known":
+        sequence = Math.max(sequence + 1, outcome.last);
+        if (wasUncertain) pending = undefined;
+        else sent.isUncertain = false;
+        return true;
+      case "refused":
+        outcomes.with("refused").inc();
+        // Refused now is not refused before.
+        sent.isUncertain = wasUncertain;
+        return refusedAs(sent, outcome.code);
+    }
+  };
+  const refusedAs = (sent: Pending, code: string): boolean => {
+    switch (code) {
+      case "feature_level":
+      case "not_a_member":
+      case "stale_incarnation":
+        log.debug("the cluster does not take usage from this node yet", { code });
+        return false;
+      case "sequence_gap":
+        sequence = 0;
+        if (sent.isUncertain) giveUp(sent, code);
+        return true;
+      default:
+        log.error("the cluster refuses what this node reports of usage", { code });
+        giveUp(sent, code);
+        return true;
+    }
+  };
+
+  const send = async (): Promise<void> => {
+    let goesOn = true;
+    while (goesOn && !stop.signal.aborted) {
+      begin();
+      if (incarnation === 0 || !reports.takesReports()) return;
+      pending ??= next();
+      if (pending === undefined) return;
+      const sent = pending;
+      const wasUncertain = sent.isUncertain;
+      sent.isUncertain = true;
+      try {
+        goesOn = settle(sent, wasUncertain, await reports.add(incarnation, sequence + 1, sent.report, stop.signal));
+      } catch (error) {
+        outcomes.with("unknown").inc();
+        log.debug("it is not known whether a report of usage was added; it is sent again", { error });
+        goesOn = false;
+      }
+    }
+  };
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    sending ??= send().finally(() => {
+      sending = undefined;
+      if (isClosed) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void flush(), pending === undefined ? everyMs : Math.min(everyMs, AGAIN_MS)).unref();
+    });
+    return sending;
+  };
+  timer = setTimeout(() => void flush(), everyMs).unref();
+
+  return {
+    add: accumulator.add,
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      clearTimeout(timer);
+      const last = async (): Promise<void> => {
+        await sending;
+        // As long as some member does not know the ledger, nobody is waited for.
+        while ((pending !== undefined || accumulator.requests > 0) && reports.takesReports() && !stop.signal.aborted) {
+          await flush();
+          if (pending !== undefined) await pause(LEADERLESS_LIMIT_MS / 5, stop.signal);
+        }
+      };
+      const limit = setTimeout(() => stop.abort(), reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);
+      await last();
+      clearTimeout(limit);
+      unlisten();
+      const left = accumulator.requests + (pending?.requests ?? 0);
+      if (left > 0) log.warn("this node ends before the ledger has all that was used", { requests: left });
+    },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

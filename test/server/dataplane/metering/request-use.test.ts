@@ -1,0 +1,94 @@
+/** What a request adds to the ledger of usage: once, where it was used, and no name that a caller made up. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NO_USAGE } from "../../../../src/server/core/dialects/index.ts";
+import { beginUse, type Use } from "../../../../src/server/dataplane/metering/index.ts";
+import { answer, CHAT, chatUsage, events, metered, STREAM } from "./support.ts";
+
+const usage = (input: number) => ({ ...NO_USAGE, inputTokens: input, totalTokens: input });
+
+function begin(of: Partial<Parameters<typeof beginUse>[2]> = {}) {
+  const added: Use[] = [];
+  const user = { name: "team", profile: { name: "gold" } };
+  const asked = { hop: "llm", provider: "p", label: "gpt-*", route: "chat_completions", ...of } as const;
+  const use = beginUse({ add: (it) => added.push(it) }, user, asked);
+  assert.ok(use !== undefined);
+  const told = () =>
+    added.map(({ provider, model, requests, failed, tokens, unmeasured, units }) =>
+      [provider, model, requests, failed, tokens?.inputTokens ?? "-", unmeasured, units].join(" "),
+    );
+  return { use, added, told };
+}
+
+test("a request is told once, with what it used", () => {
+  const { use, added, told } = begin();
+  use.asked("p", "gpt-x");
+  use.counted(usage(5), { provider: "p", model: "gpt-x" });
+  use.spent(7, { provider: "p", model: "gpt-x" });
+  use.end(false);
+  use.end(true);
+  assert.deepEqual(told(), ["p gpt-x 1 0 5 0 7"]);
+  assert.deepEqual(
+    [added[0]?.hop, added[0]?.caller, added[0]?.profile, added[0]?.kind],
+    ["llm", "team", "gold", "tokens"],
+  );
+});
+
+test("what an attempt used that was moved on from stays with its provider", () => {
+  const { use, told } = begin();
+  use.asked("p", "gpt-x");
+  use.counted(usage(5), { provider: "p", model: "gpt-x" });
+  use.asked("q", "other-x");
+  use.counted(usage(3), { provider: "q", model: "other-x" });
+  use.end(false);
+  assert.deepEqual(told(), ["p gpt-x 0 0 5 0 0", "q other-x 1 0 3 0 0"]);
+});
+
+test("a model that no provider has answered for is called as the configuration calls it", () => {
+  const { use, told } = begin();
+  use.asked("p", "whatever a caller writes");
+  use.end(true);
+  const answered = begin();
+  answered.use.asked("p", "x".repeat(1_000));
+  answered.use.end(false);
+  assert.deepEqual([told(), answered.told()], [["p gpt-* 1 1 - 0 0"], [`p ${"x".repeat(128)} 1 0 - 0 0`]]);
+});
+
+test("a session tells as it goes, and is one request", () => {
+  const { use, told } = begin({ isSession: true });
+  use.counted(usage(5), { provider: "p", model: "rt" });
+  use.spent(2, { provider: "p", model: "rt" });
+  use.unmeasured({ provider: "p", model: "rt" });
+  use.counted(usage(1), { provider: "p", model: "rt" });
+  use.end(false);
+  assert.deepEqual(told(), ["p rt 0 0 5 0 0", "p rt 0 0 - 0 2", "p rt 0 0 1 1 0", "p rt 1 0 - 0 0"]);
+});
+
+test("pictures and sound are told apart from tokens", () => {
+  for (const [route, kind] of [
+    ["images_generations", "media"],
+    ["audio_speech", "media"],
+    ["videos", "media"],
+    ["embeddings", "tokens"],
+    ["responses_ws", "tokens"],
+  ] as const) {
+    const { use, added } = begin({ route });
+    use.end(false);
+    assert.equal(added[0]?.kind, kind);
+  }
+});
+
+test("without a ledger there is nothing to tell", () => {
+  const user = { name: "", profile: { name: undefined } };
+  assert.equal(beginUse(undefined, user, { hop: "mcp", provider: "tools" }), undefined);
+});
+
+test("streams that end before they have told their usage are counted, whole answers are not", async () => {
+  const cut = await metered({ route: CHAT });
+  answer(cut.meter, 200, STREAM, events({ choices: [{ delta: { content: "hi" } }] }));
+  cut.meter.close();
+  const whole = await metered({ route: CHAT });
+  answer(whole.meter, 200, STREAM, events({ choices: [], usage: chatUsage(3, 2) }, "[DONE]"));
+  whole.meter.close();
+  assert.deepEqual([cut.unmeasured(), whole.unmeasured()], [1, 0]);
+});
