@@ -255,7 +255,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     },
     owner,
   );
-
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
 
