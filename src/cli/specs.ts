@@ -81,13 +81,17 @@ export const devFlags = {
     kind: "string",
     value: "ADDR",
     default: "127.0.0.1:8484",
-    meaning: "address of the data plane; port 0 takes a free one",
+    meaning: "address of the data plane, or of the inspector; port 0 takes a free one",
   },
   "metrics-listen": {
     kind: "string",
     value: "ADDR",
     default: "127.0.0.1:9464",
     meaning: "address of /metrics; 'none' serves no metrics",
+  },
+  inspector: {
+    kind: "boolean",
+    meaning: "inspect what an Envoy routes, and print a complete configuration for it",
   },
 } as const satisfies FlagTable;
 

@@ -99,6 +99,10 @@ access_rules:
     action: deny
     message: Nobody deletes files here.
 
+${GUARDRAILS}`;
+
+/** Both of a gateway and of an inspector. */
+export const GUARDRAILS = `\
 # What is looked for in every text, and what becomes of it before the provider sees it.
 guardrails:
   detectors:

@@ -1,5 +1,7 @@
 /** What `gateway dev` says once it is ready: where everything is, and ways to use it that work as printed. */
 
+import { quoted } from "./launcher.ts";
+
 export interface DevAddresses {
   readonly gateway: string;
   readonly simulator: string;
@@ -122,9 +124,4 @@ ${bold("Next")}
 
 ${bold("ready")}  Ctrl-C stops it and leaves nothing behind
 `;
-}
-
-/** For a POSIX shell; as it is where that reads the same. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,0 +1,38 @@
+/** Addresses for what is tried out: known before anything listens, since they are printed and written into files. */
+import { createServer } from "node:net";
+import { formatAddress, parseAddress } from "../../base/index.ts";
+
+/** Addresses that are given out name the port, so that it must be known before anything listens. */
+export async function portOf(address: string): Promise<string> {
+  const parsed = parseAddress(address);
+  if (parsed?.port !== 0) return address;
+  const { host } = parsed;
+  const free = await new Promise<number>((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen({ port: 0, host }, () => {
+      const bound = probe.address();
+      probe.close(() => resolve(typeof bound === "object" && bound !== null ? bound.port : 0));
+    });
+  });
+  return formatAddress({ ...parsed, port: free });
+}
+
+/** One cannot dial a wildcard. */
+export function publicUrl(address: string): string {
+  const { host = "", port = 0 } = parseAddress(address) ?? {};
+  return `http://${formatAddress({ host: ["", "0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host, port })}`;
+}
+
+/** A default address that is taken gives way to a free port; one that was asked for does not. */
+export async function freeAddress(address: string, usual: string): Promise<string> {
+  const parsed = parseAddress(address);
+  if (address !== usual || parsed?.host === undefined) return address;
+  const { host, port } = parsed;
+  const isFree = await new Promise<boolean>((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+  return isFree ? address : formatAddress({ host, port: 0 });
+}

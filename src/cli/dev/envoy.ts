@@ -1,0 +1,90 @@
+/** A complete configuration of an Envoy that asks an inspector about each request, ready to start. */
+import { parseAddress } from "../../base/index.ts";
+import { filterSettings } from "../../server/inspector/index.ts";
+
+export interface EnvoySettings {
+  /** `host:port` each. */
+  readonly listen: string;
+  readonly admin: string;
+  readonly inspector: string;
+  readonly upstream: string;
+  readonly modes: Parameters<typeof filterSettings>[0];
+}
+
+const TYPES = "type.googleapis.com/envoy.extensions";
+const H2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+
+/** YAML. */
+export function envoyBootstrap({ listen, admin, inspector, upstream, modes }: EnvoySettings): string {
+  const { processing_mode: mode, allow_mode_override: mayOverride } = filterSettings(modes);
+  const processing = Object.entries(mode).map(([key, value]) => `                      ${key}: ${value}`);
+  return `\
+# Envoy 1.36 or later: envoy -c envoy.yaml
+admin:
+  address: ${socketAddress(admin)}
+static_resources:
+  listeners:
+    - name: in
+      address: ${socketAddress(listen)}
+      filter_chains:
+        - filters:
+            - name: envoy.filters.network.http_connection_manager
+              typed_config:
+                "@type": ${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager
+                stat_prefix: in
+                http_filters:
+                  - name: envoy.filters.http.ext_proc
+                    typed_config:
+                      "@type": ${TYPES}.filters.http.ext_proc.v3.ExternalProcessor
+                      grpc_service: { envoy_grpc: { cluster_name: inspector } }
+                      # What cannot be inspected is refused. With true it goes on as it came.
+                      failure_mode_allow: false
+                      # Within it each answer must come; detectors that ask other servers need more.
+                      message_timeout: 5s
+                      allow_mode_override: ${mayOverride}
+                      processing_mode:
+${processing.map((line) => `  ${line}`).join("\n")}
+                  - name: envoy.filters.http.router
+                    typed_config: { "@type": ${TYPES}.filters.http.router.v3.Router }
+                route_config:
+                  virtual_hosts:
+                    - name: all
+                      domains: ["*"]
+                      routes:
+                        # No limit of time: models answer for minutes.
+                        - { match: { prefix: / }, route: { cluster: upstream, timeout: 0s } }
+  clusters:
+    - name: inspector
+      type: STRICT_DNS
+      connect_timeout: 1s
+      typed_extension_protocol_options:
+        ${H2}:
+          "@type": type.googleapis.com/${H2}
+          explicit_http_config: { http2_protocol_options: {} }
+      # An inspector that stops says so before it closes.
+      health_checks:
+        - timeout: 1s
+          interval: 5s
+          unhealthy_threshold: 2
+          healthy_threshold: 1
+          grpc_health_check: { service_name: envoy.service.ext_proc.v3.ExternalProcessor }
+      load_assignment:
+        cluster_name: inspector
+        endpoints:
+          - lb_endpoints:
+              - endpoint: { address: ${socketAddress(inspector)} }
+    - name: upstream
+      type: STRICT_DNS
+      connect_timeout: 5s
+      load_assignment:
+        cluster_name: upstream
+        endpoints:
+          - lb_endpoints:
+              - endpoint: { address: ${socketAddress(upstream)} }
+`;
+}
+
+function socketAddress(text: string): string {
+  const { host = "127.0.0.1", port = 0 } = parseAddress(text) ?? {};
+  return `{ socket_address: { address: ${JSON.stringify(host)}, port_value: ${port} } }`;
+}

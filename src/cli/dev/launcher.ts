@@ -1,0 +1,40 @@
+/** How the commands that are printed call this program. */
+import { accessSync, constants } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Io } from "../io.ts";
+
+/** Undefined: the shell finds it by its name, or there is no launcher. */
+export function launcherFor(env: Io["env"]): string | undefined {
+  return isOnPath(env) ? undefined : launcher();
+}
+
+/** For a POSIX shell; as it is where that reads the same. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Whether the commands that are printed find their program. */
+function isOnPath(env: Io["env"]): boolean {
+  return (env["PATH"] ?? "").split(delimiter).some((dir) => dir !== "" && isExecutable(join(dir, "gateway")));
+}
+
+/** bin/gateway above this file, built or not; undefined where there is none. */
+function launcher(): string | undefined {
+  let dir = dirname(fileURLToPath(import.meta.url));
+  for (let up = 0; up < 4; up += 1) {
+    const path = join(dir, "bin", "gateway");
+    if (isExecutable(path)) return path;
+    dir = dirname(dir);
+  }
+  return undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

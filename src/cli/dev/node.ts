@@ -1,0 +1,48 @@
+/** The node that is tried out, from files of its own. */
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Lifetime, Log } from "../../base/index.ts";
+import { readNode, type ServingNode, startConfigNode } from "../../server/node/index.ts";
+import { buildOf } from "../build.ts";
+import type { Io } from "../io.ts";
+
+export interface DevNode {
+  readonly serving: ServingNode;
+  /** Resolves with what ended it by itself. */
+  readonly ended: Promise<Error>;
+}
+
+export interface DevNodeOptions {
+  readonly dir: string;
+  readonly nodePath: string;
+  readonly io: Io;
+  readonly log: Log;
+}
+
+/** What is opened belongs to `owner`. */
+export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, owner: Lifetime): Promise<DevNode> {
+  const documents = await readNode(nodePath, io.env);
+  const { nodeFile } = documents;
+  if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
+  // Beside the configuration: here the terminal is for the reader.
+  const audit = owner.own("audit file", await open(join(dir, "audit.jsonl"), "a", 0o600), (it) => it.close());
+  const { version, commit } = buildOf();
+  const node = await startConfigNode(
+    {
+      documents: { ...documents, nodeFile },
+      env: io.env,
+      build: { version, commit, node: process.versions.node },
+      log,
+      signal: io.signal,
+      auditFd: audit.fd,
+      maxInFlight: undefined,
+      drainMs: undefined,
+      nameServers: [],
+      maxBufferedBytes: undefined,
+      responsesMemory: undefined,
+      usageEveryMs: undefined,
+    },
+    owner,
+  );
+  return { serving: await node.serving, ended: node.ended };
+}

@@ -1,0 +1,198 @@
+/**
+ * An inspector behind a real Envoy, while things go wrong: killed, stopped, restarted, short of memory, told to end. Where the
+ * filter fails closed no byte passes that was not inspected; where it fails open, what its documentation says. Source: ext-proc
+ * reference, A.2, A.10.
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { envoyBootstrap } from "../../../src/cli/dev/envoy.ts";
+import { filterSettings } from "../../../src/server/inspector/index.ts";
+import { peer } from "../../peers/index.ts";
+import { runProgram } from "../support/gateway.ts";
+import { freePort } from "../support/ports.ts";
+import { eventually, type Owner, within } from "../support/wait.ts";
+import { postPieces, postWhole, recordingUpstream, runEnvoy, startProxy } from "./support/envoy.ts";
+import { GUARDRAILS, type Inspecting, KEY, MAIL, REDACTED, startInspector } from "./support/inspecting.ts";
+import { chat } from "./support/peer.ts";
+
+const envoy = await peer("envoy");
+const EXAMPLES = resolve(dirname(fileURLToPath(import.meta.url)), "../../../examples");
+const IN_FLIGHT = 20;
+
+interface Setup extends Inspecting {
+  readonly allowsFailure?: boolean;
+  readonly messageTimeout?: string;
+}
+
+async function setUp(t: Owner, setup: Setup = {}) {
+  const address = `127.0.0.1:${await freePort()}`;
+  const start = () => startInspector(t, GUARDRAILS, { ...setup, address });
+  const [upstream, gateway] = await Promise.all([recordingUpstream(t), start()]);
+  const proxy = await startProxy(t, envoy.path, { inspector: address, upstream: upstream.address, ...setup });
+  const isInspected = async (): Promise<boolean> => {
+    const { status } = await postWhole(proxy.url, chat(MAIL));
+    return status === 200 && upstream.seen().endsWith(chat(REDACTED));
+  };
+  await eventually("an inspected request", isInspected);
+  return { gateway, upstream, proxy, start, isInspected };
+}
+
+/** Requests of which the inspector holds a part. */
+async function openRequests(url: string, streams: () => Promise<number>) {
+  const whole = chat(`${"x".repeat(30_000)} ${MAIL}`);
+  const postings = Array.from({ length: IN_FLIGHT }, () => postPieces(url));
+  for (const posting of postings) posting.write(whole.slice(0, -10));
+  await eventually("requests under way", async () => (await streams()) >= IN_FLIGHT);
+  return { postings, rest: whole.slice(-10) };
+}
+
+const streamsOf = (metricsUrl: string | undefined) => async (): Promise<number> => {
+  const text = await (await fetch(metricsUrl ?? "")).text();
+  return Number(/^gateway_inspector_streams (\d+)$/m.exec(text)?.[1] ?? 0);
+};
+
+describe("behind a real Envoy", { skip: envoy.missing }, () => {
+  for (const allowsFailure of [false, true]) {
+    test(`killed under way and started again, failure_mode_allow: ${allowsFailure}`, async (t) => {
+      const { gateway, upstream, proxy, start, isInspected } = await setUp(t, { allowsFailure });
+      const { postings, rest } = await openRequests(proxy.url, streamsOf(gateway.metricsUrl));
+      gateway.signal("SIGKILL");
+      await gateway.ended;
+      for (const posting of postings) posting.end(rest);
+      const answers = await Promise.all(postings.map(({ answered }) => within("an answer", answered)));
+      if (!allowsFailure) {
+        for (const { status } of answers) assert.ok(status === 0 || status >= 500, `status ${status}`);
+      }
+      const { status } = await postWhole(proxy.url, chat(MAIL));
+      assert.equal(status, allowsFailure ? 200 : 500);
+      assert.equal(upstream.seen().includes(MAIL), allowsFailure);
+      assert.equal(((await proxy.counters()).get("failure_mode_allowed") ?? 0) > 0, allowsFailure);
+      await start();
+      await eventually("inspection again", isInspected, 60_000);
+      assert.equal((await postWhole(proxy.url, chat(KEY))).status, 403);
+      assert.equal((await proxy.counters()).get("spurious_msgs_received"), 0);
+    });
+  }
+
+  test("one that does not answer is waited for as long as the filter says; then the request is refused", async (t) => {
+    const { gateway, upstream, proxy, isInspected } = await setUp(t, { messageTimeout: "1s" });
+    gateway.signal("SIGSTOP");
+    try {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => postWhole(proxy.url, chat(MAIL))));
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        Array.from({ length: 5 }, () => 504),
+      );
+    } finally {
+      gateway.signal("SIGCONT");
+    }
+    await eventually("inspection again", isInspected);
+    assert.ok(!upstream.seen().includes(MAIL));
+    await eventually("no stuck stream", async () => (await streamsOf(gateway.metricsUrl)()) === 0);
+  });
+
+  test("short of memory it refuses what it cannot hold, and nothing else", async (t) => {
+    const env = { GATEWAY_MAX_BUFFERED_BYTES: "200000" };
+    const { upstream, proxy, isInspected } = await setUp(t, { env });
+    const large = await postWhole(proxy.url, chat(`${MAIL} ${"x".repeat(500_000)}`));
+    assert.equal(large.status, 503);
+    assert.equal((JSON.parse(large.body) as { error: { code: string } }).error.code, "overloaded");
+    assert.ok(await isInspected());
+    assert.ok(!upstream.seen().includes(MAIL));
+  });
+
+  test("told to end, it answers what is under way", async (t) => {
+    const { gateway, upstream, proxy } = await setUp(t, { env: { GATEWAY_DRAIN: "20s" } });
+    const { postings, rest } = await openRequests(proxy.url, streamsOf(gateway.metricsUrl));
+    gateway.signal("SIGTERM");
+    await gateway.logged("stopping; running requests may finish, a second signal ends at once");
+    for (const posting of postings) posting.end(rest);
+    const answers = await Promise.all(postings.map(({ answered }) => within("an answer", answered)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(await within("the end", gateway.ended), { status: 0, signal: null });
+    assert.ok(!upstream.seen().includes(MAIL));
+    assert.equal((await postWhole(proxy.url, chat(MAIL))).status, 500);
+  });
+
+  test("`gateway dev -inspector` prints a configuration that works as it is printed", async (t) => {
+    const free = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
+    const program = runProgram(t, { args: ["dev", "-inspector", ...free] });
+    await eventually("the last line", () => /^ready /m.test(program.stdout()), 60_000);
+    const printed = program.stdout();
+    const path = /^envoy -c (\S+)$/m.exec(printed)?.[1] ?? "";
+    assert.ok(printed.includes(await readFile(path, "utf8")), "the file is not what is printed");
+    const [, admin = ""] = /'http:\/\/([^/]+)\/stats/.exec(printed) ?? [];
+    const [, url = ""] = /^curl -i (http:\/\/[^/]+)\//m.exec(printed) ?? [];
+    await runEnvoy(t, envoy.path, path, admin);
+    const hello = await postWhole(url, chat(MAIL).replace('"m"', '"sim-chat"'));
+    assert.equal(hello.status, 200);
+    assert.match(hello.body, /mail <EMAIL_ADDRESS>/);
+    assert.equal((await postWhole(url, chat(KEY))).status, 403);
+  });
+
+  test("what Istio is given is a filter that Envoy takes", async (t) => {
+    const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+    const modes = { request_body_mode: "duplex", inspect_responses: "" } as const;
+    const text = envoyBootstrap({ listen, admin, inspector: listen, upstream: listen, modes });
+    const bootstrap = parse(text) as Bootstrap;
+    const [first] =
+      bootstrap.static_resources.listeners[0]?.filter_chains[0]?.filters[0]?.typed_config.http_filters ?? [];
+    assert.ok(first !== undefined);
+    first.typed_config = (await istioFilter()).typed_config;
+    const { mkdtemp, rm, writeFile } = await import("node:fs/promises");
+    const folder = await mkdtemp("/tmp/gateway-envoy-");
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    // The cluster's name is Istio's to resolve.
+    const path = join(folder, "envoy.json");
+    await writeFile(path, JSON.stringify(bootstrap).replace(/outbound\|[^"]*/, "inspector"));
+    await runEnvoy(t, envoy.path, path, admin);
+  });
+});
+
+interface HttpFilter {
+  typed_config: Readonly<Record<string, unknown>>;
+}
+interface Bootstrap {
+  readonly static_resources: {
+    readonly listeners: readonly {
+      readonly filter_chains: readonly {
+        readonly filters: readonly { readonly typed_config: { readonly http_filters: readonly HttpFilter[] } }[];
+      }[];
+    }[];
+  };
+}
+
+async function istioFilter(): Promise<HttpFilter> {
+  const document = parse(await readFile(join(EXAMPLES, "istio/envoy-filter.yaml"), "utf8")) as {
+    readonly spec: { readonly configPatches: readonly { readonly patch: { readonly value: HttpFilter } }[] };
+  };
+  const [patch] = document.spec.configPatches;
+  assert.ok(patch !== undefined);
+  return patch.patch.value;
+}
+
+test("examples/envoy/envoy.yaml is what `gateway dev -inspector` prints, at its own addresses", async () => {
+  const node = parse(await readFile(join(EXAMPLES, "envoy/node.yaml"), "utf8")) as {
+    readonly extproc: { readonly inspect_listen: string; readonly request_body_mode: "streamed" };
+  };
+  const { inspect_listen: inspector, ...modes } = node.extproc;
+  const printed = envoyBootstrap({
+    ...{ listen: "127.0.0.1:10000", admin: "127.0.0.1:9901", inspector, upstream: "127.0.0.1:8485" },
+    modes: { ...modes, inspect_responses: "" },
+  });
+  assert.equal(await readFile(join(EXAMPLES, "envoy/envoy.yaml"), "utf8"), printed);
+});
+
+test("the filter of examples/istio is set to what its node expects", async () => {
+  const node = parse(await readFile(join(EXAMPLES, "istio/node.yaml"), "utf8")) as {
+    readonly extproc: { readonly request_body_mode: "duplex" };
+  };
+  const { processing_mode: mode } = filterSettings({ ...node.extproc, inspect_responses: "" });
+  const { typed_config: filter } = await istioFilter();
+  assert.deepEqual(filter["processing_mode"], mode);
+  assert.equal(filter["failure_mode_allow"], false);
+});

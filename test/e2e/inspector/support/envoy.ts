@@ -1,0 +1,137 @@
+/** A real Envoy from a configuration as it is written, and an upstream behind it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { envoyBootstrap } from "../../../../src/cli/dev/envoy.ts";
+import { freePort } from "../../support/ports.ts";
+import { atEnd, eventually, type Owner } from "../../support/wait.ts";
+
+/** Until it has read its configuration, on a machine under load. */
+const START_MS = 60_000;
+
+export interface Proxy {
+  /** `http://host:port` */
+  readonly url: string;
+  /** Counters of the filter, by the last part of their names. */
+  readonly counters: () => Promise<ReadonlyMap<string, number>>;
+}
+
+export interface ProxyOptions {
+  readonly inspector: string;
+  readonly upstream: string;
+  readonly allowsFailure?: boolean;
+  /** As Envoy writes it: `1s`. */
+  readonly messageTimeout?: string;
+}
+
+const MODES = { request_body_mode: "streamed", inspect_responses: "" } as const;
+
+export async function startProxy(owner: Owner, binary: string, options: ProxyOptions): Promise<Proxy> {
+  const { inspector, upstream, allowsFailure = false, messageTimeout = "10s" } = options;
+  const [listen, admin] = (await Promise.all([freePort(), freePort()])).map((port) => `127.0.0.1:${port}`);
+  const text = envoyBootstrap({ listen: listen ?? "", admin: admin ?? "", inspector, upstream, modes: MODES })
+    .replace("failure_mode_allow: false", `failure_mode_allow: ${allowsFailure}`)
+    .replace("message_timeout: 5s", `message_timeout: ${messageTimeout}`);
+  const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
+  atEnd(owner, () => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "envoy.yaml");
+  await writeFile(path, text);
+  await runEnvoy(owner, binary, path, admin ?? "");
+  return {
+    url: `http://${listen}`,
+    async counters() {
+      const rows = (await (await fetch(`http://${admin}/stats?filter=ext_proc`)).text()).split("\n");
+      return new Map(
+        rows.flatMap((row) => {
+          const [, name, value] = /ext_proc\.(\w+): (\d+)$/.exec(row) ?? [];
+          return name === undefined ? [] : [[name, Number(value)] as const];
+        }),
+      );
+    },
+  };
+}
+
+/** Until it is ready to serve. `admin`: its own address for operators, as the configuration has it. */
+export async function runEnvoy(owner: Owner, binary: string, path: string, admin: string): Promise<void> {
+  const args = ["-c", path, "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "error"];
+  const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = `${said}${chunk}`.slice(-4_000);
+  });
+  atEnd(owner, async () => {
+    if (child.exitCode !== null) return;
+    const exit = once(child, "exit");
+    child.kill("SIGKILL");
+    await exit;
+  });
+  await eventually(
+    "Envoy's readiness",
+    async () => {
+      if (child.exitCode !== null) throw new Error(`Envoy did not start: ${said}`);
+      const ready = await fetch(`http://${admin}/ready`).catch(() => undefined);
+      await ready?.body?.cancel();
+      return ready?.status === 200;
+    },
+    START_MS,
+  );
+}
+
+export interface Recording {
+  /** `host:port` */
+  readonly address: string;
+  /** All that ever reached it, also of requests that broke off. */
+  readonly seen: () => string;
+}
+
+/** Answers 200 to whatever is whole. */
+export async function recordingUpstream(owner: Owner): Promise<Recording> {
+  const chunks: Buffer[] = [];
+  const server = createServer((asked, answer) => {
+    asked.on("data", (chunk: Buffer) => chunks.push(chunk));
+    asked.on("error", () => undefined);
+    asked.on("end", () => answer.end("{}"));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(owner, async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  const { port } = server.address() as AddressInfo;
+  return { address: `127.0.0.1:${port}`, seen: () => String(Buffer.concat(chunks)) };
+}
+
+export interface Posting {
+  readonly write: (text: string) => void;
+  readonly end: (text: string) => void;
+  /** Status and body; status 0: the connection broke off. */
+  readonly answered: Promise<{ readonly status: number; readonly body: string }>;
+}
+
+/** A chat request whose body comes in pieces. */
+export function postPieces(url: string): Posting {
+  const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
+  const asked = request(`${url}/v1/chat/completions`, { method: "POST", headers, agent: false });
+  const answered = new Promise<{ status: number; body: string }>((resolve) => {
+    asked.on("error", () => resolve({ status: 0, body: "" }));
+    asked.on("response", (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("error", () => resolve({ status: 0, body: "" }));
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: String(Buffer.concat(chunks)) }));
+    });
+  });
+  return { write: (text) => void asked.write(text), end: (text) => void asked.end(text), answered };
+}
+
+export function postWhole(url: string, text: string): Posting["answered"] {
+  const posting = postPieces(url);
+  posting.end(text);
+  return posting.answered;
+}
