@@ -19,6 +19,11 @@ export const REFUSALS = {
   invalid_request: { status: 400, mayRetry: true, when: "the body is not JSON, or names no model where one is needed" },
   fidelity_loss: { status: 400, mayRetry: false, when: "no channel can carry a capability that the request uses" },
   invalid: { status: 400, mayRetry: true, when: "a parameter, field or value of an admin request is not as described" },
+  tls_required: {
+    status: 400,
+    mayRetry: false,
+    when: "the request came in plain HTTP to a listener that speaks TLS; it was not read",
+  },
   unauthenticated: { status: 401, mayRetry: true, when: "no credential, or one that is not recognised" },
   policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
   token_exchange_refused: {
@@ -82,6 +87,7 @@ export const REFUSALS = {
     mayRetry: false,
     when: "the inspector, in streamed mode, receives a body that ends in trailers",
   },
+  no_certificate: { status: 503, mayRetry: true, when: "the listener waits for its first certificate" },
   overloaded: { status: 503, mayRetry: true, when: "more requests or bytes are in flight than the gateway admits" },
   stopping: {
     status: 503,

@@ -19,6 +19,8 @@ const CUT_LIMIT_MS = 2_000;
 export interface Connections {
   /** A client has connected. */
   opened(socket: Duplex): void;
+  /** TLS was agreed on: what comes and goes does so on `secure` from here on. */
+  secured(raw: Duplex, secure: Duplex): void;
   /** A request has come. */
   begun(exchange: Exchange): void;
   /** Its answer is written, or its connection lost. */
@@ -65,6 +67,7 @@ export function createConnections(): Connections {
     const connection = { underWay: 0, first: undefined, others: undefined };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
+    if (silentMs !== undefined) closeWhenSilent(socket, connection, silentMs);
     return connection;
   };
 
@@ -72,13 +75,18 @@ export function createConnections(): Connections {
     const readBefore = socket.bytesRead;
     const timer = setTimeout(() => {
       // What has begun to come is a request soon, or runs into the time limit of its headers.
-      if (connection.underWay === 0 && socket.bytesRead === readBefore) socket.destroy();
+      if (connections.get(socket) === connection && connection.underWay === 0 && socket.bytesRead === readBefore)
+        socket.destroy();
     }, afterMs);
     socket.once("close", () => clearTimeout(timer));
   };
 
   return {
     opened,
+    secured(raw, secure) {
+      connections.delete(raw);
+      opened(secure);
+    },
     begun(exchange) {
       const { socket } = exchange.request;
       const connection = connections.get(socket) ?? opened(socket);

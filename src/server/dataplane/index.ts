@@ -4,7 +4,7 @@ export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
 export { type Listener, listen } from "./listen.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
-export type { DecisionRecord, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
+export type { DecisionRecord, Door, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
 export {
   type BudgetRecords,
   type CountedRefusal,

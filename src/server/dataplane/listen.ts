@@ -1,14 +1,15 @@
 /** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
 import { setMaxListeners } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import Fastify from "fastify";
 import { formatAddress, formatDuration, GatewayError, parseAddress } from "../../base/index.ts";
-import { refusalBody } from "../core/dialects/index.ts";
-import { createConnections } from "./connections.ts";
-import { Exchange } from "./exchange.ts";
-import type { Ports } from "./ports.ts";
+import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import { type Connections, createConnections } from "./connections.ts";
+import { Exchange, requestIdOf } from "./exchange.ts";
+import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
+import type { Door, DoorAnswer, Ports } from "./ports.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
@@ -35,8 +36,8 @@ export interface Listener {
   drain(limitMs: number): Promise<void>;
 }
 
-/** Rejects with the system's error when the address cannot be bound. */
-export async function listen(address: string, ports: Ports): Promise<Listener> {
+/** Rejects with the system's error when the address cannot be bound. Without a `door` it speaks plain HTTP. */
+export async function listen(address: string, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
@@ -70,14 +71,28 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
   const connections = createConnections();
-  app.server.on("connection", (socket: Socket) => connections.opened(socket));
+  if (door === undefined) app.server.on("connection", (socket: Socket) => connections.opened(socket));
+  else putBehind(door, app.server, connections);
   const handle = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const own = door?.judge(request);
+    if (own?.kind === "challenge") {
+      answerChallenge(response, own.keyAuthorization);
+      return Promise.resolve();
+    }
     const exchange = new Exchange(request, response, ports);
     connections.begun(exchange);
     response.once("close", () => connections.ended(exchange));
-    return serve(exchange, ports);
+    if (own === undefined) return serve(exchange, ports);
+    exchange.isLast();
+    exchange.refuse(own.refusal);
+    return Promise.resolve();
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const own = door?.judge(request);
+    if (own !== undefined) {
+      refuseSession(own, request, socket, ports);
+      return;
+    }
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
@@ -105,6 +120,36 @@ export async function listen(address: string, ports: Ports): Promise<Listener> {
       await app.close();
     },
   };
+}
+
+/** HTTP hears of a connection once the door has let it through. */
+function putBehind(door: Door, server: HttpServer, connections: Connections): void {
+  const speakers = server.listeners("connection") as ((socket: Socket) => void)[];
+  server.removeAllListeners("connection");
+  server.on("connection", (raw: Socket) => {
+    connections.opened(raw);
+    door.accept(raw, (socket) => {
+      if (socket !== raw) connections.secured(raw, socket);
+      for (const speak of speakers) speak.call(server, socket);
+    });
+  });
+}
+
+/** RFC 8555 section 8.3. A validator comes from several places, and more than once. */
+function answerChallenge(response: ServerResponse, keyAuthorization = ""): void {
+  const headers = { "content-type": "application/octet-stream", "content-length": keyAuthorization.length };
+  response.writeHead(keyAuthorization === "" ? 404 : 200, { ...headers, connection: "close" });
+  response.end(keyAuthorization);
+}
+
+function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
+  socket.on("error", () => undefined);
+  const refusal =
+    own.kind === "refused" ? own.refusal : new GatewayError("invalid_request", "A challenge is no WebSocket session.");
+  const requestId = requestIdOf(request, ports.snapshot());
+  ports.metrics.finished(ports.metrics.labels("none"), refusal.status, refusal.code);
+  const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
+  refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
 }
 
 /** Turns of the event loop that are waited for one that is short, and how short that is. */

@@ -2,7 +2,9 @@
  * All that the data plane needs of the rest of the node. Values could cross a process boundary: a snapshot is frozen,
  * counters only grow, nothing here waits for a disk or another node.
  */
-import type { Log } from "../../base/index.ts";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { GatewayError, Log } from "../../base/index.ts";
 import type { Callers } from "../auth/index.ts";
 import type { RecordData } from "../core/guardrails/index.ts";
 import type { Admission } from "../memory/index.ts";
@@ -38,6 +40,19 @@ export interface Ports {
   readonly tracing?: Tracing | undefined;
   readonly log: Log;
 }
+
+/** What stands before HTTP on the listener: TLS. Without one, HTTP is what comes first. */
+export interface Door {
+  /** A connection as it is accepted; `speak` is given what HTTP comes on, once it does. */
+  accept(raw: Socket, speak: (socket: Socket) => void): void;
+  /** What is answered in the place of the data plane; undefined: the request is its own. */
+  judge(request: IncomingMessage): DoorAnswer | undefined;
+}
+
+export type DoorAnswer =
+  | { readonly kind: "refused"; readonly refusal: GatewayError }
+  /** Of a challenge of RFC 8555 section 8.3; undefined: none of ours. */
+  | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined };
 
 /** What governs requests and is not configuration: replicated state as this node has it, allowances, the trail. */
 export interface Governing {

@@ -22,6 +22,7 @@ import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
+import type { Certificates } from "../tls/index.ts";
 import { createRing } from "../usage/index.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { controlsPort } from "./admin-controls.ts";
@@ -38,6 +39,7 @@ import { clusterOptionsOf } from "./cluster-options.ts";
 import { type Configuration, openConfiguration } from "./configuration.ts";
 import { createControlDecisions } from "./control-decisions.ts";
 import { beside } from "./files.ts";
+import { certificateFilesOf, openCertificateFiles, openFrontDoor } from "./front-door.ts";
 import { openGoverning } from "./governing.ts";
 import { openNodeInspector } from "./inspector.ts";
 import { loginsOf } from "./issuers.ts";
@@ -105,6 +107,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     nodeId: nodeFile.cluster.node_id,
     tee: options.tee,
   });
+
+  const files = certificateFilesOf(nodeFile, path);
+  // Before anything is made: a certificate that cannot be had ends the start.
+  const certificateFiles =
+    files && (await openCertificateFiles(files, { instruments: observed.instruments, log }, owner));
 
   const { data_dir: kept } = nodeFile.cluster;
   const dataDir = kept === undefined ? undefined : resolve(beside(path, kept));
@@ -313,6 +320,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     void trail.ended.then(resolve);
   });
 
+  const certificates: Certificates | undefined = certificateFiles;
+  const { reasons } = observed;
+  const door =
+    certificates &&
+    (await openFrontDoor({ certificates, secret: keks?.keks.current.key, reasons, instruments, log }, owner));
+
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
   const openDataPlane = async (snapshot: Snapshot): Promise<void> => {
     dataPlane = await serveDataPlane(
@@ -325,6 +338,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         finished: { finished: requests.add },
         governing,
         issuer: (name) => tokens.issuer(name),
+        door,
         member: {
           nodeId: cluster.status().nodeId,
           keys: keks?.keks.all,
@@ -365,7 +379,13 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   };
   const serving = serve();
   serving.catch(() => undefined);
-  return { serving, ended, reload: () => configuration.reload() };
+  return {
+    serving,
+    ended,
+    async reload() {
+      await Promise.all([configuration.reload(), certificateFiles?.look()]);
+    },
+  };
 }
 
 /** Source: design decisions, section 19. */

@@ -20,6 +20,7 @@ import {
   createResponses,
   type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
+  type Door,
   type FinishedSink,
   type Governing,
   listen,
@@ -164,6 +165,8 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly otherListeners?: () => readonly string[];
   /** What this node is among others; left out where it is none. */
   readonly member?: Member;
+  /** Left out where it serves plain HTTP. */
+  readonly door?: Door | undefined;
 }
 
 export interface Member {
@@ -238,7 +241,7 @@ export async function serveDataPlane(
   const drainMs = options.drainMs ?? DRAIN_MS;
   const door = owner.own(
     "data plane",
-    await listen(options.listen, ports),
+    await listen(options.listen, ports, options.door),
     (it) => {
       reasons.add("stopping");
       return it.drain(drainMs);

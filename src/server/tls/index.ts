@@ -1,5 +1,4 @@
 /** The front door's certificate, and how TLS is served with it. */
-
 export {
   type AcmeOptions,
   type AcmeSettings,
@@ -13,5 +12,12 @@ export {
   rfc2136Provider,
   tsigKeyOf,
 } from "./acme/index.ts";
+export { createDoor, type Door, type DoorAnswer, type DoorOptions } from "./door.ts";
+export { type ExpiryStage, expiryStage } from "./expiry.ts";
+export { CertificateFilesUnusable, type FileCertificates, openFiles } from "./files.ts";
+export { observeCertificate } from "./metrics.ts";
+export { makePlaceholder } from "./placeholder.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
+export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-files.ts";
+export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
 export type { Certificate, CertificateFailure, CertificateStanding, Certificates } from "./types.ts";

@@ -15,8 +15,13 @@ export type CertificateRead =
       readonly untimely: Untimely | undefined;
       readonly warnings: readonly string[];
     }
-  /** `reason`: short and of a fixed set. Neither holds anything of the key. */
-  | { readonly kind: "problem"; readonly reason: CertificateFault; readonly message: string };
+  /** `reason`: short and of a fixed set. `of`: where it lies. Nothing here holds anything of the key. */
+  | {
+      readonly kind: "problem";
+      readonly reason: CertificateFault;
+      readonly of: "certificate" | "key";
+      readonly message: string;
+    };
 
 export interface Untimely {
   readonly reason: "expired" | "not_yet_valid";
@@ -57,7 +62,7 @@ export function readCertificate(chain: string, key: string, now: number): Certif
   if (secret.kind === "problem") return secret;
   if (!leaf.checkPrivateKey(secret.key)) return wrongKey(certificates, secret.key);
   if (secret.key.asymmetricKeyType === "rsa" && (secret.key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
-    return problem("weak_key", `the key is RSA of less than ${MIN_RSA_BITS} bits, which clients refuse`);
+    return problem("weak_key", `the key is RSA of less than ${MIN_RSA_BITS} bits, which clients refuse`, "key");
   }
   const order = orderOf(certificates);
   if (order !== undefined) return problem("chain_order", order);
@@ -89,7 +94,12 @@ export function untimelyAt(now: number, notBefore: number, notAfter: number): Un
 type Parts = { readonly kind: "parts"; readonly certificates: readonly X509Certificate[] } | Problem;
 type Problem = Extract<CertificateRead, { kind: "problem" }>;
 
-const problem = (reason: CertificateFault, message: string): Problem => ({ kind: "problem", reason, message });
+const problem = (reason: CertificateFault, message: string, of: Problem["of"] = "certificate"): Problem => ({
+  kind: "problem",
+  reason,
+  of,
+  message,
+});
 
 function partsOf(chain: string): Parts {
   if (chain.trim() === "") return problem("empty", "the certificate is empty");
@@ -120,9 +130,13 @@ function partsOf(chain: string): Parts {
 }
 
 function readKey(text: string): { readonly kind: "key"; readonly key: KeyObject } | Problem {
-  if (text.trim() === "") return problem("empty", "the key is empty");
+  if (text.trim() === "") return problem("empty", "the key is empty", "key");
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
-    return problem("encrypted_key", "the key is encrypted; write it without a passphrase (openssl pkey -in KEY)");
+    return problem(
+      "encrypted_key",
+      "the key is encrypted; write it without a passphrase (openssl pkey -in KEY)",
+      "key",
+    );
   }
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     return problem(
@@ -130,15 +144,16 @@ function readKey(text: string): { readonly kind: "key"; readonly key: KeyObject 
       BEGIN_CERTIFICATE.test(text)
         ? "the key is a certificate; are the two files exchanged?"
         : "the key is not PEM: there is no line `-----BEGIN PRIVATE KEY-----`",
+      "key",
     );
   }
   if (!/-----END [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    return problem("unreadable_key", "the key breaks off before its end");
+    return problem("unreadable_key", "the key breaks off before its end", "key");
   }
   try {
     return { kind: "key", key: createPrivateKey(text) };
   } catch {
-    return problem("unreadable_key", "the key cannot be read: what its PEM holds is not a private key");
+    return problem("unreadable_key", "the key cannot be read: what its PEM holds is not a private key", "key");
   }
 }
 
@@ -150,7 +165,7 @@ function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Pro
         "chain_order",
         `the server's own certificate must come first in the chain; the key is that of certificate ${at + 1}`,
       )
-    : problem("wrong_key", "the key is not that of the certificate");
+    : problem("wrong_key", "the key is not that of the certificate", "key");
 }
 
 /** What is wrong with the order of a chain: each must have been issued by the next. */

@@ -1,6 +1,6 @@
 /**
  * What the node file's schema cannot say: listeners, who may reach the admin API, keys that depend on the value of
- * another; of `cluster` in `node-file-cluster-checks.ts`. Spec: document 2. Sections that this version refuses are
+ * another; of `cluster` in `node-file-cluster-checks.ts`, of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that this version refuses are
  * checked all the same, so that a file which is written for a later version is told everything that is wrong with it.
  */
 
@@ -8,7 +8,8 @@ import { parseAddress } from "../../../base/index.ts";
 import { selfSetClaim } from "./claims.ts";
 import type { NodeFile } from "./node-file.ts";
 import { clusterChecks } from "./node-file-cluster-checks.ts";
-import { type Check, repeated } from "./node-file-rule.ts";
+import { type Check, isLoopbackHost, repeated } from "./node-file-rule.ts";
+import { checkTls } from "./node-file-tls-checks.ts";
 import { formatPath, type Path, type Problem, type ProblemAt } from "./problem.ts";
 import { isPublicAddress } from "./public-address.ts";
 
@@ -122,32 +123,4 @@ const checkExtproc: Check = ({ extproc }, problem) => {
   ];
 };
 
-const DNS_KEYS = {
-  hosted_api: { needed: ["api_token"], allowed: ["api_token", "zone_token"] },
-  rfc2136: { needed: ["server", "key_name", "key_alg", "key"], allowed: ["server", "key_name", "key_alg", "key"] },
-} as const;
-
-const checkTls: Check = ({ tls }, problem) => {
-  const { dns, domains = [] } = tls ?? {};
-  const wildcard = domains.findIndex((domain) => domain.startsWith("*."));
-  const needsDns =
-    wildcard >= 0 && dns === undefined
-      ? problem(["tls", "domains", wildcard], "a wildcard needs `tls.dns`, since HTTP-01 cannot prove it")
-      : undefined;
-  if (dns === undefined) return [needsDns];
-  const { needed, allowed }: { readonly needed: readonly string[]; readonly allowed: readonly string[] } =
-    DNS_KEYS[dns.provider];
-  return [
-    ...needed
-      .filter((key) => !Object.hasOwn(dns, key))
-      .map((key) => problem(["tls", "dns"], `provider \`${dns.provider}\` needs \`${key}\``)),
-    ...Object.keys(dns)
-      .filter((key) => key !== "provider" && !allowed.includes(key))
-      .map((key) => problem(["tls", "dns", key], `is not a key of provider \`${dns.provider}\``)),
-  ];
-};
-
-function isLoopback(address: string): boolean {
-  const host = parseAddress(address)?.host;
-  return host === "localhost" || host === "::1" || (host !== undefined && /^127(\.\d+){3}$/.test(host));
-}
+const isLoopback = (address: string): boolean => isLoopbackHost(parseAddress(address)?.host ?? "");

@@ -13,3 +13,6 @@ export function repeated(list: Path, key: string, values: readonly string[], pro
     return first < at ? [problem([...list, at, key], `is that of item ${first} already`)] : [];
   });
 }
+
+export const isLoopbackHost = (host: string): boolean =>
+  host === "localhost" || host === "::1" || /^127(\.\d+){3}$/.test(host);

@@ -119,7 +119,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   issuers,
   admin,
   extproc,
-  tls: notYet(tls),
+  tls,
   catalog_overlay_paths: withDefault(
     list(
       "Paths or glob patterns of catalog overlay files, applied before inline overlays.",

@@ -174,25 +174,10 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "a certificate of both kinds": [
     `${START}tls:\n  domains: [a.example]\n  email: me@a.example\n  cert_file: c.pem\n`,
     [
-      "n:2:1: tls: not supported by this version: tls",
+      "n:3:3: tls.domains: not supported by this version: tls.domains",
       "n:3:3: tls: `cert_file` needs `key_file` beside it",
       "n:5:3: tls.cert_file: `email` and `cert_file` exclude each other; keep one",
       "n:5:3: tls.cert_file: exactly one of `domains` and `cert_file` is allowed, found `domains` and `cert_file`",
-    ],
-  ],
-  "a wildcard, and a DNS provider with another's keys": [
-    `${START}tls: {domains: ['*.a.example']}\n`,
-    [
-      "n:2:1: tls: not supported by this version: tls",
-      "n:2:17: tls.domains[0]: a wildcard needs `tls.dns`, since HTTP-01 cannot prove it",
-    ],
-  ],
-  "keys of another DNS provider": [
-    `${START}tls: {domains: [a], dns: {provider: hosted_api, key: c2VjcmV0}}\n`,
-    [
-      "n:2:1: tls: not supported by this version: tls",
-      "n:2:26: tls.dns: provider `hosted_api` needs `api_token`",
-      "n:2:54: tls.dns.key: is not a key of provider `hosted_api`",
     ],
   ],
 };

@@ -1,0 +1,120 @@
+/**
+ * The front door of a node: its certificate, from files or by ACME, and TLS with it before HTTP. Source: specification
+ * document 2, `tls`; design decisions, section 15.
+ */
+import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
+import {
+  type CertificateFiles,
+  CertificateFilesUnusable,
+  type Certificates,
+  createDoor,
+  createTicketKeys,
+  type Door,
+  type ExpiryStage,
+  expiryStage,
+  type FileCertificates,
+  makePlaceholder,
+  observeCertificate,
+  openFiles,
+} from "../tls/index.ts";
+import { beside } from "./files.ts";
+import { ConfigurationRefused } from "./refused.ts";
+
+/** Stands among the reasons of a node that is not ready. */
+const PENDING = "certificate pending";
+
+const LOOK_EVERY_MS = 60_000;
+const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
+
+/** Absolute; undefined where the node file names none. `path`: of the node file. */
+export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
+  if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
+  return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };
+}
+
+interface Surroundings {
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+/** Throws `ConfigurationRefused` where there is nothing to begin with. */
+export async function openCertificateFiles(
+  files: CertificateFiles,
+  { instruments, log }: Surroundings,
+  owner: Lifetime,
+): Promise<FileCertificates> {
+  const reads = instruments.counter(
+    "gateway_certificate_reads_total",
+    "Pairs of certificate and key found in the files that were not there before, by what became of them.",
+    ["result"],
+  );
+  try {
+    const opened = await openFiles({ ...files, clock: systemClock, log, onRead: (result) => reads.with(result).inc() });
+    return owner.own("certificate files", opened, (it) => it.close());
+  } catch (error) {
+    if (error instanceof CertificateFilesUnusable) throw new ConfigurationRefused([`tls: ${error.message}`]);
+    throw error;
+  }
+}
+
+export interface FrontDoorOptions extends Surroundings {
+  readonly certificates: Certificates;
+  /** Of the deployment: any node resumes the sessions of all. Undefined: it has none. */
+  readonly secret: Uint8Array | undefined;
+  /** Of readiness. */
+  readonly reasons: Set<string>;
+}
+
+export async function openFrontDoor(options: FrontDoorOptions, owner: Lifetime): Promise<Door> {
+  const { certificates, secret, reasons, instruments, log } = options;
+  observeCertificate(instruments, certificates);
+  const stand = (): void => {
+    if (certificates.current() === undefined) reasons.add(PENDING);
+    else reasons.delete(PENDING);
+  };
+  stand();
+  const unwatch = certificates.onChange(stand);
+  const stopTelling = tellExpiry(certificates, log);
+  const isPending = certificates.current() === undefined;
+  const door = createDoor({
+    certificates,
+    placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
+    ticketKeys: createTicketKeys(secret),
+    clock: systemClock,
+    instruments,
+    log,
+  });
+  return owner.own("front door", door, (it) => {
+    it.close();
+    unwatch();
+    stopTelling();
+  });
+}
+
+/** Once as it comes nearer, and once a day while it stays so. */
+function tellExpiry(certificates: Certificates, log: Log): () => void {
+  let told: ExpiryStage = "valid";
+  let toldAt = 0;
+  const look = (): void => {
+    const certificate = certificates.current();
+    const now = systemClock.now();
+    const stage = certificate === undefined ? "valid" : expiryStage(certificate, now);
+    const isDue = stage !== told || now - toldAt >= TELL_AGAIN_MS;
+    told = stage;
+    if (certificate === undefined || stage === "valid" || !isDue) return;
+    toldAt = now;
+    const facts = {
+      names: certificate.names,
+      serial: certificate.serial,
+      not_after: new Date(certificate.notAfter).toISOString(),
+      last_error: certificates.standing().failure?.message,
+    };
+    if (stage === "expired") log.error("certificate has expired; clients refuse it", facts);
+    else if (stage === "expires_now") log.error("certificate expires, and no newer one has come", facts);
+    else log.warn("certificate expires soon", facts);
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,20 @@
+/** How near the end of a certificate is, as operators are told. Source: front-door reference, section 2.3. */
+import type { Certificate } from "./types.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Parts of a life that are left, and most of it for those that live for years. */
+const SOON = { part: 1 / 4, most: 30 * DAY_MS };
+const URGENT = { part: 1 / 10, most: 7 * DAY_MS };
+
+export type ExpiryStage = "valid" | "expires_soon" | "expires_now" | "expired";
+
+/** `now`: milliseconds since 1970. */
+export function expiryStage({ notBefore, notAfter }: Pick<Certificate, "notBefore" | "notAfter">, now: number) {
+  const left = notAfter - now;
+  const life = notAfter - notBefore;
+  const isUnder = ({ part, most }: typeof SOON): boolean => left < Math.min(life * part, most);
+  const stage: ExpiryStage =
+    left <= 0 ? "expired" : isUnder(URGENT) ? "expires_now" : isUnder(SOON) ? "expires_soon" : "valid";
+  return stage;
+}

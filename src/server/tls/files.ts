@@ -1,0 +1,138 @@
+/**
+ * The certificate from two files that somebody else rotates. They are read every ten seconds: a watch of the file system
+ * misses links that are swapped, which is how orchestrators change mounted secrets. A pair that cannot be used leaves the
+ * one before in force, and is told once. Source: design decisions, section 15; front-door reference, section 6.5.
+ */
+import type { Clock, Log } from "../../base/index.ts";
+import { type Untimely, untimelyAt } from "./read-certificate.ts";
+import { type CertificateFiles, type FileFault, type FilesRead, readCertificateFiles } from "./read-files.ts";
+import type { Certificate, CertificateFailure, Certificates } from "./types.ts";
+
+const LOOK_EVERY_MS = 10_000;
+/** Two files are hardly ever written in one instant: what is wrong now is told when it still is after this. */
+const LOOK_AGAIN_MS = 1_000;
+
+export interface FilesOptions extends CertificateFiles {
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Log;
+  /** After each pair that was found and had not been there before. */
+  onRead?(result: "taken" | Fault["reason"]): void;
+}
+
+export interface FileCertificates extends Certificates {
+  /** Reads the files now, and not only when it is time. */
+  look(): Promise<void>;
+}
+
+interface Fault {
+  readonly reason: FileFault | Untimely["reason"];
+  readonly message: string;
+}
+
+/** Message for a person, with the file's name. */
+export class CertificateFilesUnusable extends Error {}
+
+/** Rejects with `CertificateFilesUnusable`. One that is expired is served all the same: nothing better is to be had. */
+export async function openFiles(options: FilesOptions): Promise<FileCertificates> {
+  const { certFile, clock, log } = options;
+  const first = await readCertificateFiles(options, clock.now());
+  if (first.kind === "problem") throw new CertificateFilesUnusable(first.message);
+  const listeners = new Set<() => void>();
+  let current: Certificate = first.certificate;
+  let failure: CertificateFailure | undefined;
+  let failures = 0;
+  /** Digest of what was taken or refused last, and of what was found to be bad once since. */
+  let judged = first.digest;
+  let suspect: string | undefined;
+  let again: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+
+  const taken = ({ certificate, untimely, warnings }: Extract<FilesRead, { kind: "certificate" }>): void => {
+    current = certificate;
+    failure = undefined;
+    failures = 0;
+    const { names, serial, issuer, notAfter } = certificate;
+    const facts = { file: certFile, names, serial, issuer, not_after: new Date(notAfter).toISOString() };
+    log.info("certificate taken up", facts);
+    for (const warning of warnings) log.warn("certificate", { file: certFile, warning });
+    if (untimely !== undefined) log.error("certificate served all the same", { ...facts, problem: untimely.message });
+    options.onRead?.("taken");
+  };
+
+  const refused = ({ reason, message }: Fault): void => {
+    failure = { reason, message, at: clock.now() };
+    failures += 1;
+    log.error("certificate not taken up; the one before keeps serving", {
+      problem: message,
+      reason,
+      serial: current.serial,
+      not_after: new Date(current.notAfter).toISOString(),
+    });
+    options.onRead?.(reason);
+  };
+
+  /** Why it does not take the place of what is served. */
+  const faultOf = (found: FilesRead): Fault | undefined => {
+    if (found.kind === "problem") return found;
+    const { untimely } = found;
+    const isBetter = untimely === undefined || untimelyAt(clock.now(), current.notBefore, current.notAfter);
+    return isBetter ? undefined : { reason: untimely.reason, message: `${certFile}: ${untimely.message}` };
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    const found = await readCertificateFiles(options, clock.now());
+    clearTimeout(again);
+    const isJudged = found.digest === judged;
+    const fault = faultOf(found);
+    if (isJudged && (fault !== undefined || failure === undefined)) {
+      suspect = undefined;
+      return;
+    }
+    if (fault !== undefined && found.digest !== suspect) {
+      suspect = found.digest;
+      again = setTimeout(() => void look(), LOOK_AGAIN_MS).unref();
+      return;
+    }
+    judged = found.digest;
+    suspect = undefined;
+    if (fault !== undefined) refused(fault);
+    else if (found.kind === "certificate") taken(found);
+    for (const listener of [...listeners]) listener();
+  };
+
+  const look = (): Promise<void> => {
+    looking ??= lookOnce().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+
+  taken(first);
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  return {
+    mode: "files",
+    current: () => current,
+    standing() {
+      const untimely = untimelyAt(clock.now(), current.notBefore, current.notAfter);
+      return {
+        source: certFile,
+        names: current.names,
+        nextRenewal: undefined,
+        step: undefined,
+        failure: failure ?? (untimely && { ...untimely, message: `${certFile}: ${untimely.message}`, at: clock.now() }),
+        failures,
+        nextAttempt: undefined,
+      };
+    },
+    challenge: () => undefined,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    look,
+    close() {
+      clearInterval(timer);
+      clearTimeout(again);
+    },
+  };
+}

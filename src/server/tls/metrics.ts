@@ -1,0 +1,77 @@
+/** The series of the front door: what is presented, until when, and what becomes of handshakes. */
+import type { TLSSocket } from "node:tls";
+import type { Instruments } from "../../base/index.ts";
+import type { Certificates } from "./types.ts";
+
+export interface HandshakeCounters {
+  done(socket: TLSSocket): void;
+  failed(error: NodeJS.ErrnoException): void;
+  /** Nothing came on a connection. */
+  silent(): void;
+  /** Cut off to make room for others. */
+  dropped(): void;
+  challenged(isOurs: boolean): void;
+}
+
+/** What ends a handshake, by Node's code for it; all others are `other`. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNRESET: "client_left",
+  EPIPE: "client_left",
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: "not_trusted",
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: "not_trusted",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: "not_trusted",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: "not_trusted",
+  ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: "not_trusted",
+  ERR_SSL_UNSUPPORTED_PROTOCOL: "version",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "version",
+  ERR_SSL_WRONG_VERSION_NUMBER: "version",
+  ERR_SSL_VERSION_TOO_LOW: "version",
+  ERR_SSL_NO_SHARED_CIPHER: "cipher",
+  ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM: "cipher",
+  ERR_SSL_NO_APPLICATION_PROTOCOL: "alpn",
+  ERR_TLS_HANDSHAKE_TIMEOUT: "timeout",
+};
+
+export function observeHandshakes(instruments: Instruments, underWay: () => number): HandshakeCounters {
+  const done = instruments.counter(
+    "gateway_tls_handshakes_total",
+    "Handshakes that came to a session, by version and by whether the client resumed an earlier one.",
+    ["version", "resumed"],
+  );
+  const failed = instruments.counter("gateway_tls_handshake_failures_total", "Handshakes that did not, by reason.", [
+    "reason",
+  ]);
+  const challenges = instruments.counter(
+    "gateway_acme_challenges_served_total",
+    "Requests for the answer to an ACME challenge, by whether it was one of ours.",
+    ["result"],
+  );
+  instruments.observedGauge("gateway_tls_handshakes_under_way", "Handshakes begun and not ended.", underWay);
+  return {
+    done: (socket) => done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),
+    failed: ({ code = "" }) => failed.with(REASONS[code] ?? "other").inc(),
+    silent: () => failed.with("silent").inc(),
+    dropped: () => failed.with("dropped").inc(),
+    challenged: (isOurs) => challenges.with(isOurs ? "answered" : "unknown").inc(),
+  };
+}
+
+/** Of what this node presents; 0 while it has no certificate. */
+export function observeCertificate(instruments: Instruments, certificates: Certificates): void {
+  const seconds = (ms: number | undefined): number => (ms ?? 0) / 1_000;
+  instruments.observedGauge(
+    "gateway_certificate_not_after_seconds",
+    "When the front door's certificate expires, in seconds since 1970; 0: there is none yet.",
+    () => seconds(certificates.current()?.notAfter),
+  );
+  instruments.observedGauge(
+    "gateway_certificate_not_before_seconds",
+    "Since when it is valid, in seconds since 1970; 0: there is none yet.",
+    () => seconds(certificates.current()?.notBefore),
+  );
+  instruments.observedGauge(
+    "gateway_certificate_failures",
+    "Attempts at a newer certificate that failed since the last that succeeded.",
+    () => certificates.standing().failures,
+  );
+}

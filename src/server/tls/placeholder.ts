@@ -1,0 +1,38 @@
+/**
+ * What the listener presents before the first certificate, so that a handshake does not fail and the client reads why it
+ * is not served. Nobody trusts it; it is made in memory and lives as long as the process.
+ */
+import { generateKeyPairSync, webcrypto } from "node:crypto";
+import type { Certificate } from "./types.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+
+/** `now`: milliseconds since 1970. The library costs 80 ms to load. */
+export async function makePlaceholder(now: number): Promise<Pick<Certificate, "chain" | "key">> {
+  // The library throws without it.
+  await import("reflect-metadata");
+  const x509 = await import("@peculiar/x509");
+  const pair = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { format: "pem", type: "pkcs8" },
+    publicKeyEncoding: { format: "der", type: "spki" },
+  });
+  const der = Buffer.from(pair.privateKey.replace(/-----[^-]+-----|\s/g, ""), "base64");
+  const { subtle } = webcrypto;
+  const made = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: "01",
+      name: [{ CN: ["gateway without a certificate yet"] }],
+      notBefore: new Date(now - DAY_MS),
+      notAfter: new Date(now + 365 * DAY_MS),
+      signingAlgorithm: ALGORITHM,
+      keys: {
+        privateKey: await subtle.importKey("pkcs8", der, ALGORITHM, false, ["sign"]),
+        publicKey: await subtle.importKey("spki", pair.publicKey, ALGORITHM, true, ["verify"]),
+      },
+    },
+    webcrypto,
+  );
+  return { chain: made.toString("pem"), key: pair.privateKey };
+}
