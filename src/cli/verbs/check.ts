@@ -10,6 +10,7 @@ import { issuersOf, type LoadedNode, loadNode, nameServersIn, readNode } from ".
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
+import { certificateAnswers, listenerWords } from "../check/certificates.ts";
 import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
@@ -61,6 +62,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await modelAnswers(node, io.signal));
   if (options.offline) return failures === 0 ? 0 : 1;
 
+  tell(await certificateAnswers(nodeFile, path));
   tell(await placeAnswers(nodeFile, path));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
@@ -146,7 +148,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   const isRouting = !onlyInspects(node);
   return [
     ...inspectorAnswers(node),
-    ...(isRouting ? [note(`serves plain HTTP on ${nodeFile.listen}: no \`tls\``)] : []),
+    ...(isRouting ? [note(listenerWords(nodeFile))] : []),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
     ...doorAnswers(nodeFile, path),
     ...(nodeFile.deployment === undefined

@@ -9,7 +9,7 @@ import { GatewayError, type Lifetime, type Log, type LogTee, systemClock } from 
 import { KEPT_REQUESTS } from "../admin/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
-import { formatProblem, type NodeFile } from "../core/config/index.ts";
+import type { NodeFile } from "../core/config/index.ts";
 import {
   type BudgetRecords,
   createRefusals,
@@ -48,8 +48,9 @@ import { listenersOf } from "./listeners.ts";
 import type { NodeDocuments } from "./load.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
-import { ConfigurationRefused, countIn } from "./refused.ts";
+import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
+import { standingOf, standstillOf } from "./standing.ts";
 import { type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
 
@@ -391,26 +392,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 /** Source: design decisions, section 19. */
 const KEEPS_NOTHING =
   "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";
-
-/** Rejects at a standstill, and settles in no other way. */
-function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
-  return new Promise((_, reject) => {
-    void begun.then(
-      (end) => {
-        if (end !== undefined) reject(new ConfigurationRefused(end.problems));
-      },
-      // It is logged; what is stored, or comes, may yet be served.
-      () => undefined,
-    );
-  });
-}
-
-function standingOf(configuration: Configuration): { state: "running" | "refused"; message: string | null } {
-  const problem = configuration.refusal()?.find(({ severity }) => severity === "error");
-  return problem === undefined
-    ? { state: "running", message: null }
-    : { state: "refused", message: formatProblem(problem) };
-}
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

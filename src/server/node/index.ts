@@ -10,6 +10,7 @@ export {
 } from "./config-node.ts";
 export { beside } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
+export { certificateFilesOf } from "./front-door.ts";
 export { type ReadGuardrails, readGuardrailsAt } from "./guardrails-alone.ts";
 export { issuersOf } from "./issuers.ts";
 export {

@@ -88,7 +88,6 @@ export function createDoor({ certificates, placeholder, ticketKeys, clock, instr
     ...contextOf(presented),
     ALPNProtocols: ["http/1.1"],
     handshakeTimeout: HANDSHAKE_LIMIT_MS,
-    allowHalfOpen: true,
   });
   const handshakes = createHandshakes(
     (raw) => {
@@ -158,6 +157,8 @@ export function createDoor({ certificates, placeholder, ticketKeys, clock, instr
           speak(raw);
           return;
         }
+        // A client that ends its half within a handshake has left; so it is with every server of TLS.
+        raw.allowHalfOpen = false;
         const key = addressesOf(raw);
         pending.set(key, { raw, speak });
         raw.once("close", () => {

@@ -6,18 +6,24 @@ import { type Check, isLoopbackHost } from "./node-file-rule.ts";
 import type { TlsSettings } from "./node-file-tls.ts";
 import type { Path, Problem, ProblemAt } from "./problem.ts";
 
+/** What is wrong with a value. */
+type Why = (value: string) => string | undefined;
+
 export const checkTls: Check = ({ tls }, problem) => {
   if (tls === undefined) return [];
-  const at = (key: keyof TlsSettings, message: string | undefined): Problem | undefined =>
-    message === undefined ? undefined : problem(["tls", key], message);
+  const at = (key: "email" | "ca" | "trusted_roots" | "cert_file" | "key_file", why: Why): Problem | undefined => {
+    const value = tls[key] ?? "";
+    const message = value === "" ? undefined : why(value);
+    return message === undefined ? undefined : problem(["tls", key], message);
+  };
   return [
     ...checkDomains(tls, problem),
-    at("email", tls.email && whyNoEmail(tls.email)),
-    at("ca", tls.ca && whyNoDirectory(tls.ca)),
-    at("trusted_roots", tls.trusted_roots && whyNoRoots(tls.trusted_roots)),
+    at("email", whyNoEmail),
+    at("ca", whyNoDirectory),
+    at("trusted_roots", whyNoRoots),
     ...checkDns(tls, problem),
-    at("cert_file", tls.cert_file && whyNoPath(tls.cert_file)),
-    at("key_file", tls.key_file && whyNoPath(tls.key_file)),
+    at("cert_file", whyNoPath),
+    at("key_file", whyNoPath),
   ];
 };
 

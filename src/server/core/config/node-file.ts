@@ -1,23 +1,11 @@
 /**
  * The node file: what configures one process. Spec: document 2. Every key stands here with its description, default and
- * range; what a schema cannot say is in `node-file-checks.ts`. Sections in `notYet` are described whole and refused.
+ * range; what a schema cannot say is in `node-file-checks.ts`.
  */
 
 import { admin, issuers } from "./node-file-access.ts";
 import { tls } from "./node-file-tls.ts";
-import {
-  choice,
-  duration,
-  flag,
-  list,
-  notYet,
-  object,
-  required,
-  secret,
-  type TypeOf,
-  text,
-  withDefault,
-} from "./schema.ts";
+import { choice, duration, flag, list, object, required, secret, type TypeOf, text, withDefault } from "./schema.ts";
 
 /** Short enough for a header, a metric label and a file name. */
 const nodeId = (description: string) =>

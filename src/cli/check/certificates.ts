@@ -1,0 +1,53 @@
+/** What `gateway check` says of the front door: what it presents, until when, and what is wrong with that. */
+import { stat } from "node:fs/promises";
+import { systemClock } from "../../base/index.ts";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { certificateFilesOf } from "../../server/node/index.ts";
+import { expiryStage, readCertificateFiles } from "../../server/tls/index.ts";
+import type { Answer } from "./answer.ts";
+
+const SUBJECT = "certificate";
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Of `st_mode`: read for everybody. */
+const OTHERS_MAY_READ = 0o004;
+
+/** How the data listener speaks. */
+export function listenerWords({ listen, tls }: NodeFile): string {
+  if (tls === undefined) return `serves plain HTTP on ${listen}: no \`tls\``;
+  return tls.cert_file === undefined
+    ? `serves TLS on ${listen} with a certificate by ACME for ${tls.domains?.join(", ") ?? ""}`
+    : `serves TLS on ${listen}, and nothing in plain HTTP`;
+}
+
+/** Of the files, read as the gateway reads them. `path`: of the node file. */
+export async function certificateAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
+  const files = certificateFilesOf(nodeFile, path);
+  if (files === undefined) return [];
+  const now = systemClock.now();
+  const read = await readCertificateFiles(files, now);
+  if (read.kind === "problem") return [{ verdict: "fail", subject: SUBJECT, words: read.message }];
+  const { certificate, untimely, warnings } = read;
+  const note = (words: string): Answer => ({ verdict: "note", subject: SUBJECT, words });
+  if (untimely !== undefined) {
+    return [{ verdict: "fail", subject: SUBJECT, words: `${files.certFile}: ${untimely.message}` }];
+  }
+  const { names, issuer, notAfter } = certificate;
+  const days = Math.floor((notAfter - now) / DAY_MS);
+  const until = `until ${new Date(notAfter).toISOString().slice(0, 10)} (${days} d)`;
+  const words = `${files.certFile}: for ${names.join(", ") || "no name"}, by ${issuer}, ${until}`;
+  return [
+    { verdict: "ok", subject: SUBJECT, words },
+    ...(expiryStage(certificate, now) === "valid" ? [] : [note(`expires in ${days} d: see that a newer one comes`)]),
+    ...warnings.map(note),
+    ...((await isReadByAll(files.keyFile))
+      ? [note(`${files.keyFile} may be read by everybody on this machine (chmod o-r)`)]
+      : []),
+  ];
+}
+
+async function isReadByAll(path: string): Promise<boolean> {
+  return stat(path).then(
+    ({ mode }) => (mode & OTHERS_MAY_READ) !== 0,
+    () => false,
+  );
+}

@@ -1,0 +1,24 @@
+/** How the configuration of a node stands, for whoever waits for it or asks. */
+import { formatProblem } from "../core/config/index.ts";
+import type { Configuration } from "./configuration.ts";
+import { ConfigurationRefused } from "./refused.ts";
+
+/** Rejects at a standstill, and settles in no other way. */
+export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
+  return new Promise((_, reject) => {
+    void begun.then(
+      (end) => {
+        if (end !== undefined) reject(new ConfigurationRefused(end.problems));
+      },
+      // It is logged; what is stored, or comes, may yet be served.
+      () => undefined,
+    );
+  });
+}
+
+export function standingOf(configuration: Configuration): { state: "running" | "refused"; message: string | null } {
+  const problem = configuration.refusal()?.find(({ severity }) => severity === "error");
+  return problem === undefined
+    ? { state: "running", message: null }
+    : { state: "refused", message: formatProblem(problem) };
+}

@@ -1,0 +1,193 @@
+/** Certificate files as they are changed under a running node: by hand, by halves, and as orchestrators swap links. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { createLogger } from "../../../src/base/index.ts";
+import { openFiles, readCertificateFiles } from "../../../src/server/tls/index.ts";
+import { testAuthority } from "./support/authority.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const start = Date.now();
+const authority = await testAuthority(start);
+const first = await authority.issue();
+const second = await authority.issue();
+const dir = await mkdtemp(join(tmpdir(), "gateway-certificates-"));
+after(() => rm(dir, { recursive: true }));
+
+async function opened(t: TestContext, pair = first) {
+  const here = await mkdtemp(join(dir, "case-"));
+  const certFile = join(here, "tls.crt");
+  const keyFile = join(here, "tls.key");
+  const write = async (cert: string | undefined, key: string | undefined): Promise<void> => {
+    if (cert !== undefined) await writeFile(certFile, cert);
+    if (key !== undefined) await writeFile(keyFile, key);
+  };
+  await write(pair.chain, pair.key);
+  const lines: string[] = [];
+  const stream = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ stream, isTerminal: false, level: "info", now: () => 0 });
+  const clock = { at: start, now: () => clock.at };
+  const results: string[] = [];
+  const files = await openFiles({ certFile, keyFile, clock, log, onRead: (result) => results.push(result) });
+  t.after(() => files.close());
+  /** What is found twice is judged. */
+  const look = async (): Promise<void> => {
+    await files.look();
+    await files.look();
+  };
+  return { here, certFile, keyFile, write, files, look, clock, lines, results };
+}
+
+test("a new pair is taken up and told; listeners hear of it once", async (t) => {
+  const { files, write, look, results, lines } = await opened(t);
+  let heard = 0;
+  const end = files.onChange(() => heard++);
+  await look();
+  assert.equal(heard, 0);
+  await write(second.chain, second.key);
+  await look();
+  await look();
+  assert.equal(heard, 1);
+  assert.equal(files.current()?.chain, second.chain);
+  assert.deepEqual(results, ["taken", "taken"]);
+  assert.match(lines.at(-1) ?? "", /"certificate taken up".*"serial":"[0-9A-F]{32}"/);
+  end();
+});
+
+test("what is seen for a moment between two writes is not told", async (t) => {
+  const { files, write, look, results } = await opened(t);
+  await write(second.chain, undefined);
+  await files.look();
+  await write(undefined, second.key);
+  await look();
+  assert.deepEqual(results, ["taken", "taken"]);
+  assert.equal(files.standing().failure, undefined);
+});
+
+const BAD: readonly (readonly [string, string | undefined, string | undefined, string, RegExp])[] = [
+  [
+    "half a certificate",
+    second.chain.slice(0, 400),
+    second.key,
+    "unreadable_certificate",
+    /tls\.crt: the certificate breaks/,
+  ],
+  [
+    "the certificate alone",
+    second.chain,
+    undefined,
+    "wrong_key",
+    /tls\.key: the key is not that of the certificate in .*tls\.crt$/,
+  ],
+  ["an emptied key", undefined, "", "empty", /tls\.key: the key is empty$/],
+];
+
+for (const [what, cert, key, reason, message] of BAD) {
+  test(`${what} leaves the last good pair, is told once, and heals when the rest comes`, async (t) => {
+    const { files, write, look, results, lines } = await opened(t);
+    await write(cert, key);
+    await look();
+    await look();
+    assert.equal(files.current()?.chain, first.chain);
+    assert.deepEqual(results, ["taken", reason]);
+    assert.equal(files.standing().failure?.reason, reason);
+    assert.match(files.standing().failure?.message ?? "", message);
+    assert.equal(lines.filter((line) => line.includes("not taken up; the one before keeps serving")).length, 1);
+    await write(second.chain, second.key);
+    await look();
+    assert.equal(files.current()?.chain, second.chain);
+    assert.deepEqual([files.standing().failure, files.standing().failures], [undefined, 0]);
+  });
+}
+
+test("an expired pair does not take the place of a valid one; put back, the old one is sound again", async (t) => {
+  const { files, write, look, results } = await opened(t);
+  const expired = await authority.issue({ notBefore: start - 9 * DAY_MS, notAfter: start - DAY_MS });
+  await write(expired.chain, expired.key);
+  await look();
+  assert.equal(files.current()?.chain, first.chain);
+  assert.match(files.standing().failure?.message ?? "", /tls\.crt: it expired on /);
+  await write(first.chain, first.key);
+  await look();
+  assert.equal(files.standing().failure, undefined);
+  assert.deepEqual(results, ["taken", "expired", "taken"]);
+});
+
+test("one that is valid from tomorrow is taken up tomorrow", async (t) => {
+  const { files, write, look, clock } = await opened(t);
+  const next = await authority.issue({ notBefore: start + DAY_MS });
+  await write(next.chain, next.key);
+  await look();
+  assert.equal(files.current()?.chain, first.chain);
+  assert.match(files.standing().failure?.message ?? "", /it is valid from .*; is the clock of this machine right\?$/);
+  clock.at += DAY_MS + 1_000;
+  await look();
+  assert.equal(files.current()?.chain, next.chain);
+});
+
+test("where there is nothing better an expired pair is served, and said to be one", async (t) => {
+  const expired = await authority.issue({ notBefore: start - 9 * DAY_MS, notAfter: start - DAY_MS });
+  const { files, lines } = await opened(t, expired);
+  assert.equal(files.current()?.chain, expired.chain);
+  assert.equal(files.standing().failure?.reason, "expired");
+  assert.match(lines.join("\n"), /"level":"error".*served all the same.*it expired on/);
+});
+
+test("one that expires while it serves is said to have expired", async (t) => {
+  const { files, clock } = await opened(t);
+  assert.equal(files.standing().failure, undefined);
+  clock.at += 91 * DAY_MS;
+  assert.match(files.standing().failure?.message ?? "", /it expired on/);
+});
+
+test("links that are swapped, as orchestrators mount secrets, are followed", async (t) => {
+  const { here, certFile, keyFile, files, look } = await opened(t);
+  const fill = async (name: string, { chain, key }: typeof first) => {
+    await mkdir(join(here, name));
+    await writeFile(join(here, name, "tls.crt"), chain);
+    await writeFile(join(here, name, "tls.key"), key);
+  };
+  await fill("..2026_01", first);
+  await fill("..2026_02", second);
+  await symlink("..2026_01", join(here, "..data"));
+  for (const [file, name] of [
+    [certFile, "tls.crt"],
+    [keyFile, "tls.key"],
+  ] as const) {
+    await rm(file);
+    await symlink(`..data/${name}`, file);
+  }
+  await look();
+  assert.equal(files.current()?.chain, first.chain);
+  await symlink("..2026_02", join(here, "..data_tmp"));
+  await rename(join(here, "..data_tmp"), join(here, "..data"));
+  await look();
+  assert.equal(files.current()?.chain, second.chain);
+});
+
+test("files that are not there, or are none, are named", async () => {
+  const here = await mkdtemp(join(dir, "none-"));
+  const certFile = join(here, "tls.crt");
+  const keyFile = join(here, "tls.key");
+  const told = async (): Promise<string> => {
+    const read = await readCertificateFiles({ certFile, keyFile }, start);
+    return read.kind === "problem" ? read.message : "";
+  };
+  assert.equal(await told(), `${certFile}: there is no such file`);
+  await mkdir(certFile);
+  assert.equal(await told(), `${certFile}: is a directory`);
+  await rm(certFile, { recursive: true });
+  await writeFile(certFile, first.chain);
+  await symlink("/dev/null", keyFile);
+  assert.equal(await told(), `${keyFile}: is not a regular file`);
+  await rm(keyFile);
+  await writeFile(keyFile, "x".repeat(300 << 10));
+  assert.equal(await told(), `${keyFile}: is larger than 262144 bytes`);
+  await writeFile(keyFile, first.key);
+  await chmod(keyFile, 0);
+  if (process.getuid?.() !== 0) {
+    assert.equal(await told(), `${keyFile}: may not be read by the user that the gateway runs as (EACCES)`);
+  }
+});

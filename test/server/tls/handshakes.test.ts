@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { Socket } from "node:net";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { createHandshakes, MAX_UNDER_WAY } from "../../../src/server/tls/handshakes.ts";
+
+const working = (ms: number) => (): void => {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+};
+
+test("a burst is begun in portions, so that others have their turn between them, and in order", async () => {
+  const work = working(1);
+  const begun: Socket[] = [];
+  const handshakes = createHandshakes(
+    (raw) => {
+      work();
+      begun.push(raw);
+    },
+    () => assert.fail("none is dropped"),
+  );
+  const burst = Array.from({ length: 20 }, () => new Socket());
+  for (const raw of burst) handshakes.begin(raw);
+  assert.ok(begun.length >= 1 && begun.length <= 4, `${begun.length} in the first turn`);
+  let turns = 0;
+  for (; begun.length < burst.length; turns++) await turn();
+  assert.ok(turns >= 3, `${turns} turns`);
+  assert.deepEqual(begun, burst);
+});
+
+test("of more than can be under way the oldest make room; who is done is not among them", () => {
+  let dropped = 0;
+  const handshakes = createHandshakes(
+    () => undefined,
+    () => {
+      dropped += 1;
+    },
+  );
+  const sockets = Array.from({ length: MAX_UNDER_WAY + 1 }, () => new Socket());
+  const [done, oldest] = sockets as [Socket, Socket];
+  handshakes.begin(done);
+  handshakes.ended(done);
+  for (const raw of sockets.slice(1)) handshakes.begin(raw);
+  assert.deepEqual([handshakes.underWay, dropped], [MAX_UNDER_WAY, 0]);
+  handshakes.begin(new Socket());
+  assert.deepEqual([dropped, oldest.destroyed, done.destroyed], [1, true, false]);
+  assert.equal(handshakes.underWay, MAX_UNDER_WAY);
+});
