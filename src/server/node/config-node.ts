@@ -36,7 +36,7 @@ import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
 import { citingPacks } from "./built-in-packs.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
-import { type Configuration, openConfiguration } from "./configuration.ts";
+import { openConfiguration } from "./configuration.ts";
 import { createControlDecisions } from "./control-decisions.ts";
 import { beside } from "./files.ts";
 import { certificateFilesOf, openCertificateFiles, openFrontDoor } from "./front-door.ts";
