@@ -50,7 +50,7 @@ import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
-import { standingOf, standstillOf } from "./standing.ts";
+import { aborted, standingOf, standstillOf } from "./standing.ts";
 import { type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
 
@@ -392,10 +392,3 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 /** Source: design decisions, section 19. */
 const KEEPS_NOTHING =
   "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}

@@ -22,3 +22,11 @@ export function standingOf(configuration: Configuration): { state: "running" | "
     ? { state: "running", message: null }
     : { state: "refused", message: formatProblem(problem) };
 }
+
+/** Rejects with the signal's reason, and settles in no other way. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
