@@ -141,7 +141,8 @@ export function openAuthority({ directory, roots, eab, userAgent, now }: Authori
         await account
           .createAccount({ termsOfServiceAgreed: true, ...(email !== "" && { contact: [`mailto:${email}`] }) })
           .catch((error: unknown) => {
-            throw registrationFailure(error);
+            // Of a key that is known already the client goes on to change the contact, which is not what is asked for here.
+            if (!isKnown(account)) throw registrationFailure(error);
           });
         return account.getAccountUrl();
       }),
@@ -190,6 +191,14 @@ export function openAuthority({ directory, roots, eab, userAgent, now }: Authori
     },
     close: () => dispatcher.destroy(),
   };
+}
+
+function isKnown(account: acmeClient.Client): boolean {
+  try {
+    return account.getAccountUrl() !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** RFC 7638, of an EC key. */

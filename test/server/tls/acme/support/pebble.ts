@@ -24,6 +24,8 @@ export interface Pebble {
   readonly roots: string;
   /** PEM: the root of what it issues. */
   issuer(): Promise<string>;
+  /** Orders opened, and certificates issued, so far. */
+  counts(): { readonly orders: number; readonly issued: number };
   /** Asks the server of challenges, such as `set-txt`. */
   manage(path: string, body: object): Promise<void>;
   close(): Promise<void>;
@@ -74,6 +76,10 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
       },
     }),
   ];
+  let told = "";
+  children[1]?.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    told += text;
+  });
   const roots = await readFile(join(folder, "ca.pem"), "utf8");
   const dispatcher = new Agent({ connect: { ca: roots } });
   const directory = `https://localhost:${port}/dir`;
@@ -86,6 +92,10 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
   return {
     directory,
     roots,
+    counts: () => ({
+      orders: [...told.matchAll(/Added order "/g)].length,
+      issued: [...told.matchAll(/Issued certificate serial/g)].length,
+    }),
     issuer: () => text(`https://localhost:${management}/roots/0`),
     async manage(what, body) {
       const answer = await request(`http://127.0.0.1:${challenges}/${what}`, {
@@ -103,7 +113,7 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
 }
 
 function start(path: string, args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
-  const child = spawn(path, args, { ...options, stdio: "ignore" });
+  const child = spawn(path, args, { ...options, stdio: ["ignore", "pipe", "ignore"] });
   process.once("exit", () => child.kill("SIGKILL"));
   return child;
 }
