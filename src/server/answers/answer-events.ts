@@ -10,6 +10,7 @@ import {
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectStream } from "./inspected-stream.ts";
+import { inspectMessages, type ReadMessage } from "./message-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
 
 /** A client that is shown nothing for so long is given a sign of life. */
@@ -26,24 +27,31 @@ export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
 export interface Answered {
   readonly route: { readonly name: string };
   readonly dialect: Dialect;
+  /** It is made of messages of another protocol. Undefined: it is what a model answers. */
+  readonly read?: ReadMessage | undefined;
 }
 
 export class AnswerEvents {
   readonly #splitter = new SseSplitter();
-  readonly #texts: StreamTexts;
+  /** Undefined: they are messages. */
+  readonly #texts: StreamTexts | undefined;
   readonly #stream: InspectedStream;
   #frames: Buffer[] = [];
   readonly #silence: NodeJS.Timeout;
 
   constructor(
     answer: JudgedAnswer,
-    { dialect, route }: Answered,
+    { dialect, route, read }: Answered,
     metrics: GuardrailMetrics,
     { silent, ...ports }: EventPorts,
   ) {
-    this.#texts = openStreamTexts(dialect, route.name);
     const show = (frame: Buffer): void => void this.#frames.push(frame);
-    this.#stream = inspectStream({ answer, texts: this.#texts, metrics, show, ...ports });
+    if (read !== undefined) {
+      this.#stream = inspectMessages({ answer, metrics, show, read });
+    } else {
+      this.#texts = openStreamTexts(dialect, route.name);
+      this.#stream = inspectStream({ answer, texts: this.#texts, metrics, show, ...ports });
+    }
     this.#silence = setTimeout(() => {
       this.#silence.refresh();
       silent();
@@ -52,7 +60,7 @@ export class AnswerEvents {
 
   /** Of the chunks, for what ends them. */
   get stamp(): StreamStamp | undefined {
-    return this.#texts.stamp;
+    return this.#texts?.stamp;
   }
 
   get isBuffering(): boolean {

@@ -1,9 +1,12 @@
 /** An answer that is judged whole. */
+import { isUtf8 } from "node:buffer";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 import { type AnswerType, mediaOf, wholeTexts } from "./answer-body.ts";
 import type { Answered } from "./answer-events.ts";
+import { UnreadableAnswer } from "./inspected-event.ts";
 import type { Mending } from "./mending.ts";
+import { judgedMessage, type ReadMessage } from "./message-stream.ts";
 
 export interface MadeAnswer {
   readonly body: Buffer;
@@ -15,9 +18,10 @@ export function judgedWhole(
   body: Buffer,
   type: AnswerType,
   answer: JudgedAnswer,
-  { route, dialect }: Answered,
+  { route, dialect, read }: Answered,
   metrics: GuardrailMetrics,
 ): Later<MadeAnswer | undefined> {
+  if (read !== undefined) return wholeMessage(body, read, answer, metrics);
   const whole = wholeTexts(body, type, route.name, dialect);
   if (whole === undefined) {
     metrics.uninspected(mediaOf(type));
@@ -30,5 +34,23 @@ export function judgedWhole(
     const made = whole.rewrite(rewrites.map((one) => one?.text));
     const mending = { isRewritten: true, length: made.length, isTranscoded: whole.isTranscoded };
     return { body: made, mending: made === body ? {} : mending };
+  });
+}
+
+function wholeMessage(
+  body: Buffer,
+  read: ReadMessage,
+  answer: JudgedAnswer,
+  metrics: GuardrailMetrics,
+): Later<MadeAnswer | undefined> {
+  if (!isUtf8(body)) throw new UnreadableAnswer("it is no UTF-8");
+  const written = body.toString("utf8");
+  // Clients pass over a byte order mark.
+  const text = written.startsWith("\uFEFF") ? written.slice(1) : written;
+  return after(judgedMessage(text, read, answer, metrics), (shown) => {
+    if (shown === undefined) return undefined;
+    if (shown === text) return { body, mending: {} };
+    const made = Buffer.from(shown);
+    return { body: made, mending: { isRewritten: true, length: made.length } };
   });
 }

@@ -73,6 +73,7 @@ export async function inspectRequest(
     const read = readSaid(headers, plain, guard.inspectsBody);
     shape = read.shape;
     asked.shape = shape;
+    asked.once = read.said.messages.at(-1);
     const verdict = await judged(read.said, headers, { guard, signal, sinks, asked });
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {

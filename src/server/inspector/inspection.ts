@@ -3,15 +3,16 @@
  * and the names of what was rewritten, which are the same on both sides. Source: design decisions, sections 11 and 19.
  */
 import { GatewayError } from "../../base/index.ts";
-import { UnreadableAnswer } from "../answers/index.ts";
+import { type ReadMessage, UnreadableAnswer } from "../answers/index.ts";
 import { layersIn, peel } from "../coding/index.ts";
+import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } from "../core/agents/index.ts";
 import type { Dialect } from "../core/dialects/index.ts";
 import { JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
 import { Holding } from "../memory/index.ts";
 import { readHead } from "./answer/answer-head.ts";
 import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
 import type { HeaderList } from "./exchange/index.ts";
-import { headerValue, headerValues } from "./header-value.ts";
+import { arrivalOf, headerValue, headerValues } from "./header-value.ts";
 import {
   type Asked,
   accountOf,
@@ -60,9 +61,11 @@ function beginAnswer(
       const occasion = { variables: variablesOf(once), rewriting: asked.rewriting };
       const answer = new JudgedAnswer(guard, occasion, leaving.signal);
       const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
+      // A stream that a client opens without a body is told by its head.
+      const shape = asked.shape ?? shapeByHeaders(arrivalOf(request));
       const terms: AnswerTerms = {
         head,
-        answered: { dialect, route },
+        answered: { dialect, route, read: shape && messagesOf(shape) },
         answer,
         leaving,
         metrics: sinks.metrics,
@@ -76,6 +79,17 @@ function beginAnswer(
     },
   };
 }
+
+const messagesOf =
+  (shape: ProxiedShape): ReadMessage =>
+  (message) => {
+    try {
+      return proxiedAnswerTexts(shape, message);
+    } catch (cause) {
+      if (cause instanceof TooManyTexts) throw new UnreadableAnswer("it has too many texts");
+      throw cause;
+    }
+  };
 
 /** Throws `UnreadableAnswer`, or `overloaded`. */
 async function bareAnswer(body: Buffer, encoding: string, hold: AnswerTerms["hold"]): Promise<Buffer> {

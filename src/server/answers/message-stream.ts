@@ -1,0 +1,84 @@
+/**
+ * An answer whose events are messages of a protocol, each judged by itself: MCP and A2A, as another proxy routes them.
+ * Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
+ */
+import { replaceData, type SseEvent } from "../core/dialects/index.ts";
+import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
+import { after, type Later } from "../core/guardrails/index.ts";
+import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
+import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+
+/** What one message says, and the message with other texts in the place of these. */
+export interface MessageTexts {
+  readonly texts: readonly Segment[];
+  readonly uninspected: readonly string[];
+  readonly rewrite: (changes: readonly (string | undefined)[]) => string;
+}
+
+/** Undefined: it is no JSON. Throws `UnreadableAnswer`. */
+export type ReadMessage = (message: string) => MessageTexts | undefined;
+
+/** Of what may be a message, whatever its type says. */
+const LIKE_JSON = /^\s*[[{]/;
+
+/** The message as it may be shown; undefined: the answer is refused. Throws `UnreadableAnswer`. */
+export function judgedMessage(
+  message: string,
+  read: ReadMessage,
+  answer: JudgedAnswer,
+  metrics: Pick<GuardrailMetrics, "uninspected">,
+): Later<string | undefined> {
+  const texts = read(message);
+  // A client might read what is not read here.
+  if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
+  const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
+  for (const what of uninspected) metrics.uninspected(what);
+  return after(answer.message(segments), (rewrites) => rewrites && rewrite(rewrites.map((one) => one?.text)));
+}
+
+const plainly = (text: string): MessageTexts => ({
+  texts: text.trim() === "" ? [] : [{ kind: "tool_result", text, ref: "", turn: 0, isReadOnly: false }],
+  uninspected: [],
+  rewrite: ([change]) => change ?? text,
+});
+
+export interface MessagePorts extends Pick<StreamPorts, "answer" | "metrics" | "show"> {
+  readonly read: ReadMessage;
+}
+
+export function inspectMessages({ answer, metrics, show, read }: MessagePorts): InspectedStream {
+  const inTurn = inTurns();
+  let heldBytes = 0;
+  let isClosed = false;
+
+  function judged(event: SseEvent): Later<void> {
+    return after(inspectAside(event, answer), (seen) => {
+      if (seen === undefined || isClosed) return undefined;
+      const { data = "" } = seen;
+      if (data === "") return show(seen.bytes);
+      return after(judgedMessage(data, read, answer, metrics), (made) => {
+        if (made !== undefined && !isClosed) show(made === data ? seen.bytes : replaceData(seen, made));
+      });
+    });
+  }
+
+  return {
+    push(event) {
+      const done = inTurn(() => judged(event));
+      if (!(done instanceof Promise)) return undefined;
+      const { length } = event.bytes;
+      heldBytes += length;
+      return done.finally(() => {
+        heldBytes -= length;
+      });
+    },
+    end: () => inTurn(() => undefined),
+    close() {
+      isClosed = true;
+    },
+    get heldBytes() {
+      return heldBytes;
+    },
+    isBuffering: false,
+  };
+}
