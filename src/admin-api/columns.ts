@@ -10,6 +10,8 @@ export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "
 /** As access rules name hops; a session over WebSocket is told apart. */
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
+export const HISTORY_KINDS = ["backends", "models", "budgets", "guardrails", "cluster"] as const;
+
 const METADATA = {
   /** Leaves out what a JavaScript object would take for its prototype. */
   keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$",
@@ -215,6 +217,37 @@ export const TABLES = {
     ),
     node: text("Node that served it."),
   }),
+  history: object(
+    "What a node measured in ten seconds of the last 15 minutes; there is no row of ten in which nothing happened.",
+    {
+      time: time("Begin of the ten seconds."),
+      kind: choice("What was measured.", HISTORY_KINDS),
+      name: text(
+        "Provider; model as in `models`; budget; rule or detector, `streams` for `held_bytes`; node of the cluster.",
+      ),
+      attempts: nullable(integer("Of a provider or model: attempts that were answered or failed.")),
+      failures: nullable(integer("Those that failed.")),
+      ttfb_p50_ms: nullable(number("Median of the time to the first byte of answered ones, in milliseconds.")),
+      ttfb_p95_ms: nullable(number("95th percentile of it.")),
+      in_flight: nullable(integer("Attempts under way at once, at most.")),
+      input_tokens: nullable(integer("Tokens that were told of inputs.")),
+      output_tokens: nullable(integer("Tokens that were told of outputs.")),
+      used: nullable(integer("Of a budget: cost units charged by this node.")),
+      refused: nullable(integer("Requests and sessions that it refused on this node.")),
+      decisions: nullable(integer("Of a rule of guardrails: requests and answers in which it acted.")),
+      findings: nullable(integer("Of a detector: what it found.")),
+      held_bytes: nullable(
+        integer("Most text of a streamed answer that was held back at once, mean over the answers."),
+      ),
+      applied_index: nullable(
+        integer("Of the cluster: last log entry applied on this node at the end of the ten seconds."),
+      ),
+      commit_ms: nullable(
+        number("Mean milliseconds from a write on this node to its effect there; null: there was none."),
+      ),
+      node: text("Node that measured it."),
+    },
+  ),
   models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
     model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
     kind: choice("What the name is; `default`: whatever no other row matches.", [
@@ -333,6 +366,7 @@ export type ModelRecord = RowOf<"models">;
 export type ProfileRecord = RowOf<"profiles">;
 export type RefusalRecord = RowOf<"refusals">;
 export type RequestRecord = RowOf<"requests">;
+export type HistoryRecord = RowOf<"history">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
 export type ControlRecord = RowOf<"controls">;

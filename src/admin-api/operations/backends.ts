@@ -1,5 +1,6 @@
 /** Providers as the node asked has met them. */
 
+import { TABLES } from "../columns.ts";
 import { ANSWERED_BY, answers, EVERY_NODE, listsMeasured, NO_BODY, type Operation } from "../operation.ts";
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
 
@@ -54,6 +55,18 @@ export const backendOperations = {
     query: object("Of which nodes.", EVERY_NODE),
     body: NO_BODY,
     answer: answers(object("Failures.", { items: list("Newest first.", backendFailure), ...ANSWERED_BY })),
+    codes: ["not_found"],
+  },
+  list_backend_history: {
+    method: "GET",
+    path: "/backends/{name}/history",
+    group: "read",
+    resource: { kind: "Backend", param: "name" },
+    help: "Lists what this node measured of a provider in the last 15 minutes, in buckets of 10 seconds, oldest first.",
+    params: object("Which provider.", { name: text("Name of the provider.", { maxLength: 256 }) }),
+    query: object("Of which nodes.", EVERY_NODE),
+    body: NO_BODY,
+    answer: answers(object("Buckets.", { items: list("Of each node oldest first.", TABLES.history), ...ANSWERED_BY })),
     codes: ["not_found"],
   },
   list_backend_members: {

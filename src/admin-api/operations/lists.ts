@@ -1,6 +1,6 @@
 /** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
 
-import { REQUEST_HOPS } from "../columns.ts";
+import { HISTORY_KINDS, REQUEST_HOPS } from "../columns.ts";
 import { lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
 import { choice, integer, optional, text } from "../schema.ts";
 
@@ -29,6 +29,11 @@ export const listOperations = {
       status: optional(integer("Only those with this status.", { minimum: 100, maximum: 599 })),
       code: only("code"),
     },
+  ),
+  list_history: listsNarrowed(
+    "history",
+    "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series and oldest first.",
+    { kind: optional(choice("Only those of this kind.", HISTORY_KINDS)), name: only("name") },
   ),
   list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
   list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),

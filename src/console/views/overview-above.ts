@@ -13,6 +13,7 @@ import { type Metrics, rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
+import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
 
 interface Size {
   readonly columns: number;
@@ -110,48 +111,78 @@ function trafficLines(context: Context, cells: number): readonly Line[] {
   const reading = context.data.get({ id: "metrics" });
   const failure = reading?.failure;
   if (failure !== undefined && failure.code !== NOT_GIVEN) {
-    const [measured = BLANK, ...more] = measuredLines(context);
+    const [measured = BLANK, ...more] = measuredLines(context, cells);
     return [[...measured.slice(0, 1), shown("  ! the metrics page given is not read", "warn")], ...more];
   }
-  return reading?.value === undefined ? measuredLines(context) : metricLines(reading.value, context.isAscii, cells);
+  return reading?.value === undefined ? measuredLines(context, cells) : metricLines(reading.value, context, cells);
+}
+
+/** In the cells that are left beside a label and its value; the newest points where there is no room for all. */
+function chart(points: readonly (number | null)[], { isAscii }: Context, cells: number): string {
+  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
+  return width === 0 ? "" : `  ${sparkline(points.slice(-width), isAscii)}`;
 }
 
 function metricLines(
   { requests, errors, inFlight, overhead }: Metrics,
-  isAscii: boolean,
+  context: Context,
   cells: number,
 ): readonly Line[] {
-  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
-  const series = (label: string, points: readonly (number | null)[], unit: string, digits: number): Line => {
+  const history = trafficHistory(context);
+  const series = (
+    label: string,
+    points: readonly (number | null)[],
+    of: keyof TrafficHistory,
+    unit: string,
+    digits: number,
+  ): Line => {
     const newest = points.at(-1) ?? null;
     return labelled(
       label,
       span(padTo(newest === null ? "-" : `${count(newest, digits)}${unit}`, VALUE_CELLS)),
-      span(`  ${width === 0 ? "" : sparkline(points.slice(-width), isAscii)}`),
+      span(chart(history?.[of] ?? points, context, cells)),
     );
   };
   const { p50, p95, p99 } = overhead;
   return [
-    [span("TRAFFIC", "strong"), span("  of the metrics page given", "dim")],
-    series("requests", requests, "/s", 1),
-    series("errors", errors, "/s", 1),
-    series("in flight", inFlight, "", 0),
+    [
+      span("TRAFFIC", "strong"),
+      span(`  of the metrics page given${history === undefined ? "" : "; attempts of 15 minutes"}`, "dim"),
+    ],
+    series("requests", requests, "attempts", "/s", 1),
+    series("errors", errors, "failures", "/s", 1),
+    series("in flight", inFlight, "inFlight", "", 0),
     labelled("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
   ];
 }
 
 /** Without metrics: attempts at providers, which is nearest to requests among what the lists hold. */
-function measuredLines({ data }: Context): readonly Line[] {
+function measuredLines(context: Context, cells: number): readonly Line[] {
+  const { data } = context;
+  const history = trafficHistory(context);
+  const charted = (label: string, value: string, of: keyof TrafficHistory): Line =>
+    history === undefined
+      ? labelled(label, span(value))
+      : labelled(label, span(padTo(value, VALUE_CELLS)), span(chart(history[of], context, cells)));
   const backends = data.get({ id: "list_backends" })?.value;
   if (backends === undefined) return [line("TRAFFIC  not known", "dim")];
   const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
   const rate = sum(({ rate }) => rate);
   const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
+  const failing = percent(rate === 0 ? null : failed / rate);
   return [
-    [span("TRAFFIC", "strong"), span("  this node, last 60 s, attempts at providers", "dim")],
-    labelled("attempts", span(`${count(rate, 1)}/s`)),
-    labelled("failed", span(`${count(failed, 1)}/s  ${percent(rate === 0 ? null : failed / rate)} %`)),
-    labelled("in flight", span(count(sum(({ in_flight: inFlight }) => inFlight)))),
+    [
+      span("TRAFFIC", "strong"),
+      span(
+        history === undefined
+          ? "  this node, last 60 s, attempts at providers"
+          : "  this node, attempts at providers, 15 minutes",
+        "dim",
+      ),
+    ],
+    charted("attempts", `${count(rate, 1)}/s`, "attempts"),
+    charted("failed", history === undefined ? `${count(failed, 1)}/s  ${failing} %` : `${failing} %`, "failures"),
+    charted("in flight", count(sum(({ in_flight: inFlight }) => inFlight)), "inFlight"),
     labelled(
       "retried",
       span(

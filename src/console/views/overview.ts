@@ -130,7 +130,7 @@ function whyNotLift(chosen: Chosen, context: Context): string | undefined {
 const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
 /** Reads that are not for attention: what stands above it. */
-const BESIDE: readonly Need[] = [{ id: "list_audit_records" }, { id: "metrics" }];
+const BESIDE: readonly Need[] = [{ id: "list_audit_records" }, { id: "metrics" }, { id: "list_history" }];
 
 function needs(): readonly [Need, ...Need[]] {
   // What everybody may read who may read anything decides whether there is an overview.

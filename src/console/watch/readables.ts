@@ -62,6 +62,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
   controls: ["control", "node"],
+  history: ["kind", "name", "time"],
   models: ["kind", "model", "provider"],
   mcp_servers: ["name"],
   a2a_agents: ["name"],
@@ -79,6 +80,9 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
  * answer is held back for a change of this node, as another's is not heard of meanwhile.
  */
 export const OF_EVERY_NODE: ReadonlyMap<TableName, number> = new Map([["refusals", 3_000]]);
+
+/** Of lists that are long, which rows are read. */
+export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);
 
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -13,7 +13,7 @@ import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
 import { type Bell, pause, pauseUntil } from "./pause.ts";
-import { OF_EVERY_NODE, PLAIN, type PlainId, pathOf } from "./readables.ts";
+import { OF_EVERY_NODE, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";
 
@@ -42,11 +42,13 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
   const need = { id: `list_${table}` } as const satisfies Need;
   const parse = listParser(table);
   const everyMs = OF_EVERY_NODE.get(table);
+  const only = ONLY.get(table);
   let index: number | undefined;
   while (!signal.aborted) {
     const asked = index;
     const query = [
       ...(everyMs === undefined ? [] : ["nodes=all"]),
+      ...(only === undefined ? [] : [only]),
       ...(asked === undefined
         ? []
         : [`index=${asked}&wait=${formatDuration(Math.min(pace.blockMs, everyMs ?? pace.blockMs))}`]),

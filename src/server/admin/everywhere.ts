@@ -23,6 +23,7 @@ export const MEASURED = [
   "cluster_members",
   "controls",
   "guardrails",
+  "history",
   "refusals",
   "requests",
 ] as const satisfies readonly TableName[];
@@ -30,7 +31,7 @@ export type MeasuredTable = (typeof MEASURED)[number];
 
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
-  | { readonly kind: "failures" | "members"; readonly provider: string }
+  | { readonly kind: "failures" | "members" | "history"; readonly provider: string }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -143,7 +144,8 @@ export function readQuestion(value: unknown): Question | undefined {
     const known = MEASURED.find((it) => it === table);
     return known && { kind, table: known };
   }
-  if ((kind === "failures" || kind === "members") && typeof provider === "string") return { kind, provider };
+  if ((kind === "failures" || kind === "members" || kind === "history") && typeof provider === "string")
+    return { kind, provider };
   if (kind !== "records" || typeof limit !== "number" || !(limit > 0)) return undefined;
   return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
 }

@@ -9,6 +9,7 @@ import { controlList } from "./handlers/controls.ts";
 import { agentList, serverList } from "./handlers/fronted.ts";
 import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
 import { guardrailHandlers, guardrailList } from "./handlers/guardrails.ts";
+import { historyHandlers, historyList } from "./handlers/history.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
 import { loginHandlers } from "./handlers/login.ts";
 import { modelList } from "./handlers/models.ts";
@@ -27,6 +28,7 @@ export const HANDLERS: Handlers = {
   ...sourceHandlers,
   ...clusterHandlers,
   ...backendHandlers,
+  ...historyHandlers,
   ...guardrailHandlers,
   ...auditHandlers,
   ...queryHandlers,
@@ -48,6 +50,7 @@ export const LISTS: ListSources = {
   budgets: budgetList,
   refusals: refusalList,
   requests: requestList,
+  history: historyList,
   guardrails: guardrailList,
   controls: controlList,
   mcp_servers: serverList,

@@ -4,6 +4,7 @@ import { MAX_MEMBERS, type TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
 import { createBodyReader } from "./body.ts";
 import { answerOf, type Question, readQuestion } from "./everywhere.ts";
+import { historyOf } from "./handlers/history.ts";
 import { LISTS } from "./handlers.ts";
 import { type ListSource, type WatchedList, watchList } from "./lists.ts";
 import type { Ports } from "./ports.ts";
@@ -63,7 +64,7 @@ const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController()
 /** What this node has measured, for another member. */
 async function answerHere(
   question: Question,
-  { clock, backends, audit }: Ports,
+  { clock, backends, audit, history }: Ports,
   lists: ReadonlyMap<string, WatchedList<unknown>>,
 ): Promise<Uint8Array | undefined> {
   switch (question.kind) {
@@ -75,6 +76,8 @@ async function answerHere(
       return answerOf(backends.failures(question.provider) ?? []);
     case "members":
       return answerOf(backends.members(question.provider) ?? [], { most: MAX_MEMBERS });
+    case "history":
+      return answerOf(historyOf(history, question.provider), { fromEnd: true });
     case "records":
       return answerOf(audit.recent(question.limit, question.event), { fromEnd: true });
     default:

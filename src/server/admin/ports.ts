@@ -15,6 +15,7 @@ import type {
   ControlRecord,
   FileStatus,
   GuardrailRecord,
+  HistoryRecord,
   LoginIssuer,
   McpServerRecord,
   ModelRecord,
@@ -41,6 +42,7 @@ export interface Ports {
   readonly governed: Governed;
   readonly refusals: Refusals;
   readonly requests: Requests;
+  readonly history: History;
   readonly guardrails: Guardrails;
   readonly controls: Controls;
   readonly audit: AuditSink;
@@ -170,6 +172,14 @@ export interface Requests {
   /** Newest first, as they stand now; each is put into words as it is taken. May be gone through again and again. */
   list(): Iterable<Omit<RequestRecord, "node">>;
   /** Called when the list is another, at most once a second. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** What this node measured in the last quarter of an hour. */
+export interface History {
+  /** By series, each oldest first. */
+  list(): readonly Omit<HistoryRecord, "node">[];
+  /** Called when a bucket is over. Returns the way to end it. */
   onChange(listener: () => void): () => void;
 }
 

@@ -33,6 +33,8 @@ export interface OpenClusterOptions extends ClusterOptions {
   readonly log: Log;
   /** Seconds of each durable write of the log, for metrics. */
   readonly onTiming?: (fsyncSeconds: readonly number[]) => void;
+  /** Seconds from a write on this node to its effect here. */
+  readonly onWritten?: (seconds: number) => void;
   /** Whether this node can open a data key of the keyring row; a restore of an archive that it cannot is refused. */
   readonly canOpenRing?: (row: string) => boolean;
 }
@@ -47,7 +49,7 @@ interface Waiting {
  * joins, once it was admitted. Rejects with a `StorageError`, a `ClusterError` or the error of a listener.
  */
 export async function openCluster(options: OpenClusterOptions, signal?: AbortSignal): Promise<Cluster> {
-  const { log, onTiming, canOpenRing, ...plain } = options;
+  const { log, onTiming, onWritten, canOpenRing, ...plain } = options;
   signal?.throwIfAborted();
   const worker = startWorker();
   const followed = createView((error) => log.error("a watcher of the state failed", { error }));
@@ -212,9 +214,12 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       );
     }
     writesUnderWay += 1;
+    const begunAt = performance.now();
     try {
       const asked: Ask = { kind: "write", command: encoded, timeoutMs: limited(timeoutMs) };
-      return (await ask(asked, aborted)) as CommandResult;
+      const result = (await ask(asked, aborted)) as CommandResult;
+      onWritten?.((performance.now() - begunAt) / 1_000);
+      return result;
     } finally {
       writesUnderWay -= 1;
     }

@@ -258,7 +258,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
-      measured = ports.statistics?.of(provider.name);
+      measured = ports.statistics?.of(provider.name, labels.model);
       measured?.begun(isRetry);
       if (isRetry) ports.metrics.retried(provider.name);
       else if (labels.provider !== provider.name) {

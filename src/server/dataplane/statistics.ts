@@ -8,11 +8,16 @@
  */
 import type { Clock } from "../../base/index.ts";
 import type { SaidError, Trigger } from "../upstream/index.ts";
+import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
 import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
 
 /** Failures remembered of a provider. */
 const KEPT_FAILURES = 50;
+
+/** Names of models told apart over the life of a process; they come from its configurations. Each takes 2 KiB. */
+const MAX_MODELS = 1_000;
+const OTHER_MODELS = "other";
 
 /** One failure of one attempt, in a quiet minute, is no reason to call a provider failing. */
 const MIN_JUDGED_ATTEMPTS = 3;
@@ -75,8 +80,14 @@ export interface Measured {
 export interface Statistics {
   /** From here on there are these providers; what was measured of others is forgotten. */
   configure(names: Iterable<string>): void;
-  /** Undefined for a provider that is not configured any more. */
-  of(provider: string): ProviderStatistics | undefined;
+  /** Undefined for a provider that is not configured any more. `model`: whose interval counts it too; a label of series. */
+  of(provider: string, model?: string): ProviderStatistics | undefined;
+  /** What was met since they were taken last, of every provider and model. */
+  intervals(): Iterable<{
+    readonly kind: "backends" | "models";
+    readonly name: string;
+    readonly reading: IntervalReading;
+  }>;
   read(provider: string): Measured | undefined;
   /** Newest first. */
   failures(provider: string): readonly KeptFailure[] | undefined;
@@ -88,6 +99,15 @@ export interface Statistics {
 
 export function createStatistics(clock: Clock): Statistics {
   let providers = new Map<string, Measuring>();
+  const models = new Map<string, Interval>();
+  const intervalOf = (model: string): Interval => {
+    const known = models.get(model);
+    if (known !== undefined) return known;
+    if (models.size >= MAX_MODELS && model !== OTHER_MODELS) return intervalOf(OTHER_MODELS);
+    const made = new Interval();
+    models.set(model, made);
+    return made;
+  };
   let awaiting: (() => void) | undefined;
   const changed = (): void => {
     if (awaiting === undefined) return;
@@ -101,7 +121,17 @@ export function createStatistics(clock: Clock): Statistics {
       providers = new Map();
       for (const name of names) providers.set(name, before.get(name) ?? new Measuring(clock, changed));
     },
-    of: (provider) => providers.get(provider),
+    of(provider, model) {
+      const measuring = providers.get(provider);
+      // As series say where a route has no model.
+      return model === undefined || model === "none" ? measuring : measuring?.asking(model, intervalOf);
+    },
+    *intervals() {
+      for (const [name, measuring] of providers) {
+        yield { kind: "backends", name, reading: measuring.interval.take() };
+      }
+      for (const [name, interval] of models) yield { kind: "models", name, reading: interval.take() };
+    },
     read: (provider) => providers.get(provider)?.read(),
     failures: (provider) => providers.get(provider)?.failures(),
     isQuiet: () => ![...providers.values()].some((it) => it.isWindowed()),
@@ -115,6 +145,9 @@ class Measuring implements ProviderStatistics {
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #window = new Window();
+  readonly interval = new Interval();
+  /** By label. */
+  readonly #asking = new Map<string, ProviderStatistics>();
   readonly #startedAt: number;
   #inFlight = 0;
   /** Oldest first once it is full, from `#next` on. */
@@ -127,13 +160,24 @@ class Measuring implements ProviderStatistics {
     this.#startedAt = clock.monotonic();
   }
 
+  asking(model: string, intervalOf: (model: string) => Interval): ProviderStatistics {
+    let both = this.#asking.get(model);
+    if (both === undefined) {
+      both = new AskingFor(this, intervalOf(model));
+      this.#asking.set(model, both);
+    }
+    return both;
+  }
+
   begun(isRetry: boolean): void {
     this.#inFlight++;
+    this.interval.begun();
     if (isRetry) this.#count("retries");
     else this.#changed();
   }
 
   answered(ms: number): void {
+    this.interval.answered(ms);
     const second = this.#second();
     this.#window.firstByte(ms, second);
     this.#window.count("attempts", second);
@@ -143,6 +187,7 @@ class Measuring implements ProviderStatistics {
   failed(failure: AttemptFailure): void {
     this.#failures[this.#next] = { ...failure, at: this.#clock.now() };
     this.#next = (this.#next + 1) % KEPT_FAILURES;
+    this.interval.failed();
     const second = this.#second();
     this.#window.count("attempts", second);
     this.#window.count("failures", second);
@@ -151,6 +196,7 @@ class Measuring implements ProviderStatistics {
 
   ended(): void {
     this.#inFlight--;
+    this.interval.ended();
     this.#changed();
   }
 
@@ -209,5 +255,48 @@ class Measuring implements ProviderStatistics {
 
   #second(): number {
     return Math.floor(this.#clock.monotonic() / 1_000);
+  }
+}
+
+/** Attempts at a provider for one model. */
+class AskingFor implements ProviderStatistics {
+  readonly #provider: Measuring;
+  readonly #model: Interval;
+
+  constructor(provider: Measuring, model: Interval) {
+    this.#provider = provider;
+    this.#model = model;
+  }
+
+  begun(isRetry: boolean): void {
+    this.#provider.begun(isRetry);
+    this.#model.begun();
+  }
+
+  answered(ms: number): void {
+    this.#provider.answered(ms);
+    this.#model.answered(ms);
+  }
+
+  failed(failure: AttemptFailure): void {
+    this.#provider.failed(failure);
+    this.#model.failed();
+  }
+
+  ended(): void {
+    this.#provider.ended();
+    this.#model.ended();
+  }
+
+  cameFromAnother(): void {
+    this.#provider.cameFromAnother();
+  }
+
+  leftForAnother(): void {
+    this.#provider.leftForAnother();
+  }
+
+  spent(units: number): void {
+    this.#provider.spent(units);
   }
 }

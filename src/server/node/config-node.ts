@@ -41,6 +41,7 @@ import { createControlDecisions } from "./control-decisions.ts";
 import { beside } from "./files.ts";
 import { certificateFilesOf, openCertificateFiles, openFrontDoor } from "./front-door.ts";
 import { openGoverning } from "./governing.ts";
+import { openHistory } from "./history.ts";
 import { openNodeInspector } from "./inspector.ts";
 import { loginsOf } from "./issuers.ts";
 import { openOnce, routesAny } from "./late-data-plane.ts";
@@ -135,7 +136,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       {
         ...clusterOptions,
         log,
-        onTiming: observeCluster(observed.instruments, () => opened),
+        ...observeCluster(observed.instruments, () => opened),
         canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? true,
       },
       signal,
@@ -265,6 +266,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   );
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
+  const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock: systemClock }), (it) =>
+    it.close(),
+  );
 
   let doors: AdminDoors | undefined;
   let inspector: Inspector | undefined;
@@ -302,6 +306,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         }),
         refusals: refused,
         requests: requestsPort(requests),
+        history: history.port,
         guardrails: guardrailsPort(configuration, instruments),
         controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
         audit: auditSink(trail, failures),

@@ -2,11 +2,11 @@
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
 
-/** `cluster`: undefined while it opens. Returns what takes the worker's timings, in seconds. */
+/** `cluster`: undefined while it opens. Returns what takes timings, in seconds. */
 export function observeCluster(
   instruments: Instruments,
   cluster: () => Cluster | undefined,
-): (fsyncSeconds: readonly number[]) => void {
+): { onTiming(fsyncSeconds: readonly number[]): void; onWritten(seconds: number): void } {
   const read = (value: (status: ClusterStatus) => number) => (): number => {
     const open = cluster();
     return open === undefined ? 0 : value(open.status());
@@ -39,8 +39,18 @@ export function observeCluster(
     [],
   );
   const fsyncs = fsync.with();
-  return (fsyncSeconds) => {
-    for (const seconds of fsyncSeconds) fsyncs.observe(seconds);
+  const writes = instruments
+    .histogram(
+      "gateway_cluster_write_seconds",
+      "From a write on this node until it is committed and its effect is here.",
+      LATENCY_BOUNDS_SECONDS,
+    )
+    .with();
+  return {
+    onTiming(fsyncSeconds) {
+      for (const seconds of fsyncSeconds) fsyncs.observe(seconds);
+    },
+    onWritten: (seconds) => writes.observe(seconds),
   };
 }
 

@@ -234,5 +234,25 @@ test("the last 2,000 are kept, newest first, and nothing of what was said or pre
   });
   assert.equal(items.length, KEPT_REQUESTS);
   const times = items.map(({ time, total_ms: total }) => Date.parse(time) + total);
-  assert.ok(times.every((at, place) => place === 0 || at <= (times[place - 1] ?? 0) + 5));
+  assert.ok(times.every((at, place) => place === 0 || at <= (times[place - 1] ?? 0) + 1_000));
+});
+
+test("what was met stands in the history of its provider, model and budget, ten seconds by ten", async () => {
+  const asked = { kind: "backends", name: "bad" } as const;
+  let { items, index } = await client.call("list_history", { query: asked });
+  // The bucket that runs is told when it is over.
+  const next = await client.call("list_history", { query: { ...asked, index, wait: "20s" } });
+  assert.ok(next.index > index);
+  ({ items, index } = next);
+  const sum = (of: (row: (typeof items)[number]) => number | null) =>
+    items.reduce((all, row) => all + (of(row) ?? 0), 0);
+  assert.deepEqual([sum(({ attempts }) => attempts), sum(({ failures }) => failures)], [2, 2]);
+  assert.deepEqual((await client.call("list_backend_history", { params: { name: "bad" } })).items, items);
+  const { items: all } = await client.call("list_history");
+  const budgets = all.filter(({ kind, name }) => kind === "budgets" && name === "tiny");
+  assert.ok(budgets.reduce((refused, row) => refused + (row.refused ?? 0), 0) >= 1);
+  assert.ok(all.some(({ kind, name, output_tokens: tokens }) => kind === "models" && name !== "" && (tokens ?? 0) > 0));
+  const cluster = all.filter(({ kind }) => kind === "cluster");
+  assert.ok(cluster.every(({ name, applied_index: applied }) => name === "n1" && (applied ?? 0) > 0));
+  assert.ok(cluster.some(({ commit_ms: ms }) => ms !== null && ms > 0));
 });

@@ -94,4 +94,4 @@ export const backendHandlers: Pick<Handlers, "list_backend_errors" | "list_backe
   },
 };
 
-const noSuchProvider = () => refusal("not_found", "There is no provider of that name in the configuration.");
+export const noSuchProvider = () => refusal("not_found", "There is no provider of that name in the configuration.");

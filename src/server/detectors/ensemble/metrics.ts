@@ -7,6 +7,8 @@ export interface EnsembleMetrics {
   hit(detector: string, texts: number): void;
   missed(detector: string, texts: number): void;
   evicted(texts: number): void;
+  /** Also of texts whose findings were remembered; before thresholds and conflicts. */
+  found(detector: string, findings: number): void;
   /** A scan of `schedule: async` that found no room. */
   dropped(detector: string): void;
 }
@@ -31,6 +33,11 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     "gateway_detector_cache_evictions_total",
     "Remembered texts that made room for others: `guardrails.cache_entries`.",
   );
+  const findings = instruments.counter(
+    "gateway_detector_findings_total",
+    "What detectors found in texts, remembered findings included, before thresholds and conflicts.",
+    ["detector"],
+  );
   const dropped = instruments.counter(
     "gateway_guardrail_async_dropped_total",
     "Scans of `schedule: async` left out because `guardrails.async.max_in_flight` were under way.",
@@ -42,6 +49,7 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     hit: (detector, texts) => hits.with(detector).inc(texts),
     missed: (detector, texts) => misses.with(detector).inc(texts),
     evicted: (texts) => evictions.with().inc(texts),
+    found: (detector, count) => findings.with(detector).inc(count),
     dropped: (detector) => dropped.with(detector).inc(),
   };
 }
@@ -52,5 +60,6 @@ export const NO_METRICS: EnsembleMetrics = {
   hit() {},
   missed() {},
   evicted() {},
+  found() {},
   dropped() {},
 };

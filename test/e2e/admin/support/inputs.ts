@@ -75,6 +75,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_budgets: list,
   list_refusals: list,
   list_requests: list,
+  list_history: list,
   list_guardrails: list,
   list_controls: list,
   inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },
@@ -85,6 +86,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_reconcile_verdicts: list,
   list_backends: list,
   list_backend_members: { params: { name: "one" }, status: 200 },
+  list_backend_history: { params: { name: "one" }, status: 200 },
   list_backend_errors: { params: { name: "one" }, status: 200 },
   list_cluster_members: list,
   // Of a cluster of one there is nobody to remove, nor to hand over to.

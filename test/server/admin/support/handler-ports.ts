@@ -24,6 +24,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     secrets: createMemorySecrets(now),
     backends: createMemoryBackends().backends,
     governed: createMemoryGoverned().governed,
+    history: { list: () => [], onChange: () => () => undefined },
     requests: { list: () => [], onChange: () => () => undefined },
     refusals: { list: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),

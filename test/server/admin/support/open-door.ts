@@ -90,6 +90,27 @@ const REQUEST = {
   decided_by: null,
 } as const;
 
+/** Ten seconds of a provider. */
+const HISTORY = {
+  time: "2026-11-20T11:59:50.000Z",
+  kind: "backends",
+  name: "acme",
+  attempts: 5,
+  failures: 1,
+  ttfb_p50_ms: 12.5,
+  ttfb_p95_ms: 40,
+  in_flight: 2,
+  input_tokens: 100,
+  output_tokens: 20,
+  used: null,
+  refused: null,
+  decisions: null,
+  findings: null,
+  held_bytes: null,
+  applied_index: null,
+  commit_ms: null,
+} as const;
+
 export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   const path = join(directory, "admin.sock");
@@ -108,6 +129,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     secrets,
     backends: backends.backends,
     governed: governed.governed,
+    history: { list: () => [HISTORY], onChange: () => () => undefined },
     requests: { list: () => [REQUEST], onChange: () => () => undefined },
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),

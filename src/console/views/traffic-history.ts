@@ -1,0 +1,36 @@
+/** Attempts at providers over the last 15 minutes, as the node asked measured them: also for a window that was just opened. */
+
+import type { HistoryRecord } from "../../admin-api/index.ts";
+import type { Context } from "../model/context.ts";
+
+const BUCKET_MS = 10_000;
+const KEPT_BUCKETS = 90;
+
+/** A value a bucket, oldest first; 0 where nothing happened. */
+export interface TrafficHistory {
+  readonly attempts: readonly number[];
+  readonly failures: readonly number[];
+  readonly inFlight: readonly number[];
+}
+
+/** Undefined: it is not known, as of a node of an earlier version. */
+export function trafficHistory({ data, now }: Pick<Context, "data" | "now">): TrafficHistory | undefined {
+  const rows = data.get({ id: "list_history" })?.value;
+  if (rows === undefined) return undefined;
+  const times = rows.map(({ time }) => Date.parse(time));
+  // The clock of the node may be ahead of ours.
+  const newest = times.reduce((last, at) => Math.max(last, at), Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS);
+  const of = (measure: (row: HistoryRecord) => number | null): readonly number[] => {
+    const sums = Array.from({ length: KEPT_BUCKETS }, () => 0);
+    for (const [at, row] of rows.entries()) {
+      const place = KEPT_BUCKETS - 1 - Math.round((newest - (times[at] ?? 0)) / BUCKET_MS);
+      if (row.kind === "backends" && place >= 0) sums[place] = (sums[place] ?? 0) + (measure(row) ?? 0);
+    }
+    return sums;
+  };
+  return {
+    attempts: of(({ attempts }) => attempts),
+    failures: of(({ failures }) => failures),
+    inFlight: of(({ in_flight: inFlight }) => inFlight),
+  };
+}

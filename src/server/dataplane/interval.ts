@@ -1,0 +1,57 @@
+/** What was met since the last reading: counts, first bytes, and the most that was under way at once. */
+import { BUCKETS, bucketOf, quantile } from "./latencies.ts";
+
+export interface IntervalReading {
+  readonly attempts: number;
+  readonly failures: number;
+  /** Milliseconds to the first byte of what was answered; null without any. */
+  readonly firstByteP50: number | null;
+  readonly firstByteP95: number | null;
+  /** At once, at most. */
+  readonly inFlight: number;
+}
+
+export class Interval {
+  #attempts = 0;
+  #failures = 0;
+  #inFlight = 0;
+  #most = 0;
+  readonly #firstBytes = new Float64Array(BUCKETS);
+
+  begun(): void {
+    this.#inFlight++;
+    if (this.#inFlight > this.#most) this.#most = this.#inFlight;
+  }
+
+  answered(ms: number): void {
+    this.#attempts++;
+    const at = bucketOf(ms);
+    this.#firstBytes[at] = (this.#firstBytes[at] as number) + 1;
+  }
+
+  failed(): void {
+    this.#attempts++;
+    this.#failures++;
+  }
+
+  ended(): void {
+    this.#inFlight--;
+  }
+
+  /** Begins anew. */
+  take(): IntervalReading {
+    const isQuiet = this.#attempts === 0;
+    const reading = {
+      attempts: this.#attempts,
+      failures: this.#failures,
+      firstByteP50: isQuiet ? null : quantile(this.#firstBytes, 0.5),
+      firstByteP95: isQuiet ? null : quantile(this.#firstBytes, 0.95),
+      inFlight: this.#most,
+    };
+    this.#attempts = 0;
+    this.#failures = 0;
+    this.#most = this.#inFlight;
+    if (!isQuiet) this.#firstBytes.fill(0);
+    return reading;
+  }
+}

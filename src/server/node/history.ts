@@ -1,0 +1,191 @@
+/**
+ * The history of this node: every ten seconds what the data plane met and what instruments counted since, into buckets that
+ * begin at whole tens of seconds. Requests pay nothing for it but what `statistics` already counts.
+ */
+import type { Clock, Instruments, Reading } from "../../base/index.ts";
+import type { History as HistoryPort, HistoryRecord } from "../admin/index.ts";
+import type { Cluster } from "../cluster/index.ts";
+import type { Statistics } from "../dataplane/index.ts";
+import { BUCKET_MS, createHistory, type Point } from "../usage/index.ts";
+import { heard } from "./measuring.ts";
+
+type Kind = HistoryRecord["kind"];
+type Measures = Partial<Omit<HistoryRecord, "kind" | "name" | "time" | "node">>;
+
+export interface HistoryOptions {
+  readonly statistics: Pick<Statistics, "intervals">;
+  readonly instruments: Pick<Instruments, "read">;
+  readonly cluster: Pick<Cluster, "status">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export interface OpenHistory {
+  readonly port: HistoryPort;
+  /** Ends the bucket that runs, as the clock says; called by its own timer. */
+  sample(): void;
+  close(): void;
+}
+
+export function openHistory({ statistics, instruments, cluster, clock }: HistoryOptions): OpenHistory {
+  const history = createHistory<Measures>();
+  const count = createCounts();
+  count(instruments.read());
+  let begunAt = bucketAt(clock.now());
+  let timer: NodeJS.Timeout | undefined;
+
+  const sample = (): void => {
+    const points = new Map<string, Point<Measures>>();
+    const add = (kind: Kind, name: string, measures: Measures): void => {
+      const key = `${kind}\0${name}`;
+      const before = points.get(key)?.measures;
+      points.set(key, { kind, name, at: begunAt, measures: { ...before, ...measures } });
+    };
+    for (const { kind, name, reading } of statistics.intervals()) {
+      const { attempts, failures, firstByteP50, firstByteP95, inFlight } = reading;
+      if (attempts === 0 && inFlight === 0) continue;
+      add(kind, name, {
+        ...{ attempts, failures, in_flight: inFlight },
+        ...{ ttfb_p50_ms: firstByteP50, ttfb_p95_ms: firstByteP95 },
+      });
+    }
+    const { of, means } = count(instruments.read());
+    for (const { metric, label, kind, measure, where } of COUNTED) {
+      for (const [name, value] of of(metric, label, where)) add(kind, name, { [measure]: value });
+    }
+    const held = means.get("gateway_guardrail_stream_held_bytes");
+    if (held !== undefined) add("guardrails", EVERY_STREAM, { held_bytes: Math.round(held) });
+    const committed = means.get("gateway_cluster_write_seconds");
+    const { nodeId, applied } = cluster.status();
+    const latency = committed === undefined ? null : Number((committed * 1_000).toPrecision(3));
+    add("cluster", nodeId, { applied_index: applied, commit_ms: latency });
+    history.add([...points.values()], begunAt);
+    begunAt = bucketAt(clock.now());
+  };
+  const next = (): void => {
+    timer = setTimeout(
+      () => {
+        sample();
+        next();
+      },
+      // A moment behind its end, so that no bucket is begun twice.
+      begunAt + BUCKET_MS - clock.now() + 5,
+    ).unref();
+  };
+  next();
+
+  return {
+    port: {
+      list: () => history.read().map(historyRecord),
+      onChange: heard({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
+    },
+    sample,
+    close: () => clearTimeout(timer),
+  };
+}
+
+const bucketAt = (now: number): number => Math.floor(now / BUCKET_MS) * BUCKET_MS;
+
+/** Under this name the streams of all answers stand together. */
+const EVERY_STREAM = "streams";
+
+interface Counted {
+  readonly metric: string;
+  /** Whose values are the names of the series. */
+  readonly label: string;
+  readonly kind: Kind;
+  readonly measure: keyof Measures;
+  /** Another label and its value. */
+  readonly where?: readonly [label: string, value: string];
+}
+
+const tokens = (kind: Kind, label: string, measure: "input_tokens" | "output_tokens"): Counted => ({
+  metric: "gateway_tokens_total",
+  label,
+  kind,
+  measure,
+  where: ["kind", measure === "input_tokens" ? "input" : "output"],
+});
+
+const COUNTED: readonly Counted[] = [
+  tokens("backends", "provider", "input_tokens"),
+  tokens("backends", "provider", "output_tokens"),
+  tokens("models", "model", "input_tokens"),
+  tokens("models", "model", "output_tokens"),
+  { metric: "gateway_budget_units_total", label: "budget", kind: "budgets", measure: "used" },
+  { metric: "gateway_budget_refusals_total", label: "budget", kind: "budgets", measure: "refused" },
+  { metric: "gateway_guardrail_decisions_total", label: "rule", kind: "guardrails", measure: "decisions" },
+  { metric: "gateway_detector_findings_total", label: "detector", kind: "guardrails", measure: "findings" },
+];
+const METRICS: ReadonlySet<string> = new Set(COUNTED.map(({ metric }) => metric));
+const MEANS: ReadonlySet<string> = new Set(["gateway_guardrail_stream_held_bytes", "gateway_cluster_write_seconds"]);
+
+interface Counts {
+  /** What was counted since the reading before, by a label; nothing of what was not. */
+  of(metric: string, label: string, where: Counted["where"]): ReadonlyMap<string, number>;
+  /** Of what was observed since then, by name; none where nothing was. */
+  readonly means: ReadonlyMap<string, number>;
+}
+
+/** Differences between one reading of the instruments and the next. */
+function createCounts(): (readings: readonly Reading[]) => Counts {
+  const before = new Map<string, number>();
+  const grown = (key: string, now: number): number => {
+    const by = now - (before.get(key) ?? 0);
+    before.set(key, now);
+    return by;
+  };
+  return (readings) => {
+    const sets: { readonly metric: string; readonly labels: ReadonlyMap<string, string>; readonly by: number }[] = [];
+    const means = new Map<string, number>();
+    for (const reading of readings) {
+      const { name, labelNames } = reading;
+      if (reading.kind === "histogram") {
+        if (!MEANS.has(name)) continue;
+        for (const { cumulative, sum } of reading.series) {
+          const observed = grown(`${name} count`, cumulative.at(-1) ?? 0);
+          const added = grown(`${name} sum`, sum);
+          if (observed > 0) means.set(name, added / observed);
+        }
+      } else if (METRICS.has(name)) {
+        for (const { labelValues, value } of reading.series) {
+          const by = grown(`${name}\0${labelValues.join("\0")}`, value);
+          if (by === 0) continue;
+          const labels = new Map(labelNames.map((label, at) => [label, labelValues[at] ?? ""]));
+          sets.push({ metric: name, labels, by });
+        }
+      }
+    }
+    return {
+      means,
+      of(metric, label, where) {
+        const sums = new Map<string, number>();
+        for (const { metric: counted, labels, by } of sets) {
+          if (counted !== metric || (where !== undefined && labels.get(where[0]) !== where[1])) continue;
+          const name = labels.get(label) ?? "";
+          sums.set(name, (sums.get(name) ?? 0) + by);
+        }
+        return sums;
+      },
+    };
+  };
+}
+
+const historyRecord = ({ kind, name, at, measures }: Point<Measures>): Omit<HistoryRecord, "node"> => ({
+  time: new Date(at).toISOString(),
+  kind: kind as Kind,
+  name,
+  attempts: measures.attempts ?? null,
+  failures: measures.failures ?? null,
+  ttfb_p50_ms: measures.ttfb_p50_ms ?? null,
+  ttfb_p95_ms: measures.ttfb_p95_ms ?? null,
+  in_flight: measures.in_flight ?? null,
+  input_tokens: measures.input_tokens ?? null,
+  output_tokens: measures.output_tokens ?? null,
+  used: measures.used ?? null,
+  refused: measures.refused ?? null,
+  decisions: measures.decisions ?? null,
+  findings: measures.findings ?? null,
+  held_bytes: measures.held_bytes ?? null,
+  applied_index: measures.applied_index ?? null,
+  commit_ms: measures.commit_ms ?? null,
+});
