@@ -6,31 +6,23 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { GatewayError, type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
-import { KEPT_REQUESTS } from "../admin/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
-import {
-  type BudgetRecords,
-  createRefusals,
-  createStatistics,
-  type FinishedRequest,
-  recordBudgets,
-} from "../dataplane/index.ts";
+import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import type { Certificates } from "../tls/index.ts";
-import { createRing } from "../usage/index.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { controlsPort } from "./admin-controls.ts";
 import { governedPort } from "./admin-governance.ts";
 import { guardrailsPort } from "./admin-guardrails.ts";
 import { type AdminDoors, accessOf, openAdminDoors } from "./admin-plane.ts";
 import { refusalsPort } from "./admin-refusals.ts";
-import { requestsPort } from "./admin-requests.ts";
+import { createRequests } from "./admin-requests.ts";
 import { type SealingHere, secretsPort } from "./admin-secrets.ts";
 import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
@@ -184,7 +176,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const statistics = createStatistics(systemClock);
   let budgetRecords: BudgetRecords | undefined;
   const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
-  const requests = createRing<FinishedRequest>(KEPT_REQUESTS);
+  const requests = createRequests();
   const store = owner.own(
     "model store",
     openModelStore({
@@ -305,7 +297,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           },
         }),
         refusals: refused,
-        requests: requestsPort(requests),
+        requests: requests.port,
         history: history.port,
         guardrails: guardrailsPort(configuration, instruments),
         controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
@@ -341,7 +333,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         snapshot,
         statistics,
         refusals,
-        finished: { finished: requests.add },
+        finished: requests,
         governing,
         issuer: (name) => tokens.issuer(name),
         door,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Configuration, HistoryRecord } from "../../../src/admin-api/index.ts";
+import type { Configuration } from "../../../src/admin-api/index.ts";
 import type { Data } from "../../../src/console/model/data.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.ts";
@@ -349,28 +349,6 @@ test("above stand the metrics where they are known, gaps as gaps", () => {
   assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ #$/);
   assert.match(lines[3] ?? "", /in flight -/);
   assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
-});
-
-test("above stands a quarter of an hour of attempts as the node measured it, in a window that was just opened", () => {
-  const row = (name: string, time: string, attempts: number, failures: number): HistoryRecord => ({
-    ...{ time, kind: "backends", name, attempts, failures, ttfb_p50_ms: 1, ttfb_p95_ms: 2, in_flight: attempts },
-    ...{ input_tokens: null, output_tokens: null, used: null, refused: null, decisions: null, findings: null },
-    ...{ held_bytes: null, applied_index: null, commit_ms: null, node: "n1" },
-  });
-  const newest = "2026-11-20T14:01:50.000Z";
-  const rows = [
-    row("acme", "2026-11-20T14:01:30.000Z", 4, 0),
-    row("acme", newest, 4, 4),
-    row("acme-alt", newest, 4, 0),
-    row("acme", "2026-11-20T13:40:00.000Z", 900, 0), // before what is kept
-  ];
-  const lines = overviewAbove(contextOf({ ...INCIDENT, list_history: rows }), { columns: 116, rows: 9 }).map(
-    textOfLine,
-  );
-  assert.match(lines[0] ?? "", /TRAFFIC {2}this node, attempts at providers, 15 minutes$/);
-  assert.match(lines[1] ?? "", /attempts {2}21\.5\/s {5}_+~_#$/);
-  assert.match(lines[2] ?? "", /failed {4}35\.3 % {5}_+#$/);
-  assert.match(lines[3] ?? "", /in flight 25 {9}_+~_#$/);
 });
 
 test("above says when the metrics page is not read, and tells what the lists hold in its place", () => {
