@@ -333,21 +333,42 @@ export const TABLES = {
     witnessed_at: time("When the cluster saw it."),
     conflicts: integer("Times that the node showed what cannot be one chain with what it had shown; above 0: look."),
   }),
-  reconcile: object("What was metered of a provider on a UTC day, against what the provider reports.", {
+  reconcile: object("A provider whose usage reports are compared with what was metered; the same on every node.", {
     provider: text("Name of the provider."),
-    day: text("UTC day, `YYYY-MM-DD`."),
-    state: choice("`maturing`: the provider may still change its report.", ["maturing", "judged", "unavailable"]),
-    fetched_at: nullable(time("When the report was fetched; null: not yet.")),
-    message: nullable(text("Why there is no report.")),
+    type: choice("Dialect of its usage API.", ["compat", "messages"]),
+    scope: choice("Of what the report is: of the whole organisation, or of some of its keys.", [
+      "organisation",
+      "keys",
+    ]),
+    fetched_at: nullable(time("When its report was last had; null: not yet.")),
+    judged_to: nullable(text("The last UTC day that is judged, `YYYY-MM-DD`; null: none.")),
+    days: integer("Days that are judged, as far back as they are kept."),
+    breaches: integer("Verdicts among them that breach."),
+    unmeasured_streams: integer(
+      "Answers of these days that ended before they told their usage: billed, and not metered.",
+    ),
+    error: nullable(text("Why its report could not be had or read in the last round.")),
   }),
   reconcile_verdicts: object("One token class of a reconciled day.", {
-    provider: text("Name of the provider."),
     day: text("UTC day, `YYYY-MM-DD`."),
-    class: text("Token class, as `budgets[].cost.type` names it."),
+    provider: text("Name of the provider."),
+    class: choice("Token class; `input` is without what was read from a cache or written to one.", [
+      "input",
+      "cached_input",
+      "cache_creation_input",
+      "output",
+    ]),
     metered: integer("Tokens the gateway counted."),
     reported: integer("Tokens the provider reports."),
-    ratio: nullable(number("Difference as a fraction of the larger; null: both are 0.")),
+    delta: integer("Metered without reported.", { minimum: Number.MIN_SAFE_INTEGER }),
+    ratio: number("Their difference as a fraction of the larger; 0: both are 0."),
     breach: integer("1 when the difference is over the bounds.", { minimum: 0, maximum: 1 }),
+    direction: choice("`over`: more was metered than is reported.", ["over", "under", "equal"]),
+    hard: integer("1 for a breach that no use of the organisation beside the gateway explains.", {
+      minimum: 0,
+      maximum: 1,
+    }),
+    judged_at: time("When this came out; judged again with the same result, it stays."),
   }),
 } as const;
 
@@ -370,5 +391,7 @@ export type HistoryRecord = RowOf<"history">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
 export type ControlRecord = RowOf<"controls">;
+export type ReconcileRecord = RowOf<"reconcile">;
+export type ReconcileVerdictRecord = RowOf<"reconcile_verdicts">;
 export type AuditHeadRecord = RowOf<"audit_heads">;
 export type SuspensionKind = (typeof SUSPENSION_KINDS)[number];

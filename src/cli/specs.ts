@@ -107,6 +107,11 @@ export const simulateFlags = {
     value: "KEY",
     meaning: "the only credential that is accepted; without, any or none is",
   },
+  "admin-key": {
+    kind: "string",
+    value: "KEY",
+    meaning: "the only credential that may read the usage reports; without, any may",
+  },
   faults: { kind: "boolean", meaning: "print the names that ask for faults, of models, servers and agents, and exit" },
   "require-signature": {
     kind: "string",

@@ -11,7 +11,7 @@ import { oddBody, oddFrames } from "./chat-oddities.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
 import { mannerOf } from "./manners.ts";
-import { REFUSAL_TEXT, type Reply, replyTo, type ToolCall, type Usage } from "./reply.ts";
+import { REFUSAL_TEXT, type Reply, replyTo, type ToolCall, tokensOf, type Usage } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkChat } from "./rules/index.ts";
 import { piecesOf, wordsOf } from "./text.ts";
@@ -37,7 +37,7 @@ export function answerChat(call: Call): Answer {
   const reply = replyTo(readChat(model, body), call.fault, call.memory);
   const { oddities, isWhole } = reply.manner;
   const choices = integerOf(body["n"]) ?? 1;
-  const tokens = { input: reply.usage.input, output: reply.usage.output * choices };
+  const tokens = { ...tokensOf(reply.usage), output: reply.usage.output * choices };
   if (body["stream"] !== true || isWhole) {
     const whole = wholeChat(call, reply, choices);
     return json(oddities.size === 0 ? whole : oddBody(whole, oddities), tokens);

@@ -261,6 +261,8 @@ export function settle(exchange: Exchange): void {
   else if (!response.writableFinished) tally.aborted += 1;
   else {
     tally.answered += 1;
-    if (exchange.tokens !== undefined) countTokens(tally, exchange.model, exchange.tokens);
+    if (exchange.tokens === undefined) return;
+    countTokens(tally, exchange.model, exchange.tokens);
+    exchange.bill?.(exchange.tokens);
   }
 }

@@ -20,6 +20,7 @@ export class Refused extends Error {
   readonly param: string | null;
   /** Undefined: in compat the one that goes with the status, in messages none. */
   readonly code: string | null | undefined;
+  readonly retryAfterSeconds: number | undefined = undefined;
 
   constructor(status: number, message: string, param: string | null = null, code?: string | null) {
     super(message);

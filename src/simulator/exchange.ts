@@ -21,6 +21,8 @@ export interface Exchange {
   isDropped: boolean;
   /** Counted once the answer is written whole. */
   tokens: Tokens | undefined;
+  /** Takes what was counted into the organisation's usage; undefined: it is of no route that is billed. */
+  bill: ((tokens: Tokens) => void) | undefined;
 }
 
 export interface Head {

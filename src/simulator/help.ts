@@ -5,6 +5,7 @@ import { FAULTS } from "./faults.ts";
 import { MAX_LAST } from "./last.ts";
 import { MANNERS } from "./manners.ts";
 import { TOOLS } from "./mcp/tools.ts";
+import { KNOBS } from "./reports/knobs.ts";
 
 export function helpText(url: string): string {
   return `The simulated provider: both dialects, with answers that follow from the question alone.
@@ -14,6 +15,7 @@ export function helpText(url: string): string {
   both      ${url}/v1/models, ${url}/v1/files
   MCP       ${url}/mcp     (revision 2026-07-28: tools, resources, prompts, tasks, subscriptions)
   A2A       ${url}/a2a     (1.0 over JSON-RPC; its card is at /.well-known/agent-card.json)
+  reports   ${url}/v1/organization/usage/completions, …/embeddings; ${url}/v1/organizations/usage_report/messages
   sockets   ${url.replace("http", "ws")}/v1/realtime?model=NAME, ${url.replace("http", "ws")}/v1/responses
 
 Try it:
@@ -48,6 +50,10 @@ A request that a real provider would refuse is refused as it would be, whatever 
 GET /sim/counts says what was received and how it ended; GET /sim/last tells the newest request and
 GET /sim/last?n=5 the last five (${MAX_LAST} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it;
 POST /sim/change changes the list of tools.
+
+The usage reports tell what was really answered. GET /sim/reports lists it; POST /sim/reports turns their knobs:
+
+${tableOf(KNOBS)}
 `;
 }
 

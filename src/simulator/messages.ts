@@ -11,7 +11,7 @@ import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
 import { mannerOf } from "./manners.ts";
 import { oddEvents } from "./messages-oddities.ts";
-import { REFUSAL_TEXT, type Reply, replyTo } from "./reply.ts";
+import { REFUSAL_TEXT, type Reply, replyTo, tokensOf } from "./reply.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCounted, checkMessages } from "./rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "./signature.ts";
@@ -42,7 +42,7 @@ export function answerMessages(asked: Call): Answer {
   if (thread !== undefined) hold(call, wholeMessage(call, reply, true));
   const { oddities, isWhole } = reply.manner;
   const showsThinking = objectOf(body["thinking"])?.["display"] !== "omitted";
-  const tokens = { input: reply.usage.input, output: reply.usage.output };
+  const tokens = tokensOf(reply.usage);
   if (body["stream"] !== true || isWhole) return json(wholeMessage(call, reply, showsThinking), tokens);
   const usual = messageFrames(call, reply, showsThinking);
   const frames = oddities.size === 0 ? usual : oddEvents(usual, oddities);

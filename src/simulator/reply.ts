@@ -10,6 +10,7 @@ import type { Ask } from "./ask.ts";
 import type { Fault } from "./faults.ts";
 import { type Manner, mannerOf } from "./manners.ts";
 import type { Memory } from "./memory.ts";
+import type { Tokens } from "./route.ts";
 import { exampleOf } from "./schema-example.ts";
 import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnderFault, thinkingText } from "./text.ts";
 
@@ -41,6 +42,11 @@ export interface Usage {
   readonly output: number;
   readonly thinking: number;
 }
+
+/** As they are counted and billed. */
+export const tokensOf = ({ input, output, cacheRead: cached, cacheWrite: written }: Usage): Tokens => ({
+  ...{ input, output, cached, written },
+});
 
 export const REFUSAL_TEXT = "The simulated provider was asked by the model name to refuse this.";
 

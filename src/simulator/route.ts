@@ -28,8 +28,12 @@ export interface Call {
 }
 
 export interface Tokens {
+  /** With what was read from and written to the cache. */
   readonly input: number;
   readonly output: number;
+  /** Read from the cache, and written to it; 0 when absent. */
+  readonly cached?: number;
+  readonly written?: number;
 }
 
 export type Answer =

@@ -10,18 +10,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { formatAddress } from "../base/index.ts";
-import { type Agents, answerEndpoint, createAgents, type Endpoint, findEndpoint } from "./agents/serve.ts";
-import { type Counts, countModel, countRoute, createTally, readTally, resetTally, type Tally } from "./counts.ts";
+import { answerEndpoint, createAgents, type Endpoint, findEndpoint } from "./agents/serve.ts";
+import { answerControl, type Controlled, isControl } from "./control.ts";
+import { type Counts, countModel, countRoute, createTally, readTally } from "./counts.ts";
 import { deliver, settle } from "./deliver.ts";
 import { type Dialect, Refused } from "./errors.ts";
 import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
-import { helpText } from "./help.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
-import { createLast, type Last } from "./last.ts";
-import { changeTools } from "./mcp/state.ts";
-import { createMemory, type Memory } from "./memory.ts";
+import { createLast } from "./last.ts";
+import { createMemory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
+import { reportAt } from "./reports/answer.ts";
+import { createBook } from "./reports/book.ts";
+import { createKnobs } from "./reports/knobs.ts";
+import { billOf, serveReport } from "./reports/serve.ts";
 import { idOf } from "./route.ts";
 import { findRoute, MODEL_PATH, type Route } from "./routes.ts";
 import { type SignatureFault, type SignatureRules, signatureFault } from "./signed.ts";
@@ -52,6 +55,8 @@ export interface SimulatorOptions {
   readonly requireKey?: string;
   /** Requests must be signed, as the cloud wants it; sessions over WebSocket need not be. */
   readonly requireSignature?: SignatureRules;
+  /** The only credential that may read the organisation's usage reports; without it any may. */
+  readonly adminKey?: string;
   /** One line a request; it names no credential and no text of a prompt. */
   readonly log?: (line: string) => void;
   /** Closes the simulator. */
@@ -67,11 +72,7 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-interface Simulation {
-  readonly tally: Tally;
-  readonly memory: Memory;
-  readonly last: Last;
-  agents: Agents;
+interface Simulation extends Controlled {
   readonly requireKey: string | undefined;
   readonly requireSignature: SignatureRules | undefined;
   readonly log: ((line: string) => void) | undefined;
@@ -81,14 +82,16 @@ interface Simulation {
 
 /** Rejects when the address cannot be listened on, or `signal` has aborted before. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const { host, port, requireKey, requireSignature, log, signal } = options;
+  const { host, port, requireKey, requireSignature, adminKey, log, signal } = options;
   signal?.throwIfAborted();
   const [memory, last] = [createMemory(), createLast()];
   const simulation: Simulation = {
     tally: createTally(),
     memory,
     last,
+    book: createBook(),
     agents: createAgents(),
+    knobs: createKnobs(adminKey),
     requireKey,
     requireSignature,
     log,
@@ -164,14 +167,14 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
   const url = request.url ?? "/";
   const question = url.indexOf("?");
   const path = question < 0 ? url : url.slice(0, question);
-  const isControl = path === "/" || path.startsWith("/sim/");
+  const isAside = isControl(path);
   const { tally } = simulation;
-  const serial = isControl ? 0 : nextSerial(simulation);
+  const serial = isAside ? 0 : nextSerial(simulation);
   const exchange: Exchange = {
     request,
     response,
     // Reading the counts does not change them.
-    tally: isControl ? createTally() : tally,
+    tally: isAside ? createTally() : tally,
     serial,
     requestId: requestIdOf(serial),
     dialect: request.headers["anthropic-version"] === undefined ? "compat" : "messages",
@@ -179,6 +182,7 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
     model: "",
     isDropped: false,
     tokens: undefined,
+    bill: undefined,
   };
   const startedMs = simulation.log === undefined ? 0 : performance.now();
   exchange.tally.requests += 1;
@@ -211,7 +215,9 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
 async function answer(simulation: Simulation, exchange: Exchange, path: string, bytes: Buffer): Promise<void> {
   const { request, tally } = exchange;
   const method = request.method ?? "";
-  if (path === "/" || path.startsWith("/sim/")) return answerControl(simulation, exchange, `${method} ${path}`);
+  if (isControl(path)) return answerControl(simulation, exchange, path, bytes);
+  const report = method === "GET" ? reportAt(path) : undefined;
+  if (report !== undefined) return serveReport(report, exchange, { ...simulation, key: keyOf(request) });
   const endpoint = findEndpoint(path);
   if (endpoint !== undefined) return answerAgent(simulation, exchange, endpoint, bytes);
   const route = findRoute(method, path);
@@ -251,6 +257,7 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   const isFailing =
     asked.kind === "flaky" && simulation.memory.mustFail(`${model}\u0000${userOf(request, body)}`, asked.failures);
   const fault: Fault = isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : asked;
+  exchange.bill = billOf(simulation, { dialect, route: route.name, model, key: keyOf(request) });
   await deliver(exchange, fault, () =>
     route.answer({
       dialect,
@@ -311,32 +318,6 @@ function fail({ log }: Simulation, exchange: Exchange, error: unknown): void {
     log?.(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
     writeError(exchange, { status: 500, message: "The simulated provider has a fault of its own." });
   }
-}
-
-function answerControl(simulation: Simulation, exchange: Exchange, at: string): void {
-  const json = "application/json";
-  if (at === "GET /sim/counts") {
-    writeWhole(exchange, { status: 200, contentType: json }, JSON.stringify(readTally(simulation.tally)));
-  } else if (at === "POST /sim/reset") {
-    resetTally(simulation.tally);
-    simulation.memory.forget();
-    simulation.last.forget();
-    simulation.agents = createAgents();
-    writeWhole(exchange, { status: 200, contentType: json }, "{}");
-  } else if (at === "POST /sim/change") {
-    changeTools(simulation.agents.mcp);
-    writeWhole(exchange, { status: 200, contentType: json }, "{}");
-  } else if (at === "GET /") {
-    writeWhole(exchange, { status: 200, contentType: "text/plain; charset=utf-8" }, helpText(simulation.url));
-  } else if (at === "GET /sim/last") {
-    const asked = /[?&]n=(\d{1,3})(?:&|$)/.exec(exchange.request.url ?? "")?.[1];
-    const text = simulation.last.read(asked === undefined ? undefined : Number(asked));
-    writeWhole(exchange, { status: 200, contentType: json }, text);
-  } else
-    writeError(exchange, {
-      status: 404,
-      message: "There are GET /sim/counts, GET /sim/last, POST /sim/reset and POST /sim/change.",
-    });
 }
 
 function textOf(request: IncomingMessage, bytes: Buffer): string {

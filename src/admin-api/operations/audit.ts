@@ -18,6 +18,7 @@ export const AUDIT_EVENTS = [
   "auth.failure",
   "config.applied",
   "cluster.change",
+  "reconcile.breach",
 ] as const;
 
 export const auditRecord = object("A record as it was signed; design decisions, section 4.", {

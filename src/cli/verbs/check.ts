@@ -20,6 +20,7 @@ import { absentModelAnswers } from "../check/models.ts";
 import { placeAnswers } from "../check/places.ts";
 import { poolProbes } from "../check/pool.ts";
 import { providerProbes } from "../check/provider.ts";
+import { reconcileProbes } from "../check/reconcile.ts";
 import type { FlagsOf } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { checkFlags } from "../specs.ts";
@@ -83,6 +84,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...credentialProbes(node, presenter),
     ...frontedProbes(node, presenter),
     ...detectorProbes(node, io.env),
+    ...reconcileProbes(node),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));

@@ -12,7 +12,7 @@ import type { ExitStatus, Io } from "../io.ts";
 import type { simulateFlags } from "../specs.ts";
 
 export async function run(
-  { listen, requireKey, requireSignature, faults }: FlagsOf<typeof simulateFlags>,
+  { listen, requireKey, requireSignature, adminKey, faults }: FlagsOf<typeof simulateFlags>,
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
@@ -31,6 +31,7 @@ export async function run(
     port: address.port,
     signal: io.signal,
     ...(requireKey !== undefined && { requireKey }),
+    ...(adminKey !== undefined && { adminKey }),
     ...(pair !== undefined && {
       requireSignature: { keyOf: (id: string) => (id === pair[1] ? { secret: pair[2] ?? "" } : undefined) },
     }),

@@ -20,6 +20,7 @@ import { poolView } from "./pool.ts";
 import { profilesView } from "./profiles.ts";
 import { providersView } from "./providers.ts";
 import { queryView } from "./query.ts";
+import { reconcileView } from "./reconcile.ts";
 import { recoverView } from "./recover.ts";
 import { refusalsView } from "./refusals.ts";
 import { requestsView } from "./requests.ts";
@@ -43,6 +44,7 @@ export const VIEWS: readonly View[] = [
   keysView,
   profilesView,
   budgetsView,
+  reconcileView,
   clusterView,
   recoverView,
   configView,

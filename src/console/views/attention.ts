@@ -14,6 +14,7 @@ import {
   WRONG_CLOCKS,
 } from "./attention-cluster.ts";
 import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
+import { DRIFT, MISSING_REPORTS } from "./attention-reconcile.ts";
 import { FAILING_CALLS, FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
 
 /** Of items that weigh the same, those of an earlier source come first. */
@@ -31,6 +32,8 @@ export const ATTENTION: readonly AttentionSource[] = [
   SOURCES,
   AUDIT_CONFLICTS,
   SPENT_BUDGETS,
+  DRIFT,
+  MISSING_REPORTS,
   SUSPENSIONS,
 ];
 

@@ -47,6 +47,14 @@ function tell({ event }: AuditRecord, facts: Facts): string {
         named("term", facts),
         `members ${list(facts, "members")}`,
       ]);
+    case "reconcile.breach":
+      return joined([
+        `${text(facts, "provider")} ${text(facts, "day")} ${text(facts, "class")}`,
+        named("metered", facts),
+        named("reported", facts),
+        text(facts, "direction"),
+        facts.get("hard") === true ? "hard" : undefined,
+      ]);
     case "chain.start":
       return joined([
         "a new chain",
@@ -154,7 +162,7 @@ function others(facts: Facts): string {
 
 function isBad({ event }: AuditRecord, facts: Facts): boolean {
   const decision = facts.get("decision");
-  if (event === "auth.failure") return true;
+  if (event === "auth.failure" || event === "reconcile.breach") return true;
   if (event === "admin.write") return facts.get("outcome") !== "done";
   return decision === "deny" || decision === "error";
 }

@@ -71,7 +71,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   sources: ["name"],
   cluster_members: ["id"],
   audit_heads: ["node", "kid"],
-  reconcile: ["provider", "day"],
+  reconcile: ["provider"],
   reconcile_verdicts: ["provider", "day", "class"],
 };
 

@@ -4,7 +4,6 @@ import type { Handlers, ListSources } from "./handler.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
-import { NOTHING_CONFIGURED } from "./handlers/configured.ts";
 import { controlList } from "./handlers/controls.ts";
 import { agentList, serverList } from "./handlers/fronted.ts";
 import { budgetList, profileList, refusalList } from "./handlers/governed.ts";
@@ -16,6 +15,7 @@ import { modelList } from "./handlers/models.ts";
 import { nodeHandlers } from "./handlers/node.ts";
 import { openApiHandlers } from "./handlers/openapi.ts";
 import { queryHandlers } from "./handlers/query.ts";
+import { reconcileList, verdictList } from "./handlers/reconcile.ts";
 import { requestList } from "./handlers/requests.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
@@ -55,6 +55,6 @@ export const LISTS: ListSources = {
   controls: controlList,
   mcp_servers: serverList,
   a2a_agents: agentList,
-  reconcile: NOTHING_CONFIGURED,
-  reconcile_verdicts: NOTHING_CONFIGURED,
+  reconcile: reconcileList,
+  reconcile_verdicts: verdictList,
 };

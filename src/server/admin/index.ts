@@ -42,6 +42,7 @@ export type {
   History,
   NodeFacts,
   Ports,
+  Reconciled,
   Refusals,
   Requests,
   Secrets,

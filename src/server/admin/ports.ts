@@ -21,6 +21,8 @@ import type {
   ModelRecord,
   NodeStatus,
   ProfileRecord,
+  ReconcileRecord,
+  ReconcileVerdictRecord,
   RefusalRecord,
   RequestRecord,
   SecretRecord,
@@ -43,6 +45,7 @@ export interface Ports {
   readonly refusals: Refusals;
   readonly requests: Requests;
   readonly history: History;
+  readonly reconciled: Reconciled;
   readonly guardrails: Guardrails;
   readonly controls: Controls;
   readonly audit: AuditSink;
@@ -180,6 +183,16 @@ export interface History {
   /** By series, each oldest first. */
   list(): readonly Omit<HistoryRecord, "node">[];
   /** Called when a bucket is over. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Metered usage against the providers' reports, as the replicated ledger has it. */
+export interface Reconciled {
+  /** In the order of the providers' names. */
+  providers(): readonly ReconcileRecord[];
+  /** Newest day first, then by provider and class. */
+  verdicts(): readonly ReconcileVerdictRecord[];
+  /** Returns the way to end it. */
   onChange(listener: () => void): () => void;
 }
 

@@ -17,6 +17,7 @@ export const AUDIT_EVENTS = [
   "auth.failure",
   "config.applied",
   "cluster.change",
+  "reconcile.breach",
 ] as const;
 
 export type AuditEventName = (typeof AUDIT_EVENTS)[number];

@@ -1,5 +1,11 @@
 export { type Bearing, bearing } from "./bearing.ts";
 export { type CompiledCredential, compileCredential, compileKey, type PresentedAt } from "./compile.ts";
+export {
+  type GuardedAnswer,
+  type GuardedDialler,
+  type GuardedRequest,
+  openGuardedDialler,
+} from "./guarded-dialler.ts";
 export { guardedLookup } from "./guarded-lookup.ts";
 export type { KeyHeader } from "./key-header.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";

@@ -41,6 +41,7 @@ import { listenersOf } from "./listeners.ts";
 import type { NodeDocuments } from "./load.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
+import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
@@ -241,6 +242,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const trail = await opening;
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
+  const reconciled = openReconciling({ cluster, trail, configuration, clock: systemClock, instruments, log }, owner);
+
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const governing = openGoverning(
     {
@@ -299,6 +302,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         refusals: refused,
         requests: requests.port,
         history: history.port,
+        reconciled,
         guardrails: guardrailsPort(configuration, instruments),
         controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
         audit: auditSink(trail, failures),

@@ -15,6 +15,7 @@ import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { DetectorProbe, Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider, poolProblems } from "../upstream/index.ts";
+import { compileAudits } from "./audits.ts";
 import { compileCardKeys } from "./card-keys.ts";
 import { checkIssuers, credentialsOf } from "./credentials.ts";
 import { compileFrontedSnapshot } from "./fronted.ts";
@@ -218,6 +219,7 @@ function freeze(
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
     ...parts,
+    audits: compileAudits(document),
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

@@ -1,5 +1,6 @@
 export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "../detectors/index.ts";
+export type { Audited, Audits } from "./audits.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";
 export type { FrontedSnapshot } from "./fronted.ts";

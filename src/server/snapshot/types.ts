@@ -3,6 +3,7 @@ import type { AuthRules } from "../auth/index.ts";
 import type { BudgetRule } from "../core/budgets/index.ts";
 import type { AccessPolicy, Policies } from "../core/policy/index.ts";
 import type { Provider } from "../upstream/index.ts";
+import type { Audits } from "./audits.ts";
 import type { CardKeys } from "./card-keys.ts";
 import type { FrontedSnapshot } from "./fronted.ts";
 import type { GuardrailSnapshot } from "./guardrails.ts";
@@ -63,6 +64,8 @@ export interface Snapshot {
   readonly guardrails: GuardrailSnapshot;
   readonly fronted: FrontedSnapshot;
   readonly cardKeys: CardKeys;
+  /** Undefined: no report is fetched. */
+  readonly audits: Audits | undefined;
   /** In the order of the document. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;

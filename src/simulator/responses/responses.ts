@@ -4,7 +4,7 @@
  * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: an item or a
  * response that is referred to adds nothing to a prompt.
  */
-import { replyTo } from "../reply.ts";
+import { replyTo, tokensOf } from "../reply.ts";
 import { type Answer, type Call, json, type Tokens } from "../route.ts";
 import { eventsOf, failureAfter, type ResponseEvent } from "./events.ts";
 import { itemsOf } from "./items.ts";
@@ -50,8 +50,7 @@ export function countResponseTokens(call: Call): Answer {
 function answered(call: Call) {
   const { ask, tools } = readResponses(call.model, call.body);
   const reply = replyTo(ask, call.fault, call.memory);
-  const { input, output } = reply.usage;
-  return { reply, items: itemsOf(call, reply, tools), tokens: { input, output } };
+  return { reply, items: itemsOf(call, reply, tools), tokens: tokensOf(reply.usage) };
 }
 
 function* framesOf(events: Iterable<ResponseEvent>): Generator<string> {

@@ -5,7 +5,13 @@ import { test } from "node:test";
 import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { run } from "../../../src/cli/verbs/simulate.ts";
 
-const OPTIONS = { listen: "127.0.0.1:0", requireKey: undefined, requireSignature: undefined, faults: false } as const;
+const OPTIONS = {
+  listen: "127.0.0.1:0",
+  requireKey: undefined,
+  requireSignature: undefined,
+  adminKey: undefined,
+  faults: false,
+} as const;
 
 function buffers(env: Io["env"] = {}) {
   const stop = new AbortController();

@@ -282,6 +282,8 @@ test("where nothing wants attention the sentence says what was looked at", () =>
     list_budgets: [],
     list_sources: [],
     list_audit_heads: [],
+    list_reconcile: [],
+    list_reconcile_verdicts: [],
     list_mcp_servers: [],
     list_a2a_agents: [],
   };

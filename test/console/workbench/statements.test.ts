@@ -38,9 +38,9 @@ describe("statements of the console", () => {
     "select * from sources order by name",
     "select * from cluster_members order by lag desc nulls last",
     "select * from audit_heads order by witnessed_at desc",
-    "select * from reconcile order by day desc, provider",
+    "select * from reconcile order by breaches desc, provider",
     "select * from reconcile_verdicts order by breach desc, day desc",
-    "select r.provider, r.day, r.state, v.class, v.ratio, v.breach from reconcile r left join reconcile_verdicts v on v.provider = r.provider and v.day = r.day order by v.breach desc",
+    "select r.provider, r.judged_to, r.error, v.class, v.ratio, v.breach from reconcile r left join reconcile_verdicts v on v.provider = r.provider and v.day = r.judged_to order by v.breach desc",
   ];
   for (const sql of ORDERED) it(`runs ${sql}`, async () => assert.ok((await run(sql)).columns.length > 0));
 });

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rfc3339 } from "../../../src/server/admin/handler.ts";
 import { backendHandlers, backendList } from "../../../src/server/admin/handlers/backends.ts";
-import { NOTHING_CONFIGURED } from "../../../src/server/admin/handlers/configured.ts";
 import { modelList } from "../../../src/server/admin/handlers/models.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
@@ -127,12 +126,4 @@ test("the members of a pool are answered, 1,000 at most, and it is told that the
     assert.deepEqual([items.length, cut], [1_000, ["n1"]]);
   }
   await assert.rejects(async () => ask("x"), { code: "not_found" });
-});
-
-test("a list of what cannot be configured is empty and never changes", async () => {
-  const list = watchList(NOTHING_CONFIGURED());
-  const { index, rows } = await list.read(AT_ONCE, () => NOW);
-  assert.deepEqual([index, [...rows]], [1, []]);
-  const waited = await list.read({ ...AT_ONCE, index, waitMs: 1 }, () => NOW);
-  assert.equal(waited.index, index);
 });

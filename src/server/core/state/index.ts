@@ -9,10 +9,17 @@ export {
   headsOf,
 } from "./commands/audit.ts";
 export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
-export { CERTIFICATES_LEVEL, FEATURE_RANGE, featureRowKey, LEDGER_LEVEL, PLEDGES_LEVEL } from "./commands/feature.ts";
+export {
+  CERTIFICATES_LEVEL,
+  FEATURE_RANGE,
+  featureRowKey,
+  LEDGER_LEVEL,
+  PLEDGES_LEVEL,
+  RECONCILE_LEVEL,
+} from "./commands/feature.ts";
 export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
-export { type LedgerRow, ledgerRowKey } from "./commands/reconcile.ts";
+export { type LedgerPut, type LedgerRow, ledgerRowKey, MAX_LEDGER_PUT } from "./commands/reconcile.ts";
 export {
   type AcmeRow,
   acmeRowKey,

@@ -60,6 +60,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
     budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
+    reconcile: { normal: /No provider is audited/, empty: [/No provider is audited/, /in `reconcile:`/] },
     cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
     recover: { normal: /WHEN/, empty: undefined },
     config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },

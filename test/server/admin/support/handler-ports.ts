@@ -27,6 +27,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     history: { list: () => [], onChange: () => () => undefined },
     requests: { list: () => [], onChange: () => () => undefined },
     refusals: { list: () => [], onChange: () => () => undefined },
+    reconciled: { providers: () => [], verdicts: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     controls: { list: async () => [], onChange: () => () => undefined },
     audit: createMemoryAudit().audit,

@@ -111,6 +111,32 @@ const HISTORY = {
   commit_ms: null,
 } as const;
 
+const AUDITED = {
+  provider: "acme",
+  type: "compat",
+  scope: "organisation",
+  fetched_at: "2026-11-20T11:00:00.000Z",
+  judged_to: "2026-11-17",
+  days: 1,
+  breaches: 1,
+  unmeasured_streams: 2,
+  error: null,
+} as const;
+
+const VERDICT = {
+  day: "2026-11-17",
+  provider: "acme",
+  class: "output",
+  metered: 97_000,
+  reported: 100_000,
+  delta: -3_000,
+  ratio: 0.03,
+  breach: 1,
+  direction: "under",
+  hard: 0,
+  judged_at: "2026-11-20T11:00:00.000Z",
+} as const;
+
 export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   const path = join(directory, "admin.sock");
@@ -132,6 +158,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     history: { list: () => [HISTORY], onChange: () => () => undefined },
     requests: { list: () => [REQUEST], onChange: () => () => undefined },
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
+    reconciled: { providers: () => [AUDITED], verdicts: () => [VERDICT], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     controls: { list: async () => [CONTROL], onChange: () => () => undefined },
     audit: audit.audit,

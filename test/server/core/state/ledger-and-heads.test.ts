@@ -6,34 +6,53 @@ import {
   headRowKey,
   headsOf,
   ledgerRowKey,
+  RECONCILE_LEVEL,
   readHead,
   readHeadConflict,
   readLedger,
 } from "../../../../src/server/core/state/index.ts";
-import { bench, START } from "./harness.ts";
+import { bench, member, START } from "./harness.ts";
 
-test("ledger rows are replaced whole and dropped by day", () => {
-  const at = bench();
-  const row = (day: string, tokens: number) => ({ day, id: "p/openai", fields: { tokens, ratio: 0.25, note: null } });
+const able = () => {
+  const at = bench({ members: [member("n1", { incarnation: 1, feature: [1, RECONCILE_LEVEL] })] });
+  at.ok(commands.featSet({ level: RECONCILE_LEVEL }));
+  return at;
+};
+
+test("ledger rows are replaced whole by who has seen them, and dropped by day", () => {
+  const at = able();
+  const row = (day: string, tokens: number, seen = 0) => ({
+    ...{ day, id: "p/openai", seen },
+    fields: { tokens, ratio: 0.25, note: null },
+  });
   at.ok(commands.reconcilePut({ rows: [row("2026-11-18", 1), row("2026-11-19", 2), row("2026-11-20", 3)] }));
-  at.ok(commands.reconcilePut({ rows: [row("2026-11-19", 20)] }));
+  const further = [row("2026-11-19", 20, 1), row("2026-11-20", 4, 2), row("2026-11-18", 5), row("round", 6)];
+  assert.deepEqual(at.ok(commands.reconcilePut({ rows: further })), { rows: 2, stale: [1, 2] });
   const of = { day: "2026-11-19", id: "p/openai" };
   assert.deepEqual(readLedger(at.state.get(ledgerRowKey(of)) ?? ""), {
     ...of,
     fields: { note: null, ratio: 0.25, tokens: 20 },
+    rev: 2,
     at: START,
   });
   assert.deepEqual(at.ok(commands.reconcileDrop({ before: "2026-11-20" })), { dropped: 2, more: false });
   assert.deepEqual(
     Array.from(at.state.scan("rec/"), ([key]) => key),
-    [ledgerRowKey({ day: "2026-11-20", id: "p/openai" })],
+    ["2026-11-20", "round"].map((day) => ledgerRowKey({ day, id: "p/openai" })),
   );
+  at.ok(commands.reconcileForget({ id: "p/openai" }));
+  assert.equal(at.state.get(ledgerRowKey({ day: "round", id: "p/openai" })), undefined);
 });
 
 test("many ledger rows are dropped in slices", () => {
-  const at = bench();
+  const at = able();
   for (let batch = 0; batch < 5; batch += 1) {
-    const rows = Array.from({ length: 500 }, (_, n) => ({ day: "2026-11-18", id: `${batch}-${n}`, fields: {} }));
+    const rows = Array.from({ length: 500 }, (_, n) => ({
+      day: "2026-11-18",
+      id: `${batch}-${n}`,
+      fields: {},
+      seen: 0,
+    }));
     at.ok(commands.reconcilePut({ rows }));
   }
   assert.deepEqual(at.ok(commands.reconcileDrop({ before: "2026-12-01" })), { dropped: 2_000, more: true });
@@ -41,10 +60,17 @@ test("many ledger rows are dropped in slices", () => {
 });
 
 test("malformed ledger rows are refused", () => {
-  const at = bench();
-  const row = { day: "2026-11-18", id: "a", fields: {} };
-  for (const rows of [[], {}, [{ ...row, day: "today" }], [{ ...row, fields: { a: {} } }], [{ ...row, id: "" }]]) {
-    assert.equal(at.refusal({ t: "reconcile.put", v: 1, p: { rows } }), "invalid");
+  const at = able();
+  const row = { day: "2026-11-18", id: "a", fields: {}, seen: 0 };
+  for (const rows of [
+    [],
+    {},
+    [{ ...row, day: "today" }],
+    [{ ...row, fields: { a: {} } }],
+    [{ ...row, id: "" }],
+    [{ ...row, seen: -1 }],
+  ]) {
+    assert.equal(at.refusal({ t: "reconcile.put", v: 2, p: { rows } }), "invalid");
   }
   assert.equal(at.refusal({ t: "reconcile.drop", v: 1, p: { before: "x" } }), "invalid");
 });

@@ -81,7 +81,7 @@ const command: fc.Arbitrary<NamedCommand> = fc.oneof(
         ],
       }),
     ),
-  fc.nat(9).map((n) => commands.reconcilePut({ rows: [{ day: `2026-11-1${n}`, id: "i", fields: { n } }] })),
+  fc.nat(9).map((n) => commands.reconcilePut({ rows: [{ day: `2026-11-1${n}`, id: "i", fields: { n }, seen: 0 }] })),
   fc.nat(9).map((n) => commands.reconcileDrop({ before: `2026-11-1${n}` })),
   sealed.map((value) => commands.certPut({ id: "c", names: [], not_after: 1, expect: null, sealed: value })),
   fc

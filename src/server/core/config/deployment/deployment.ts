@@ -1,9 +1,9 @@
 /**
  * The deployment document: what the deployment is and what every node must agree on. Spec: document 3.
- * Each section is described in the file of its name; a section wrapped in `notYet` is valid but refused by this version.
+ * Each section is described in the file of its name.
  */
 
-import { integer, notYet, object, type TypeOf, text, withDefault } from "../schema.ts";
+import { integer, object, type TypeOf, text, withDefault } from "../schema.ts";
 import { auth } from "./auth.ts";
 import { budgets } from "./budgets.ts";
 import { credentials } from "./credentials.ts";
@@ -39,7 +39,7 @@ export const deploymentSchema = object("What the deployment is; every node agree
   mcp,
   a2a,
   a2a_cards: a2aCards,
-  reconcile: notYet(reconcile),
+  reconcile,
   default_provider: filled(
     "Name of the provider for requests without a model, or with one that no provider claims; left out, the only provider.",
   ),

@@ -5,4 +5,5 @@ export type { Detector as DetectorConfig, GuardrailRule, Guardrails } from "./gu
 export { NAMED_LISTS, type NamedList } from "./named-lists.ts";
 export { type CatalogOverlay, type ChannelOperation, overlaySchema, type ProviderOperation } from "./overlays.ts";
 export { type Failover, type ProviderConfig, providerName, type Retry } from "./providers.ts";
+export { type Reconcile, type ReconcilePeriods, reconcilePeriods } from "./reconcile.ts";
 export type { Trigger } from "./terms.ts";

@@ -1,5 +1,6 @@
 /** `reconcile`: metered usage against the provider's own reports. Spec: document 3, `reconcile`. Counts are tokens. */
 
+import { parseDuration } from "../../../../base/index.ts";
 import {
   duration,
   integer,
@@ -61,3 +62,27 @@ export const reconcile = object(
 );
 
 export type Reconcile = TypeOf<typeof reconcile>;
+
+const DAY_MS = 86_400_000;
+
+/** Eight pages of 31 days, which is what either report takes. Specification document 3, `reconcile.lookback`. */
+export const LONGEST_LOOKBACK_MS = 248 * DAY_MS;
+
+export interface ReconcilePeriods {
+  readonly intervalMs: number;
+  readonly lagMs: number;
+  /** Widened to a day more than the lag, and narrowed to 248 days. */
+  readonly lookbackMs: number;
+  /** Widened to a day more than the lookback; undefined: forever. */
+  readonly retentionMs: number | undefined;
+}
+
+/** The periods as they are used. */
+export function reconcilePeriods(written: Reconcile): ReconcilePeriods {
+  const [intervalMs, lagMs, lookback, retention] = (["interval", "maturity_lag", "lookback", "retention"] as const).map(
+    (key) => parseDuration(written[key]) ?? 0,
+  ) as [number, number, number, number];
+  const lookbackMs = Math.min(Math.max(lookback, lagMs + DAY_MS), LONGEST_LOOKBACK_MS);
+  const retentionMs = retention < 0 ? undefined : retention <= lookbackMs ? lookbackMs + DAY_MS : retention;
+  return { intervalMs, lagMs, lookbackMs, retentionMs };
+}

@@ -19,8 +19,11 @@ export const CERTIFICATES_LEVEL = 3;
 /** From here on nodes add what was used to the ledger of usage (`used.add`). */
 export const LEDGER_LEVEL = 3;
 
+/** From here on rows of reconciliation are replaced by who has seen the one before (`reconcile.put` 2, `reconcile.forget`). */
+export const RECONCILE_LEVEL = 3;
+
 /** Levels that this build can work at. */
-export const FEATURE_RANGE: FeatureRange = { min: 1, max: LEDGER_LEVEL };
+export const FEATURE_RANGE: FeatureRange = { min: 1, max: RECONCILE_LEVEL };
 
 const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);

@@ -1,15 +1,20 @@
 /**
- * The ledger of usage that is reconciled with what providers report: rows `rec/<day>/<id>`, each replaced as a whole.
- * The fields belong to who reconciles; here they are a flat map of words and numbers.
+ * The ledger of usage that is reconciled with what providers report: rows `rec/<day>/<id>`, and `rec/round/<id>` for what
+ * the last round of a provider came to. The fields belong to who reconciles; here they are a flat map of words and numbers.
+ *
+ * A row is replaced as a whole, and only by who has seen the one before: two leaders in one round, of which one has been
+ * deposed, must not both find the same breach new.
  */
 
 import { define } from "../command.ts";
 import { flag, integer, label, listOf, Malformed, mapOf, object, type Parser, prose, text } from "../fields.ts";
 import { ok } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
+import { RECONCILE_LEVEL } from "./feature.ts";
 
-/** `2026-11-20`: compared as text, which is the order of the days. */
 const day = text(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 10);
+/** `2026-11-20`: compared as text, which is the order of the days; `round` comes after them all. */
+const section = text(/^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|round)$/, 10);
 
 type Field = string | number | boolean | null;
 const field: Parser<Field> = (value) => {
@@ -20,20 +25,35 @@ const field: Parser<Field> = (value) => {
   throw new Malformed("a field is no word and no number");
 };
 
-const ledgerFields = { day, id: label(256), fields: mapOf(label(), field, 32) };
-const given = object(ledgerFields);
-const ledgerRow = object({ ...ledgerFields, at: integer() });
+const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), field, 48) };
+/** `seen`: revision of the row that it replaces; 0: there is none. */
+const given = object({ ...ledgerFields, seen: integer() });
+/** `rev`: counted up with each change; `at`: when it was made, milliseconds since 1970. */
+const ledgerRow = object({ ...ledgerFields, rev: integer(1), at: integer() });
 export type LedgerRow = ReturnType<typeof ledgerRow>;
+export type LedgerPut = ReturnType<typeof given>;
 export const ledgerRows = rowFormat(ledgerRow);
 export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/${of.day}/${keyPart(of.id)}`;
 
+/** Rows of one command. */
+export const MAX_LEDGER_PUT = 500;
+
+/** Answers the places of the rows that were left as they are, since they are not the ones that were seen. */
 export const reconcilePut = define(
   "reconcile.put",
-  object({ rows: listOf(given, 500, 1) }),
+  object({ rows: listOf(given, MAX_LEDGER_PUT, 1) }),
   ({ rows }, { draft, now }) => {
-    for (const row of rows) draft.put(ledgerRowKey(row), ledgerRows.write({ ...row, at: now }));
-    return ok({ rows: rows.length });
+    const stale: number[] = [];
+    for (const [place, { seen, ...row }] of rows.entries()) {
+      const key = ledgerRowKey(row);
+      const stored = draft.get(key);
+      const rev = stored === undefined ? 0 : ledgerRows.read(stored).rev;
+      if (rev === seen) draft.put(key, ledgerRows.write({ ...row, rev: rev + 1, at: now }));
+      else stale.push(place);
+    }
+    return ok({ rows: rows.length - stale.length, stale });
   },
+  { version: 2, level: RECONCILE_LEVEL },
 );
 
 /** Rows dropped by one command; a caller repeats it while `more` is answered. */
@@ -50,3 +70,14 @@ export const reconcileDrop = define("reconcile.drop", object({ before: day }), (
   }
   return ok({ dropped, more: false });
 });
+
+/** Forgets what the last round of a provider came to; its days stay. */
+export const reconcileForget = define(
+  "reconcile.forget",
+  object({ id: label(256) }),
+  ({ id }, { draft }) => {
+    draft.delete(ledgerRowKey({ day: "round", id }));
+    return ok({});
+  },
+  { level: RECONCILE_LEVEL },
+);

@@ -7,7 +7,7 @@ import { acmeDelete, acmePut, certDelete, certPut } from "./certificates.ts";
 import { featureSet } from "./feature.ts";
 import { keyCreate, keyDelete, keyPatch, keyRotate } from "./keys.ts";
 import { nodeStart } from "./members.ts";
-import { reconcileDrop, reconcilePut } from "./reconcile.ts";
+import { reconcileDrop, reconcileForget, reconcilePut } from "./reconcile.ts";
 import { stateCheck, stateRestore } from "./restore.ts";
 import { ringActivate, ringAdd, ringDrop, ringRewrap, secretDelete, secretPut, secretReseal } from "./secrets.ts";
 import { sourceDelete, sourcePut, sourceRollback } from "./sources.ts";
@@ -38,6 +38,7 @@ const RULES: readonly CommandRule[] = [
   usedAdd,
   reconcilePut,
   reconcileDrop,
+  reconcileForget,
   certPut,
   certDelete,
   acmePut,
@@ -74,6 +75,7 @@ export const commands = {
   usedAdd: usedAdd.make,
   reconcilePut: reconcilePut.make,
   reconcileDrop: reconcileDrop.make,
+  reconcileForget: reconcileForget.make,
   certPut: certPut.make,
   certDelete: certDelete.make,
   acmePut: acmePut.make,

@@ -204,7 +204,7 @@ a2a:
   ],
   [
     "periods of reconciliation that will be corrected are told, and each provider is audited once",
-    `providers: [{preset: openai}]
+    `providers: [{preset: openai, api_key: k}]
 reconcile:
   lookback: 60h
   retention: 50h
@@ -215,15 +215,32 @@ reconcile:
 `,
     [
       "3:13 reconcile.lookback: shorter than `maturity_lag` and a day: widened to 72h",
-      "4:14 reconcile.retention: does not exceed `lookback`: widened until it does",
+      "4:14 reconcile.retention: does not exceed `lookback`: widened to 96h",
+      "6:51 reconcile.providers[0].admin_key: this is the key that requests are sent with; reports are for an administrator's key",
       '7:7 reconcile.providers[1]: two audited providers have the name "openai", the first is entry 1 of this list',
+      "7:51 reconcile.providers[1].admin_key: this is the key that requests are sent with; reports are for an administrator's key",
       '8:18 reconcile.providers[2].provider: "opnai" is no provider of this document; did you mean "openai"?',
     ],
   ],
   [
     "a lookback beyond 248 days is told, and a negative retention keeps forever",
-    "reconcile: {lookback: 6000h, retention: -1s}",
-    ["1:23 reconcile.lookback: longer than 248 days: narrowed to 5952h"],
+    "providers: [{preset: openai}]\nreconcile: {lookback: 6000h, retention: -1s, providers: [{provider: openai, type: compat, admin_key: k}]}",
+    ["2:23 reconcile.lookback: longer than 248 days: narrowed to 5952h"],
+  ],
+  [
+    "a lag that no lookback reaches over judges nothing, and nor does an empty list; a retention of the lookback is none",
+    "reconcile: {maturity_lag: 5953h, lookback: 5952h, retention: 5952h, interval: 59s}",
+    [
+      "1:12 reconcile: no provider is audited: `providers` is empty",
+      "1:27 reconcile.maturity_lag: longer than 5928h: no day within the longest lookback would be judged",
+      "1:62 reconcile.retention: does not exceed `lookback`: widened to 5976h",
+      "1:79 reconcile.interval: shorter than a minute: providers may answer such polling with 429",
+    ],
+  ],
+  [
+    "bounds that are just kept are not told",
+    "providers: [{preset: openai}]\nreconcile: {interval: 1m, maturity_lag: 5928h, lookback: 5952h, retention: 5953h, providers: [{provider: openai, type: compat, admin_key: k}]}",
+    [],
   ],
   [
     "a detector has the object of its type and no other",

@@ -6,35 +6,52 @@
 import { formatDuration, parseDuration } from "../../../../../base/index.ts";
 import type { Problem } from "../../problem.ts";
 import { providerName } from "../providers.ts";
+import { LONGEST_LOOKBACK_MS, reconcilePeriods } from "../reconcile.ts";
 import { type Check, unknownName } from "./check.ts";
 
 const DAY_MS = 86_400_000;
 
-const LONGEST_LOOKBACK_MS = 248 * DAY_MS;
+/** Source: usage report APIs reference, 1: what one of the two asks for when it is polled without an end. */
+const POLITE_INTERVAL_MS = 60_000;
 
 export const checkReconcile: Check = ({ reconcile, providers }, problem) => {
   if (reconcile === undefined) return [];
-  const names = new Set(providers.flatMap((provider) => providerName(provider) ?? []));
-  const found: Problem[] = reconcile.providers.flatMap(({ provider }, at) =>
-    names.has(provider)
-      ? []
-      : [problem(["reconcile", "providers", at, "provider"], unknownName("provider", provider, names))],
-  );
+  const byName = new Map(providers.map((provider) => [providerName(provider), provider]));
+  const names = new Set([...byName.keys()].filter((name) => name !== undefined));
+  const found: Problem[] = reconcile.providers.flatMap(({ provider: name, admin_key: adminKey }, at) => {
+    const provider = byName.get(name);
+    if (provider === undefined) {
+      return [problem(["reconcile", "providers", at, "provider"], unknownName("provider", name, names))];
+    }
+    if (adminKey !== provider.api_key) return [];
+    const message = "this is the key that requests are sent with; reports are for an administrator's key";
+    return [problem(["reconcile", "providers", at, "admin_key"], message, "warning")];
+  });
+  if (reconcile.providers.length === 0) {
+    found.push(problem(["reconcile"], "no provider is audited: `providers` is empty", "warning"));
+  }
 
-  const lag = parseDuration(reconcile.maturity_lag) ?? 0;
+  const { intervalMs, lagMs, lookbackMs, retentionMs } = reconcilePeriods(reconcile);
   const lookback = parseDuration(reconcile.lookback) ?? 0;
-  const retention = parseDuration(reconcile.retention) ?? 0;
-  const shortest = lag + DAY_MS;
-  if (lookback < shortest) {
-    const message = `shorter than \`maturity_lag\` and a day: widened to ${formatDuration(shortest)}`;
+  const shortest = lagMs + DAY_MS;
+  if (shortest > LONGEST_LOOKBACK_MS) {
+    const message = `longer than ${formatDuration(LONGEST_LOOKBACK_MS - DAY_MS)}: no day within the longest lookback would be judged`;
+    found.push(problem(["reconcile", "maturity_lag"], message));
+  } else if (lookback < shortest) {
+    const message = `shorter than \`maturity_lag\` and a day: widened to ${formatDuration(lookbackMs)}`;
     found.push(problem(["reconcile", "lookback"], message, "warning"));
   }
   if (lookback > LONGEST_LOOKBACK_MS) {
-    const message = `longer than 248 days: narrowed to ${formatDuration(LONGEST_LOOKBACK_MS)}`;
+    const message = `longer than 248 days: narrowed to ${formatDuration(lookbackMs)}`;
     found.push(problem(["reconcile", "lookback"], message, "warning"));
   }
-  if (retention >= 0 && retention <= Math.min(lookback, LONGEST_LOOKBACK_MS)) {
-    found.push(problem(["reconcile", "retention"], "does not exceed `lookback`: widened until it does", "warning"));
+  if (retentionMs !== undefined && retentionMs !== parseDuration(reconcile.retention)) {
+    const message = `does not exceed \`lookback\`: widened to ${formatDuration(retentionMs)}`;
+    found.push(problem(["reconcile", "retention"], message, "warning"));
+  }
+  if (intervalMs < POLITE_INTERVAL_MS) {
+    const message = "shorter than a minute: providers may answer such polling with 429";
+    found.push(problem(["reconcile", "interval"], message, "warning"));
   }
   return found;
 };

@@ -1,0 +1,41 @@
+/** What `gateway check` asks of providers that are audited: yesterday's usage report, with the administrator's key. */
+import { formatDuration } from "../../base/index.ts";
+import { openGuardedDialler } from "../../server/credentials/index.ts";
+import type { LoadedNode } from "../../server/node/index.ts";
+import { fetchReport, windowAt } from "../../server/reconcile/index.ts";
+import { STAND_IN } from "../../server/secrets/index.ts";
+import type { Audited } from "../../server/snapshot/index.ts";
+import type { Answer, Limits, Probe } from "./answer.ts";
+
+const DAY_MS = 86_400_000;
+const MAX_REPORT_BYTES = 8 << 20;
+
+export function reconcileProbes({ compiled: { snapshot } }: LoadedNode): readonly Probe[] {
+  return (snapshot.audits?.providers ?? []).map((audited) => {
+    const subject = `usage report of ${audited.provider}`;
+    return { subject, ask: (limits) => ask(subject, audited, limits) };
+  });
+}
+
+async function ask(subject: string, audited: Audited, { timeoutMs, signal }: Limits): Promise<Answer> {
+  if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
+    return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
+  }
+  const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES });
+  const limit = AbortSignal.timeout(timeoutMs);
+  const startedAt = performance.now();
+  try {
+    const ports = { send: dialler.send, now: Date.now };
+    const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, AbortSignal.any([signal, limit]));
+    if (report.kind === "failed") return { verdict: "fail", subject, words: report.problem };
+    if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report has no counter that is known" };
+    const whose = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its keys`;
+    const words = `of ${whose}, answered in ${Math.round(performance.now() - startedAt)} ms`;
+    return { verdict: "ok", subject, words };
+  } catch {
+    // It rejects with the reason of its signal alone.
+    return { verdict: "fail", subject, words: `no answer within ${formatDuration(timeoutMs)}` };
+  } finally {
+    dialler.close();
+  }
+}

@@ -1,0 +1,57 @@
+/** Attention for reconciliation: verdicts over the bounds, a row a provider, and reports that cannot be had. */
+
+import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
+import { count, percent, plural } from "../format/numbers.ts";
+import { rowsOf } from "../model/data.ts";
+import type { AttentionItem, AttentionSource } from "./attention-item.ts";
+import { verdictId } from "./reconcile.ts";
+
+export const DRIFT: AttentionSource = {
+  needs: [{ id: "list_reconcile_verdicts" }],
+  items({ data }) {
+    const breaches = new Map<string, ReconcileVerdictRecord[]>();
+    for (const row of rowsOf(data, "reconcile_verdicts")) {
+      if (row.breach === 1) breaches.set(row.provider, [...(breaches.get(row.provider) ?? []), row]);
+    }
+    return [...breaches.values()].flatMap(driftItem);
+  },
+};
+
+/** What nothing outside the gateway explains comes first, then the newest. */
+function driftItem(rows: readonly ReconcileVerdictRecord[]): readonly AttentionItem[] {
+  const [worst] = rows.toSorted((a, b) => b.hard - a.hard || (a.day < b.day ? 1 : -1));
+  if (worst === undefined) return [];
+  const { day, provider, class: name, metered, reported, ratio, hard } = worst;
+  const others = rows.length === 1 ? "" : `; ${plural(rows.length - 1, "further breach", "further breaches")}`;
+  return [
+    {
+      id: `reconcile:${provider}`,
+      severity: "warn",
+      weight: hard === 1 ? 0.6 : 0.2,
+      what: "BREACH",
+      kind: "reconcile",
+      name: provider,
+      says: `${day} ${name}: metered ${count(metered)}, reported ${count(reported)} (${percent(ratio)} %)${others}`,
+      goes: { place: { view: "reconcile" }, row: verdictId(worst) },
+      json: worst,
+    },
+  ];
+}
+
+export const MISSING_REPORTS: AttentionSource = {
+  needs: [{ id: "list_reconcile" }],
+  items: ({ data }) =>
+    rowsOf(data, "reconcile").flatMap((row) => (row.error === null ? [] : [reportItem(row, row.error)])),
+};
+
+const reportItem = (row: ReconcileRecord, error: string): AttentionItem => ({
+  id: `report:${row.provider}`,
+  severity: "warn",
+  weight: 0.3,
+  what: "REPORT",
+  kind: "reconcile",
+  name: row.provider,
+  says: `its usage report is not had: ${error}`,
+  goes: { place: { view: "reconcile" } },
+  json: row,
+});

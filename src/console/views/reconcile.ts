@@ -1,0 +1,144 @@
+/**
+ * Metered usage against the providers' own reports: a row a day, provider and token class. The sentence below is chosen
+ * by the direction of the drift, which says where to look.
+ */
+
+import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { count, percent, plural } from "../format/numbers.ts";
+import { ago } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, line, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+
+export const verdictId = ({ day, provider, class: name }: ReconcileVerdictRecord): string =>
+  `${day}/${provider}/${name}`;
+
+const breachCell = ({ breach, hard }: ReconcileVerdictRecord) =>
+  breach === 0 ? span("no", "dim") : hard === 1 ? span("! YES", "fail") : span("~ yes", "warn");
+
+const COLUMNS: readonly Column<ReconcileVerdictRecord>[] = [
+  textColumn({ head: "DAY", letter: "d", width: 11, priority: 1 }, ({ day }) => day),
+  textColumn(
+    { head: "PROVIDER", letter: "p", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+    ({ provider }) => provider,
+  ),
+  textColumn({ head: "CLASS", letter: "c", width: 20, priority: 1 }, (row) => row.class),
+  countColumn({ head: "METERED", letter: "m", width: 16, priority: 2 }, ({ metered }) => metered),
+  countColumn({ head: "REPORTED", letter: "r", width: 16, priority: 2 }, ({ reported }) => reported),
+  countColumn({ head: "DELTA", letter: "e", width: 14, priority: 1 }, ({ delta }) => delta),
+  {
+    id: "ratio",
+    head: "RATIO %",
+    letter: "t",
+    width: 8,
+    align: "right",
+    priority: 3,
+    cell: ({ ratio }) => span(percent(ratio, 2)),
+    sortKey: ({ ratio }) => ratio,
+  },
+  {
+    id: "breach",
+    head: "BREACH",
+    letter: "b",
+    width: 7,
+    align: "left",
+    priority: 1,
+    cell: breachCell,
+    sortKey: ({ breach, hard }) => breach + hard,
+  },
+];
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<ReconcileVerdictRecord>(
+    {
+      columns: COLUMNS,
+      idOf: verdictId,
+      nameOf: ({ provider }) => provider,
+      haystack: (row) => [row.day, row.provider, row.class, row.direction, row.breach === 1 ? "breach" : ""].join(" "),
+      isBad: ({ breach, hard }) => breach === 1 && hard === 1,
+      jsonOf: (row) => row,
+    },
+    rowsOf(data, "reconcile_verdicts"),
+  );
+
+const named = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
+  rowsOf(data, "reconcile_verdicts").find((row) => verdictId(row) === id);
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const row = named(data, id);
+  if (row === undefined) return [];
+  const audited = rowsOf(data, "reconcile").find(({ provider }) => provider === row.provider);
+  return [
+    labelled(
+      "verdict",
+      shown(`${row.provider} ${row.class}`, "strong"),
+      span(`  metered ${count(row.metered)}, reported ${count(row.reported)}, ${percent(row.ratio, 2)} % apart; `),
+      span(row.breach === 1 ? "over the bounds" : "within the bounds", row.breach === 0 ? "plain" : "fail"),
+      span(`  judged ${ago(row.judged_at, now)}`, "dim"),
+    ),
+    ...(row.breach === 0 ? [] : [line(meaning(row, audited))]),
+    ...(audited === undefined ? [] : [reportLine(audited, now)]),
+  ];
+}
+
+function meaning({ direction, hard }: ReconcileVerdictRecord, audited: ReconcileRecord | undefined): string {
+  if (direction === "over")
+    return "More was metered than the provider reports: it lost usage, or counts it on another day.";
+  const streams = audited?.unmeasured_streams ?? 0;
+  const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they told their usage.`;
+  return hard === 1
+    ? `The provider saw tokens that did not pass this gateway: others use the keys, or streams broke off.${broken}`
+    : `The provider saw tokens that did not pass this gateway: the rest of the organisation, or streams that broke off.${broken}`;
+}
+
+const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: ReconcileRecord, now: number): Line =>
+  labelled(
+    "report",
+    span(`${scope === "keys" ? "of some keys" : "of the organisation"}, `),
+    span(fetched === null ? "never had" : `had ${ago(fetched, now)}`),
+    span(to === null ? ", no day judged yet" : `, judged to ${to}`),
+    ...(error === null ? [] : [shown(`  ! ${error}`, "fail")]),
+  );
+
+/** Before there are verdicts, what stands in their way. */
+function empty({ data }: Pick<Context, "data">): { readonly sentence: string; readonly next: string } {
+  const audited = rowsOf(data, "reconcile");
+  const failing = audited.find(({ error }) => error !== null);
+  if (failing !== undefined) {
+    return { sentence: `The report of ${failing.provider} cannot be had: ${failing.error}.`, next: "r reads again" };
+  }
+  if (audited.length > 0) {
+    return {
+      sentence: "No day is judged yet: a day is judged once `maturity_lag` has passed since its end.",
+      next: "r reads again",
+    };
+  }
+  return {
+    sentence: "No provider is audited.",
+    next: "Usage reports are compared once the deployment document names providers in `reconcile:`; `gateway check` tries the keys",
+  };
+}
+
+export const reconcileView: View = {
+  id: "reconcile",
+  aliases: ["verdicts", "bill"],
+  digit: "5",
+  title: "Reconcile",
+  about: "metered usage against the providers' own reports, by day and token class",
+  needs: () => [{ id: "list_reconcile_verdicts" }, { id: "list_reconcile" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "day", isDescending: true },
+    pane,
+    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    empty,
+    sql: () =>
+      "SELECT day, provider, class, metered, reported, delta, ratio, breach FROM reconcile_verdicts ORDER BY day DESC, provider",
+  },
+  offers: [],
+};

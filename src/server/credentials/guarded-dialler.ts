@@ -1,0 +1,76 @@
+/**
+ * One request at a place that credentials are sent to, a token endpoint or an administration API: no redirect, no address
+ * of the machine's own network segment, a bounded answer. Source: credentials reference, 6; design decisions, section 13.
+ */
+import type { SecureContext } from "node:tls";
+import { Agent, request } from "undici";
+import { guardedLookup, isForbiddenAddress, LinkLocal } from "./guarded-lookup.ts";
+
+const MAX_HEADER_BYTES = 32 << 10;
+
+export interface GuardedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface GuardedRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface GuardedDialler {
+  /** Rejects with what went wrong, in words that name no address. */
+  send(asked: GuardedRequest): Promise<GuardedAnswer>;
+  close(): void;
+}
+
+export interface GuardedDiallerOptions {
+  readonly connectMs: number;
+  readonly maxAnswerBytes: number;
+  /** What is trusted; undefined: what Node.js trusts. */
+  readonly secureContext?: SecureContext | undefined;
+}
+
+export function openGuardedDialler({
+  connectMs,
+  maxAnswerBytes,
+  secureContext,
+}: GuardedDiallerOptions): GuardedDialler {
+  const agent = new Agent({
+    connect: { timeout: connectMs, lookup: guardedLookup, ...(secureContext !== undefined && { secureContext }) },
+    maxHeaderSize: MAX_HEADER_BYTES,
+    pipelining: 1,
+    connections: 32,
+    keepAliveTimeout: 10_000,
+  });
+  return {
+    async send({ method, url, headers, body, signal }) {
+      if (isForbiddenAddress(new URL(url).hostname.replace(/^\[|\]$/g, ""))) throw new LinkLocal();
+      const answer = await request(url, {
+        dispatcher: agent,
+        method,
+        headers: { ...headers },
+        body: body ?? null,
+        signal,
+      });
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of answer.body) {
+        const bytes = Buffer.from(chunk as Uint8Array);
+        length += bytes.length;
+        // To leave the loop ends the connection.
+        if (length > maxAnswerBytes) throw new Error(`its answer is longer than ${maxAnswerBytes} bytes`);
+        chunks.push(bytes);
+      }
+      const single = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+      return { status: answer.statusCode, headers: Object.fromEntries(single), text: Buffer.concat(chunks).toString() };
+    },
+    close() {
+      agent.close().catch(() => undefined); // once its requests are over, each of which has a limit
+    },
+  };
+}

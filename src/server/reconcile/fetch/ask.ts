@@ -1,0 +1,126 @@
+/**
+ * A page of a report, asked for until it is there or there is no use in asking on. Source: usage report APIs reference,
+ * 5.3. What goes wrong is told without an address, a header or the provider's own words, which may quote a key.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { formatDuration, wireReason } from "../../../base/index.ts";
+import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
+
+/** Of one request, connecting included. */
+const ANSWER_LIMIT_MS = 60_000;
+/** Repeats of one round, of all its pages together. */
+export const MAX_REPEATS = 5;
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+/** Who is told to wait longer ends the round: the next one comes soon enough. */
+const MAX_RETRY_AFTER_MS = 120_000;
+
+export class ReportFault extends Error {
+  /** Of the answer that ended it; undefined: it was none, or is none that can be read. */
+  readonly status: number | undefined;
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface Asking {
+  send(asked: GuardedRequest): Promise<GuardedAnswer>;
+  /** Milliseconds since 1970, for a `retry-after` that is a date. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  /** Repeats that are left. */
+  repeats: number;
+  /** Waits; rejects with the signal's reason. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+const waitFor = (ms: number, signal: AbortSignal): Promise<unknown> => pause(ms, undefined, { signal, ref: false });
+
+/** Rejects with a `ReportFault`, or with the signal's reason. The answer is a JSON object. */
+export async function askPage(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  asking: Asking,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { send, now, signal, wait = waitFor } = asking;
+  for (let attempt = 0; ; attempt += 1) {
+    const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    let told: Failure;
+    try {
+      const answer = await send({ method: "GET", url, headers, signal: AbortSignal.any([signal, limit]) });
+      const failure = failureOf(answer, now());
+      if (failure === undefined) return objectIn(answer.text);
+      told = failure;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ReportFault) throw error;
+      const words = limit.aborted ? `no answer within ${formatDuration(ANSWER_LIMIT_MS)}` : wordsOf(error);
+      told = { words, mayRepeat: true, retryAfterMs: undefined };
+    }
+    const { words, mayRepeat, retryAfterMs, status } = told;
+    if (!mayRepeat) throw new ReportFault(words, status);
+    if (retryAfterMs !== undefined && retryAfterMs > MAX_RETRY_AFTER_MS) {
+      throw new ReportFault(`${words}, and asks to be left alone for ${formatDuration(Math.ceil(retryAfterMs))}`);
+    }
+    if (asking.repeats <= 0) throw new ReportFault(`${words}, after ${MAX_REPEATS} repeats`);
+    asking.repeats -= 1;
+    await wait(retryAfterMs ?? Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
+  }
+}
+
+interface Failure {
+  readonly words: string;
+  readonly mayRepeat: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly status?: number;
+}
+
+function failureOf({ status, headers }: GuardedAnswer, nowMs: number): Failure | undefined {
+  if (status === 200) return undefined;
+  const final = (words: string): Failure => ({
+    words: `the report answers ${status}: ${words}`,
+    mayRepeat: false,
+    retryAfterMs: undefined,
+    status,
+  });
+  if (status === 429 || status >= 500) {
+    const retryAfterMs = retryAfterIn(headers["retry-after"], nowMs);
+    return { words: `the report answers ${status}`, mayRepeat: true, retryAfterMs };
+  }
+  if (status === 401) return final("`admin_key` is refused; it must be an organisation's administrator key");
+  if (status === 403) return final("`admin_key` may not read usage reports");
+  if (status === 404) return final("there is no usage report at `base_url`");
+  if (status === 410) return final("its cursor has expired");
+  if (status >= 300 && status < 400) return final("it leads elsewhere, which is not followed; see `base_url`");
+  return final("the query is refused; see `api_key_ids` and `type`");
+}
+
+/** Seconds, or a date. */
+function retryAfterIn(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}(?:\.\d+)?$/.test(value)) return Number(value) * 1_000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+/** Its own words are those of the dialler, which names no address; others may quote what was sent. */
+function wordsOf(error: unknown): string {
+  const reason = wireReason(error);
+  if (reason !== undefined) {
+    return reason.startsWith("UND_ERR_INVALID_ARG") ? "`admin_key` cannot be sent in a header" : reason;
+  }
+  return error instanceof Error && /^(?:its|it) [a-z0-9 ,.-]+$/.test(error.message)
+    ? error.message
+    : "the request failed";
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Told below, with what else is no report.
+  }
+  throw new ReportFault("the report is no JSON object");
+}

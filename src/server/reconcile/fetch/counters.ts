@@ -1,0 +1,50 @@
+/** Counters of a report's results, added up to classes. A counter that a result lacks counts as 0 and its class is not compared. */
+
+import type { Reported } from "../judge/judge.ts";
+import { TOKEN_CLASSES, type TokenClass } from "../judge/judge.ts";
+import { ReportFault } from "./ask.ts";
+
+export type Result = Readonly<Record<string, unknown>>;
+
+/** A count; undefined: the result does not have it. Throws a `ReportFault` for what is no count. */
+export function countAt(result: Result, name: string): number | undefined {
+  const value = result[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new ReportFault(`the report's \`${name}\` is no count`);
+}
+
+/** What one result adds. `joined`: classes that its `input` holds, since it does not have them by themselves. */
+export interface Counted {
+  readonly tokens: Readonly<Partial<Record<TokenClass, number>>>;
+  readonly joined?: readonly TokenClass[];
+  /** Classes that are none of this result's business. */
+  readonly apart?: readonly TokenClass[];
+}
+
+/** Of all results of a day. */
+export function sumOf(results: readonly Counted[]): Reported {
+  const joined = TOKEN_CLASSES.filter((name) => results.some((one) => one.joined?.includes(name)));
+  const total = (name: TokenClass): number => results.reduce((sum, { tokens }) => sum + (tokens[name] ?? 0), 0);
+  const isKnown = (name: TokenClass): boolean =>
+    results.every(({ tokens, apart }) => tokens[name] !== undefined || apart?.includes(name) === true);
+  const tokens = Object.fromEntries(
+    TOKEN_CLASSES.map((name) => {
+      if (joined.includes(name) || !isKnown(name)) return [name, null];
+      // What other results of the day have by itself must stand with what this one cannot tell apart.
+      return [name, total(name) + (name === "input" ? joined.reduce((sum, of) => sum + total(of), 0) : 0)];
+    }),
+  ) as Record<TokenClass, number | null>;
+  return { tokens, joined };
+}
+
+/** Of two reports about other traffic of the same day. */
+export function both(one: Reported, other: Reported): Reported {
+  const asCounted = ({ tokens, joined }: Reported): Counted => ({
+    tokens: Object.fromEntries(
+      TOKEN_CLASSES.flatMap((name) => (tokens[name] === null ? [] : [[name, tokens[name]]])),
+    ) as Counted["tokens"],
+    joined,
+  });
+  return sumOf([asCounted(one), asCounted(other)]);
+}

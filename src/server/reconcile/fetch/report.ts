@@ -1,0 +1,182 @@
+/**
+ * A provider's report of a window of days, whole or not at all: a part of it would judge days by what is not there.
+ * Source: usage report APIs reference, 1 to 3 and 5.
+ */
+import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
+import type { Audited } from "../../snapshot/index.ts";
+import { DAY_MS, dayOf, daysIn, startOfDay, type Window } from "../judge/days.ts";
+import { NOTHING_REPORTED, type Reported } from "../judge/judge.ts";
+import type { Endpoint } from "./api.ts";
+import { type Asking, askPage, MAX_REPEATS, ReportFault } from "./ask.ts";
+import { COMPAT_ENDPOINTS } from "./compat.ts";
+import { both, type Counted, type Result, sumOf } from "./counters.ts";
+import { MESSAGES_ENDPOINTS } from "./messages.ts";
+
+/** Buckets of a day in one page; both APIs give no more. */
+const PAGE_DAYS = 31;
+/** Ids in one query: an address of some kilobytes passes every server. */
+const MAX_KEY_IDS = 100;
+/** Times that a walk begins again since its cursor has expired. */
+const MAX_WALKS = 3;
+const MAX_CURSOR = 4_096;
+const MAX_RESULTS_A_DAY = 10_000;
+
+export interface FetchPorts {
+  send(asked: GuardedRequest): Promise<GuardedAnswer>;
+  readonly now: () => number;
+  readonly wait?: Asking["wait"];
+}
+
+export type FetchedReport =
+  | {
+      readonly kind: "reported";
+      /** One for each day of the window but those of `unread`. */
+      readonly days: ReadonlyMap<string, Reported>;
+      /** Days with a result that has no counter that is known. */
+      readonly unread: readonly string[];
+    }
+  /** `problem`: names no address and quotes nothing. */
+  | { readonly kind: "failed"; readonly problem: string };
+
+/** Rejects with the signal's reason alone. */
+export async function fetchReport(
+  audited: Audited,
+  window: Window,
+  { send, now, wait }: FetchPorts,
+  signal: AbortSignal,
+): Promise<FetchedReport> {
+  const asking: Asking = { send, now, signal, repeats: MAX_REPEATS, ...(wait !== undefined && { wait }) };
+  const unread = new Set<string>();
+  const days = new Map<string, Reported>(daysIn(window).map((day) => [day, NOTHING_REPORTED]));
+  try {
+    for (const endpoint of audited.type === "compat" ? COMPAT_ENDPOINTS : MESSAGES_ENDPOINTS) {
+      for (const keyIds of groups(audited.keyIds)) {
+        for (const [day, counted] of await fetchEndpoint(audited, endpoint, keyIds, window, asking)) {
+          const before = days.get(day);
+          if (counted === undefined) unread.add(day);
+          else if (before !== undefined && counted.length > 0) days.set(day, both(before, sumOf(counted)));
+        }
+      }
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ReportFault) return { kind: "failed", problem: error.message };
+    throw error;
+  }
+  for (const day of unread) days.delete(day);
+  return { kind: "reported", days, unread: [...unread].sort() };
+}
+
+function groups(keyIds: readonly string[]): readonly (readonly string[])[] {
+  if (keyIds.length === 0) return [[]];
+  const count = Math.ceil(keyIds.length / MAX_KEY_IDS);
+  return Array.from({ length: count }, (_, at) => keyIds.slice(at * MAX_KEY_IDS, (at + 1) * MAX_KEY_IDS));
+}
+
+/** By day; undefined: a result of the day cannot be read. */
+type Days = ReadonlyMap<string, readonly Counted[] | undefined>;
+
+async function fetchEndpoint(
+  audited: Audited,
+  endpoint: Endpoint,
+  keyIds: readonly string[],
+  window: Window,
+  asking: Asking,
+): Promise<Days> {
+  for (let walk = 1; ; walk += 1) {
+    try {
+      return await walkPages(audited, endpoint, keyIds, window, asking);
+    } catch (error) {
+      if (!(error instanceof ReportFault)) throw error;
+      if (error.status === 404 && endpoint.isOptional) return new Map();
+      if (!(error instanceof Expired) || walk >= MAX_WALKS) throw error;
+    }
+  }
+}
+
+/** The cursor is not known any more: from the first page on it may be. */
+class Expired extends ReportFault {}
+
+async function walkPages(
+  audited: Audited,
+  endpoint: Endpoint,
+  keyIds: readonly string[],
+  window: Window,
+  asking: Asking,
+): Promise<Days> {
+  const days = new Map<string, readonly Counted[] | undefined>();
+  const cursors = new Set<string>();
+  const maxPages = daysIn(window).length + 2;
+  const headers = { accept: "application/json", "user-agent": "gateway", ...endpoint.headers(audited) };
+  let cursor: string | undefined;
+  for (let page = 1; page <= maxPages; page += 1) {
+    const url = urlOf(audited.baseUrl, endpoint, keyIds, window, cursor);
+    const isFirst = cursor === undefined;
+    const answer = await askPage(url, headers, asking).catch((error: unknown) => {
+      // Some tell it as a query that is not understood.
+      const isExpired = error instanceof ReportFault && !isFirst && (error.status === 410 || error.status === 400);
+      throw isExpired ? new Expired(error.message, error.status) : error;
+    });
+    readBuckets(endpoint, answer["data"], window, days);
+    if (answer["has_more"] !== true) return days;
+    const next = answer["next_page"];
+    if (typeof next !== "string" || next === "" || next.length > MAX_CURSOR) {
+      throw new ReportFault("the report has more pages and does not say where");
+    }
+    if (cursors.has(next)) throw new ReportFault("the report's pages go in a circle");
+    cursors.add(next);
+    cursor = next;
+  }
+  throw new ReportFault(`the report has more than ${maxPages} pages for ${daysIn(window).length} days`);
+}
+
+function urlOf(
+  baseUrl: string,
+  { path, query }: Endpoint,
+  keyIds: readonly string[],
+  window: Window,
+  cursor: string | undefined,
+): string {
+  const search = new URLSearchParams([
+    ...query(window).map(([name, value]): [string, string] => [name, value]),
+    ["bucket_width", "1d"],
+    ["limit", String(PAGE_DAYS)],
+    ...keyIds.map((id): [string, string] => ["api_key_ids[]", id]),
+    ...(cursor === undefined ? [] : [["page", cursor] as [string, string]]),
+  ]);
+  return `${baseUrl}${path}?${search}`;
+}
+
+function readBuckets(
+  endpoint: Endpoint,
+  data: unknown,
+  window: Window,
+  days: Map<string, readonly Counted[] | undefined>,
+): void {
+  if (!Array.isArray(data)) throw new ReportFault("the report has no list `data`");
+  for (const bucket of data as readonly unknown[]) {
+    const from = isResult(bucket) ? endpoint.start(bucket) : undefined;
+    const results = isResult(bucket) ? bucket["results"] : undefined;
+    if (from === undefined || !Array.isArray(results) || results.length > MAX_RESULTS_A_DAY) {
+      throw new ReportFault("the report has a bucket that cannot be read");
+    }
+    if (from + DAY_MS <= window.from || from >= window.to) continue;
+    if (from !== startOfDay(from)) throw new ReportFault("the report's buckets are no UTC days");
+    const day = dayOf(from);
+    if (days.has(day)) throw new ReportFault(`the report has the day ${day} twice`);
+    days.set(day, countedIn(endpoint, results));
+  }
+}
+
+function countedIn({ count }: Endpoint, results: readonly unknown[]): readonly Counted[] | undefined {
+  const counted: Counted[] = [];
+  for (const result of results) {
+    const one = isResult(result) ? count(result) : undefined;
+    if (one === undefined) return undefined;
+    if (one !== "left out") counted.push(one);
+  }
+  return counted;
+}
+
+const isResult = (value: unknown): value is Result =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,10 @@
+/** Reconciliation: metered usage against the providers' own reports. */
+
+export { type FetchedReport, fetchReport } from "./fetch/report.ts";
+export { dayOf, startOfDay, windowAt } from "./judge/days.ts";
+export { type Entry, verdictsOf } from "./judge/entry.ts";
+export type { Metered, Scope, TokenClass, Verdict } from "./judge/judge.ts";
+export type { Round } from "./judge/round-entry.ts";
+export type { Ledger } from "./ledger.ts";
+export { openReconcile, type Reconcile, type ReconcileOptions } from "./open-reconcile.ts";
+export type { Breach, Leading, LedgerChange, LedgerPut, LedgerRow, LedgerRows } from "./ports.ts";

@@ -1,0 +1,28 @@
+/** UTC days, as text `2026-11-20` (whose order is theirs) and as milliseconds since 1970 of their first moment. */
+
+export const DAY_MS = 86_400_000;
+
+export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
+
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+export const momentOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+
+export interface Window {
+  /** First moment of the first day. */
+  readonly from: number;
+  /** First moment after the last day, which is over. */
+  readonly to: number;
+}
+
+/** The days of the lookback that are over. */
+export const windowAt = (now: number, lookbackMs: number): Window => ({
+  from: startOfDay(now - lookbackMs),
+  to: startOfDay(now),
+});
+
+export const daysIn = ({ from, to }: Window): readonly string[] =>
+  Array.from({ length: Math.max(0, Math.round((to - from) / DAY_MS)) }, (_, at) => dayOf(from + at * DAY_MS));
+
+/** Whether what is reported of a day has had the time to become final. */
+export const isMature = (day: string, now: number, lagMs: number): boolean => now >= momentOf(day) + DAY_MS + lagMs;

@@ -1,0 +1,153 @@
+/**
+ * What the ledger holds of a provider's day, and what becomes of it when a report comes. The replicated row is flat:
+ * `<class>.metered`, `<class>.reported`, `<class>.breach`, `<class>.told` beside what is of the whole day.
+ */
+import { isMature } from "./days.ts";
+import {
+  type Compared,
+  compare,
+  type DriftRules,
+  isDrift,
+  type Metered,
+  type Reported,
+  type Scope,
+  TOKEN_CLASSES,
+  type TokenClass,
+  type Verdict,
+  verdictOf,
+} from "./judge.ts";
+
+export interface Entry {
+  readonly day: string;
+  readonly provider: string;
+  readonly type: "compat" | "messages";
+  readonly scope: Scope;
+  /** As the provider last reported it. */
+  readonly reported: Reported;
+  /** Undefined: the day is not mature. */
+  readonly judged: Judged | undefined;
+}
+
+export interface Judged {
+  /** When this came out, milliseconds since 1970; judged again with the same result, it stays. */
+  readonly at: number;
+  readonly unmeasured: number;
+  readonly classes: readonly JudgedClass[];
+  /** Node that judged, and so tells of what is new in it. */
+  readonly by: string;
+}
+
+export interface JudgedClass extends Compared {
+  readonly breach: boolean;
+  /** The breach is on record. */
+  readonly told: boolean;
+}
+
+export interface Judging {
+  readonly now: number;
+  readonly lagMs: number;
+  readonly rules: DriftRules;
+  /** Undefined where it is not known what was metered then: the day is left unjudged. */
+  readonly metered: Metered | undefined;
+  /** Id of this node. */
+  readonly by: string;
+}
+
+/** The entry with the report in it, judged where it is mature; `before` itself where nothing is new. */
+export function entryWith(
+  fresh: Pick<Entry, "day" | "provider" | "type" | "scope" | "reported">,
+  before: Entry | undefined,
+  { now, lagMs, rules, metered, by }: Judging,
+): Entry {
+  const mature = metered !== undefined && isMature(fresh.day, now, lagMs);
+  const known = new Map(before?.judged?.classes.map((one) => [one.class, one]));
+  const judged: Judged | undefined = mature
+    ? {
+        at: now,
+        by,
+        unmeasured: metered.unmeasured,
+        classes: compare(metered, fresh.reported).map((compared) => {
+          const breach = isDrift(compared, rules);
+          return { ...compared, breach, told: breach && known.get(compared.class)?.told === true };
+        }),
+      }
+    : before?.judged;
+  const { day, provider, type, scope, reported } = fresh;
+  const entry: Entry = { day, provider, type, scope, reported, judged };
+  return before !== undefined && isSame(entry, before) ? before : entry;
+}
+
+/** Whether two say the same, whoever judged and whenever. */
+function isSame(one: Entry, other: Entry): boolean {
+  const said = ({ judged, ...rest }: Entry): string =>
+    JSON.stringify([fieldsOf({ ...rest, judged: judged && { ...judged, at: 0, by: "" } })]);
+  return said(one) === said(other);
+}
+
+export const verdictsOf = ({ judged, scope }: Entry): readonly Verdict[] =>
+  (judged?.classes ?? []).map(({ breach, told: _, ...compared }) => verdictOf(compared, breach, scope));
+
+/** Breaches that are on no record yet. */
+export const untold = (entry: Entry): readonly Verdict[] => {
+  const waiting = new Set(entry.judged?.classes.flatMap((one) => (one.breach && !one.told ? one.class : [])));
+  return verdictsOf(entry).filter((verdict) => waiting.has(verdict.class));
+};
+
+export function withTold(entry: Entry): Entry {
+  const { judged } = entry;
+  if (judged === undefined) return entry;
+  return { ...entry, judged: { ...judged, classes: judged.classes.map((one) => ({ ...one, told: one.breach })) } };
+}
+
+type Field = string | number | boolean | null;
+export type Fields = Readonly<Record<string, Field>>;
+
+export function fieldsOf({ type, scope, reported, judged }: Entry): Fields {
+  const fields: Record<string, Field> = { type, scope, joined: reported.joined.join(" ") };
+  for (const name of TOKEN_CLASSES) {
+    const tokens = reported.tokens[name];
+    if (tokens !== null) fields[`${name}.reported`] = tokens;
+  }
+  if (judged === undefined) return fields;
+  fields["judged.at"] = judged.at;
+  fields["judged.by"] = judged.by;
+  fields["unmeasured"] = judged.unmeasured;
+  for (const one of judged.classes) {
+    fields[`${one.class}.metered`] = one.metered;
+    fields[`${one.class}.judged`] = one.reported;
+    fields[`${one.class}.breach`] = one.breach;
+    fields[`${one.class}.told`] = one.told;
+  }
+  return fields;
+}
+
+/** Of a row as `fieldsOf` makes it; undefined: it is none. */
+export function entryOf(day: string, provider: string, fields: Fields): Entry | undefined {
+  const { type, scope, joined } = fields;
+  if ((type !== "compat" && type !== "messages") || (scope !== "organisation" && scope !== "keys")) return undefined;
+  const tokens = Object.fromEntries(
+    TOKEN_CLASSES.map((name) => [name, countIn(fields, `${name}.reported`) ?? null]),
+  ) as Record<TokenClass, number | null>;
+  const said = typeof joined === "string" ? joined.split(" ") : [];
+  const reported = { tokens, joined: TOKEN_CLASSES.filter((name) => said.includes(name)) };
+  return { day, provider, type, scope, reported, judged: judgedIn(fields) };
+}
+
+function judgedIn(fields: Fields): Judged | undefined {
+  const at = countIn(fields, "judged.at");
+  if (at === undefined) return undefined;
+  const by = fields["judged.by"];
+  const classes = TOKEN_CLASSES.flatMap((name): readonly JudgedClass[] => {
+    const metered = countIn(fields, `${name}.metered`);
+    const reported = countIn(fields, `${name}.judged`);
+    if (metered === undefined || reported === undefined) return [];
+    const [breach, told] = [fields[`${name}.breach`] === true, fields[`${name}.told`] === true];
+    return [{ class: name, metered, reported, breach, told }];
+  });
+  return { at, by: typeof by === "string" ? by : "", unmeasured: countIn(fields, "unmeasured") ?? 0, classes };
+}
+
+function countIn(fields: Fields, name: string): number | undefined {
+  const value = fields[name];
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

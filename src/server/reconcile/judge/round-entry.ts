@@ -1,0 +1,35 @@
+/** What the last round of a provider came to, as the ledger holds it. */
+import type { Fields } from "./entry.ts";
+import type { Scope } from "./judge.ts";
+
+export interface Round {
+  readonly provider: string;
+  readonly type: "compat" | "messages";
+  readonly scope: Scope;
+  /** When the report was last asked for, and when it was last had: milliseconds since 1970. */
+  readonly triedAt: number;
+  readonly fetchedAt: number | undefined;
+  /** A sentence without an address or a credential; undefined: nothing is wrong. */
+  readonly error: string | undefined;
+}
+
+export const roundFields = ({ type, scope, triedAt, fetchedAt, error }: Round): Fields => ({
+  type,
+  scope,
+  "tried.at": triedAt,
+  "fetched.at": fetchedAt ?? null,
+  error: error === undefined ? null : error.slice(0, 1_000),
+});
+
+export function roundOf(provider: string, fields: Fields): Round | undefined {
+  const { type, scope, error, "tried.at": triedAt, "fetched.at": fetchedAt } = fields;
+  if ((type !== "compat" && type !== "messages") || (scope !== "organisation" && scope !== "keys")) return undefined;
+  return {
+    provider,
+    type,
+    scope,
+    triedAt: typeof triedAt === "number" ? triedAt : 0,
+    fetchedAt: typeof fetchedAt === "number" ? fetchedAt : undefined,
+    error: typeof error === "string" ? error : undefined,
+  };
+}

@@ -1,0 +1,38 @@
+/** The series of reconciliation. */
+import type { Instruments } from "../../base/index.ts";
+import type { Entry } from "./judge/entry.ts";
+
+export interface ReconcileMetrics {
+  /** Of the days of the lookback, whole. */
+  breaches(entries: readonly Entry[]): void;
+  fetched(provider: string, isHad: boolean): void;
+}
+
+export function createReconcileMetrics(instruments: Instruments): ReconcileMetrics {
+  const gauge = instruments.gauge(
+    "gateway_reconcile_breaches",
+    "Days of the lookback on which metered usage and the provider's report disagree; the same on every node.",
+    ["provider", "class"],
+  );
+  const rounds = instruments.counter(
+    "gateway_reconcile_rounds_total",
+    "Rounds of reconciliation of this node, by whether the report was had.",
+    ["provider", "result"],
+  );
+  const shown = new Map<string, readonly [provider: string, tokenClass: string]>();
+  return {
+    breaches(entries) {
+      const counts = new Map<string, number>();
+      for (const { provider, judged } of entries) {
+        for (const { class: name, breach } of judged?.classes ?? []) {
+          const key = `${provider}\u0000${name}`;
+          shown.set(key, [provider, name]);
+          counts.set(key, (counts.get(key) ?? 0) + (breach ? 1 : 0));
+        }
+      }
+      // A series that has been seen does not vanish: it goes back to 0.
+      for (const [key, labels] of shown) gauge.with(...labels).set(counts.get(key) ?? 0);
+    },
+    fetched: (provider, isHad) => rounds.with(provider, isHad ? "fetched" : "failed").inc(),
+  };
+}

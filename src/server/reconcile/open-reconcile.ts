@@ -1,0 +1,173 @@
+/**
+ * Reconciliation of a node: every node has the ledger and its metrics, the one that leads fetches and judges. Source:
+ * specification document 3, `reconcile`; design decisions, section 14.
+ *
+ * When a round is due is read off the ledger, so that a new leader goes on where the old one was: nothing is fetched twice
+ * for a change of leader, and nothing is left out.
+ */
+import type { Clock, Instruments, Log } from "../../base/index.ts";
+import type { Audited, Audits } from "../snapshot/index.ts";
+import { dayOf, windowAt } from "./judge/days.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
+import { createReconcileMetrics } from "./metrics.ts";
+import type { ReconcilePorts } from "./ports.ts";
+import { runRound } from "./round.ts";
+import { tellBreaches } from "./tell.ts";
+
+/** Added at random, as a part of what is waited. */
+const JITTER = 0.1;
+const PACE = {
+  /** After a start, a change of leader, or of what is audited. */
+  firstMs: 2_000,
+  /** The clock may be set, and what others have not told become due. */
+  lookMs: 60_000,
+};
+/** Of all pages and repeats of one provider. */
+const ROUND_LIMIT_MS = 600_000;
+/** Shortest time between two rounds, whatever is configured. */
+const MIN_INTERVAL_MS = 1_000;
+
+export interface ReconcileOptions extends ReconcilePorts {
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  /** 0 to 1. */
+  readonly random?: () => number;
+  /** Waits in milliseconds; where time goes faster, they are shorter. */
+  readonly pace?: { readonly firstMs: number; readonly lookMs: number };
+}
+
+export interface Reconcile {
+  readonly ledger: Ledger;
+  /** What is audited from now on; undefined: nothing is fetched, and what is stored stays. */
+  follow(audits: Audits | undefined): void;
+  /** Ends a round under way. */
+  close(): Promise<void>;
+}
+
+export function openReconcile(options: ReconcileOptions): Reconcile {
+  const { rows, leading, clock, instruments, log, random = Math.random, pace = PACE } = options;
+  const ledger = openLedger(rows);
+  const metrics = createReconcileMetrics(instruments);
+  const ports = { ...options, ledger, now: clock.now };
+  let audits: Audits | undefined;
+  /** Changed here since their last round. */
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let round: { readonly end: AbortController; readonly done: Promise<void> } | undefined;
+  let isClosed = false;
+
+  const wake = (ms: number): void => {
+    clearTimeout(timer);
+    if (!isClosed) timer = setTimeout(look, ms).unref();
+  };
+  const soon = (): void => wake(pace.firstMs * (1 + random()));
+
+  /** Milliseconds until the provider's next round. */
+  const dueIn = ({ provider }: Audited, { intervalMs }: Audits): number => {
+    const last = ledger.round(provider)?.value.triedAt;
+    if (last === undefined || changed.has(provider)) return 0;
+    const interval = Math.max(intervalMs, MIN_INTERVAL_MS);
+    const passed = clock.now() - last;
+    // A time to come is that of a clock that was wrong.
+    return passed < 0 ? 0 : interval - passed;
+  };
+
+  function look(): void {
+    measure();
+    if (round !== undefined || isClosed) return;
+    if (!leading.leads() || audits === undefined) {
+      wake(pace.lookMs);
+      return;
+    }
+    const end = new AbortController();
+    const done = work(audits, end.signal)
+      .catch((error: unknown) => {
+        if (!end.signal.aborted) log.warn("a round of reconciliation was not finished", { error });
+      })
+      .then(() => {
+        round = undefined;
+        const now = audits;
+        const next = Math.min(pace.lookMs, ...(now?.providers ?? []).map((it) => dueIn(it, now as Audits)));
+        wake(Math.max(Math.min(MIN_INTERVAL_MS, pace.lookMs), next) * (1 + JITTER * random()));
+      });
+    round = { end, done };
+  }
+
+  async function work(now: Audits, signal: AbortSignal): Promise<void> {
+    await tellBreaches(ports, signal);
+    for (const audited of now.providers) {
+      const { provider } = audited;
+      if (dueIn(audited, now) > 0) continue;
+      changed.delete(provider);
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(ROUND_LIMIT_MS)]);
+      try {
+        const { isHad, isStale } = await runRound(audited, now, ports, limited);
+        metrics.fetched(provider, isHad);
+        if (isStale) changed.add(provider);
+      } catch (error) {
+        signal.throwIfAborted();
+        metrics.fetched(provider, false);
+        log.warn("a round of reconciliation was not finished", { provider, error });
+      }
+      await tellBreaches(ports, signal);
+    }
+    await tidy(now, signal);
+  }
+
+  /** What is past its time, and rounds of providers that are audited no more. */
+  async function tidy({ retentionMs, providers }: Audits, signal: AbortSignal): Promise<void> {
+    const names = new Set(providers.map(({ provider }) => provider));
+    for (const { value } of [...ledger.rounds()]) {
+      if (!names.has(value.provider)) await rows.forget(value.provider, signal);
+    }
+    if (retentionMs === undefined) return;
+    const before = dayOf(Math.max(0, clock.now() - retentionMs));
+    if (!Array.from(ledger.entries()).some(({ value }) => value.day < before)) return;
+    while (await rows.drop(before, signal)) signal.throwIfAborted();
+  }
+
+  function measure(): void {
+    const names = new Set(audits?.providers.map(({ provider }) => provider));
+    const first = dayOf(windowAt(clock.now(), audits?.lookbackMs ?? 0).from);
+    const recent = Array.from(ledger.entries(), ({ value }) => value);
+    metrics.breaches(recent.filter(({ day, provider }) => day >= first && names.has(provider)));
+  }
+
+  const unwatch = ledger.onChange(measure);
+  let isLeading = leading.leads();
+  const unlisten = leading.onChange(() => {
+    const leads = leading.leads();
+    if (leads === isLeading) return;
+    isLeading = leads;
+    if (!leads) round?.end.abort();
+    else if (round === undefined) soon();
+  });
+
+  return {
+    ledger,
+    follow(next) {
+      const before = new Map(audits?.providers.map((it) => [it.provider, it]));
+      for (const audited of next?.providers ?? []) {
+        const known = before.get(audited.provider);
+        const rules = (of: Audits | undefined) => of && [of.lagMs, of.lookbackMs, of.driftRatio, of.driftFloor];
+        const same = JSON.stringify([known, rules(audits)]) === JSON.stringify([audited, rules(next)]);
+        // At a start nothing has changed: when the next round is due, the ledger says.
+        if (audits !== undefined && !same) changed.add(audited.provider);
+      }
+      audits = next;
+      if (next === undefined) round?.end.abort();
+      measure();
+      soon();
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      unwatch();
+      unlisten();
+      round?.end.abort();
+      await round?.done;
+      ledger.close();
+    },
+  };
+}

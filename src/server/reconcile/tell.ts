@@ -1,0 +1,52 @@
+/**
+ * New breaches put on record: once, by the node that judged. What it has not got to is told by the node that leads later; so
+ * a breach is told twice only where a node dies between the record and the note that there is one, and is never lost.
+ */
+import type { Log } from "../../base/index.ts";
+import { type Entry, fieldsOf, untold, withTold } from "./judge/entry.ts";
+import type { Held, Ledger } from "./ledger.ts";
+import type { ReconcilePorts } from "./ports.ts";
+
+/** Who judged has had the time to tell. */
+const CLAIM_MS = 60_000;
+
+export interface Telling extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
+  readonly ledger: Ledger;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Rejects as writes do; what could not be noted is told again. */
+export async function tellBreaches(
+  { node, rows, record, ledger, now, log }: Telling,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = Array.from(ledger.entries()).filter(
+    ({ value, at }) => untold(value).length > 0 && (value.judged?.by === node || Math.abs(now() - at) > CLAIM_MS),
+  );
+  for (const held of waiting.toSorted((a, b) => (a.value.day < b.value.day ? -1 : 1))) {
+    signal.throwIfAborted();
+    if (!tell(held, record, log)) return;
+    const { value, rev } = held;
+    await rows.put([{ day: value.day, id: value.provider, fields: fieldsOf(withTold(value)), seen: rev }], signal);
+  }
+}
+
+/** False where nothing can be recorded now. */
+function tell({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
+  const { day, provider, scope, judged } = value;
+  for (const verdict of untold(value)) {
+    const breach = { ...verdict, provider, day, scope, unmeasured: judged?.unmeasured ?? 0 };
+    try {
+      record(breach);
+    } catch (error) {
+      log.error("a breach of reconciliation could not be recorded in the audit trail yet", { provider, day, error });
+      return false;
+    }
+    const { class: name, metered, reported, delta, ratio, direction, hard, unmeasured } = breach;
+    const fields = { provider, day, class: name, metered, reported, delta, ratio, direction, hard, scope };
+    const words = "metered usage and the provider's report disagree";
+    log[hard ? "error" : "warn"](words, { ...fields, unmeasured_streams: unmeasured });
+  }
+  return true;
+}

@@ -1,0 +1,93 @@
+/** What a test asks the simulator itself: counts, what was received last, knobs of the reports. */
+
+import { type Agents, createAgents } from "./agents/serve.ts";
+import { readTally, resetTally, type Tally } from "./counts.ts";
+import { Refused } from "./errors.ts";
+import { type Exchange, writeWhole } from "./exchange.ts";
+import { helpText } from "./help.ts";
+import { parseJson } from "./json.ts";
+import type { Last } from "./last.ts";
+import { changeTools } from "./mcp/state.ts";
+import type { Memory } from "./memory.ts";
+import type { Book } from "./reports/book.ts";
+import { batchesOf, createKnobs, type Knobs, knobsBody, setKnobs } from "./reports/knobs.ts";
+
+export interface Controlled {
+  readonly tally: Tally;
+  readonly memory: Memory;
+  readonly last: Last;
+  readonly book: Book;
+  readonly url: string;
+  agents: Agents;
+  knobs: Knobs;
+}
+
+export const isControl = (path: string): boolean => path === "/" || path.startsWith("/sim/");
+
+type Route = (controlled: Controlled, url: string, bytes: Buffer) => string;
+
+const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ["GET /", (controlled) => helpText(controlled.url)],
+  ["GET /sim/counts", ({ tally }) => JSON.stringify(readTally(tally))],
+  [
+    "GET /sim/last",
+    ({ last }, url) => {
+      const asked = /[?&]n=(\d{1,3})(?:&|$)/.exec(url)?.[1];
+      return last.read(asked === undefined ? undefined : Number(asked));
+    },
+  ],
+  ["GET /sim/reports", ({ book }) => JSON.stringify({ lines: book.lines() })],
+  [
+    "POST /sim/reports",
+    (controlled, _, bytes) => {
+      turnKnobs(controlled, bytes);
+      return "{}";
+    },
+  ],
+  [
+    "POST /sim/reset",
+    (controlled) => {
+      resetTally(controlled.tally);
+      controlled.memory.forget();
+      controlled.last.forget();
+      controlled.book.forget();
+      controlled.agents = createAgents();
+      controlled.knobs = createKnobs(controlled.knobs.adminKey);
+      return "{}";
+    },
+  ],
+  [
+    "POST /sim/change",
+    ({ agents }) => {
+      changeTools(agents.mcp);
+      return "{}";
+    },
+  ],
+]);
+
+/** Throws `Refused`. */
+export function answerControl(controlled: Controlled, exchange: Exchange, path: string, bytes: Buffer): void {
+  const { method, url = "" } = exchange.request;
+  const route = ROUTES.get(`${method} ${path}`);
+  if (route === undefined) throw new Refused(404, `There are ${[...ROUTES.keys()].join(", ")}.`);
+  const contentType = path === "/" ? "text/plain; charset=utf-8" : "application/json";
+  writeWhole(exchange, { status: 200, contentType }, route(controlled, url, bytes));
+}
+
+function turnKnobs({ book, knobs }: Controlled, bytes: Buffer): void {
+  const asked = knobsBody(jsonIn(bytes));
+  const batches = batchesOf(asked);
+  setKnobs(knobs, asked, Date.now());
+  for (const { dialect, at, counter, tokens } of batches) {
+    const counters = { input: 0, cached: 0, written: 0, output: 0, [counter]: tokens };
+    book.add({ at, dialect, kind: "completions", model: "sim-batch", keyId: "key_batch", isBatch: true, counters });
+  }
+}
+
+function jsonIn(bytes: Buffer): ReturnType<typeof parseJson> {
+  try {
+    return parseJson(bytes.toString());
+  } catch {
+    throw new Refused(400, "The body is not JSON.");
+  }
+}

@@ -1,0 +1,64 @@
+/** What was answered, by UTC day, dialect, kind and key: what an organisation's usage reports are made of. */
+
+import { createHash } from "node:crypto";
+import type { Dialect } from "../errors.ts";
+import type { Tokens } from "../route.ts";
+
+export const DAY_MS = 86_400_000;
+
+/** Counters of a report, by the names that knobs and `GET /sim/reports` use. */
+export const COUNTERS = ["input", "cached", "written", "output"] as const;
+export type Counter = (typeof COUNTERS)[number];
+export type Counters = Record<Counter, number>;
+
+export type Kind = "completions" | "embeddings";
+
+export interface Line {
+  readonly at: number;
+  readonly dialect: Dialect;
+  readonly kind: Kind;
+  readonly model: string;
+  /** As the report names the key. */
+  readonly keyId: string;
+  /** Paid for as a batch, which does not come through a gateway. */
+  readonly isBatch: boolean;
+  readonly counters: Readonly<Counters>;
+}
+
+/** Past these the oldest are forgotten: a simulator is no archive. */
+const MAX_LINES = 200_000;
+
+export interface Book {
+  note(answered: Omit<Line, "counters" | "isBatch"> & { readonly tokens: Tokens }): void;
+  add(line: Line): void;
+  lines(): readonly Line[];
+  forget(): void;
+}
+
+export function createBook(): Book {
+  let lines: Line[] = [];
+  const add = (line: Line): void => {
+    lines.push(line);
+    if (lines.length > MAX_LINES) lines = lines.slice(MAX_LINES / 10);
+  };
+  return {
+    note({ tokens: { input, output, cached = 0, written = 0 }, ...line }) {
+      if (input === 0 && output === 0) return;
+      add({ ...line, isBatch: false, counters: { input: input - cached - written, cached, written, output } });
+    },
+    add,
+    lines: () => lines,
+    forget: () => {
+      lines = [];
+    },
+  };
+}
+
+/** An id tells nothing of the key, and is the same for the same key. */
+export function keyIdOf(dialect: Dialect, key: string | undefined): string {
+  const digest = createHash("sha256")
+    .update(key ?? "")
+    .digest("hex")
+    .slice(0, 12);
+  return `${dialect === "compat" ? "key" : "apikey"}_${digest}`;
+}

@@ -1,0 +1,41 @@
+/** Reports over HTTP, and what is billed to the organisation. */
+
+import { countRoute } from "../counts.ts";
+import type { Dialect } from "../errors.ts";
+import { type Exchange, writeWhole } from "../exchange.ts";
+import { answerReport, type Report } from "./answer.ts";
+import { type Book, keyIdOf } from "./book.ts";
+import type { Knobs } from "./knobs.ts";
+
+interface Books {
+  readonly book: Book;
+  readonly knobs: Knobs;
+}
+
+/** Throws `Refused`. */
+export function serveReport(
+  report: Report,
+  exchange: Exchange,
+  { book, knobs, key }: Books & { readonly key: string | undefined },
+): void {
+  exchange.dialect = report.dialect;
+  countRoute(exchange.tally, "usage_report");
+  const query = new URL(exchange.request.url ?? "/", "http://simulated").searchParams;
+  const body = JSON.stringify(answerReport(report, query, { book, knobs, key, now: Date.now() + knobs.aheadMs }));
+  writeWhole(exchange, { status: 200, contentType: "application/json" }, body);
+}
+
+export interface Billed {
+  readonly dialect: Dialect;
+  readonly route: string;
+  readonly model: string;
+  readonly key: string | undefined;
+}
+
+/** Images and sounds are billed in other units than tokens. */
+export function billOf({ book, knobs }: Books, { dialect, route, model, key }: Billed): Exchange["bill"] {
+  if (/^(?:images|audio|moderations|rerank)/.test(route)) return undefined;
+  const kind = route === "embeddings" ? "embeddings" : "completions";
+  return (tokens) =>
+    book.note({ at: Date.now() + knobs.aheadMs, dialect, kind, model, keyId: keyIdOf(dialect, key), tokens });
+}

@@ -1,0 +1,94 @@
+/** The verdicts on metered usage, and what of them wants attention. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { ReconcileRecord, ReconcileVerdictRecord } from "../../../src/admin-api/index.ts";
+import { DRIFT, MISSING_REPORTS } from "../../../src/console/views/attention-reconcile.ts";
+import { reconcileView } from "../../../src/console/views/reconcile.ts";
+import { bodyOf, cellAt, contextOf, NOW, tableOfView, textsOf } from "./keys-fixture.ts";
+
+const verdict = (others: Partial<ReconcileVerdictRecord> = {}): ReconcileVerdictRecord => ({
+  day: "2026-11-17",
+  provider: "acme",
+  class: "output",
+  metered: 970_000,
+  reported: 1_000_000,
+  delta: -30_000,
+  ratio: 0.03,
+  breach: 1,
+  direction: "under",
+  hard: 0,
+  judged_at: new Date(NOW - 60_000).toISOString(),
+  ...others,
+});
+const audited = (others: Partial<ReconcileRecord> = {}): ReconcileRecord => ({
+  provider: "acme",
+  type: "compat",
+  scope: "organisation",
+  fetched_at: new Date(NOW - 60_000).toISOString(),
+  judged_to: "2026-11-17",
+  days: 3,
+  breaches: 2,
+  unmeasured_streams: 2,
+  error: null,
+  ...others,
+});
+const VERDICTS = [
+  verdict(),
+  verdict({ day: "2026-11-16", direction: "over", hard: 1, delta: 30_000, metered: 1_000_000, reported: 970_000 }),
+  verdict({ class: "input", breach: 0, delta: 0, ratio: 0, metered: 5, reported: 5, direction: "equal" }),
+];
+const CONTEXT = contextOf({ list_reconcile_verdicts: VERDICTS, list_reconcile: [audited()] });
+const TABLE = tableOfView(reconcileView, CONTEXT);
+const paneOf = (at: number, context = CONTEXT): string =>
+  textsOf(bodyOf(reconcileView).pane?.(TABLE.idOf(at), context) ?? []).join("\n");
+
+test("a verdict is a row, and one that nothing explains is bad", () => {
+  const row = TABLE.columns.map(({ id }) => cellAt(TABLE, 0, id));
+  assert.deepEqual(row, ["2026-11-17", "acme", "output", "970,000", "1,000,000", "-30,000", "3.00", "~ yes"]);
+  assert.deepEqual(
+    [0, 1, 2].map((at) => [cellAt(TABLE, at, "breach"), TABLE.isBad(at)]),
+    [
+      ["~ yes", false],
+      ["! YES", true],
+      ["no", false],
+    ],
+  );
+});
+
+test("the pane says where to look, by the direction", () => {
+  assert.match(paneOf(0), /the rest of the organisation, or streams that broke off\. 2 answers broke off/);
+  assert.match(paneOf(1), /More was metered than the provider reports/);
+  assert.doesNotMatch(paneOf(2), /provider saw|More was metered/);
+});
+
+test("a report that cannot be had is told beside the verdict, and where there is none yet", () => {
+  const failing = [audited({ error: "nobody listens there", fetched_at: null })];
+  assert.match(
+    paneOf(0, contextOf({ list_reconcile_verdicts: VERDICTS, list_reconcile: failing })),
+    /! nobody listens/,
+  );
+  const said = (list_reconcile: readonly ReconcileRecord[]) =>
+    bodyOf(reconcileView).empty(contextOf({ list_reconcile_verdicts: [], list_reconcile })).sentence;
+  assert.match(said(failing), /The report of acme cannot be had: nobody listens there/);
+  assert.match(said([audited()]), /No day is judged yet/);
+  assert.match(said([]), /No provider is audited/);
+});
+
+test("breaches want attention in one row a provider, the worst of them told", () => {
+  const [item, ...more] = DRIFT.items(CONTEXT);
+  assert.deepEqual(more, []);
+  assert.match(
+    item?.says ?? "",
+    /^2026-11-16 output: metered 1,000,000, reported 970,000 \(3\.0 %\); 1 further breach$/,
+  );
+  assert.deepEqual(item?.goes, { place: { view: "reconcile" }, row: TABLE.idOf(1) });
+  assert.deepEqual(DRIFT.items(contextOf({ list_reconcile_verdicts: [VERDICTS[2] as ReconcileVerdictRecord] })), []);
+});
+
+test("a report that cannot be had wants attention", () => {
+  const items = MISSING_REPORTS.items(contextOf({ list_reconcile: [audited({ error: "refused" }), audited()] }));
+  assert.deepEqual(
+    items.map(({ says }) => says),
+    ["its usage report is not had: refused"],
+  );
+});

@@ -1,0 +1,112 @@
+/** A day in the ledger: judged once it is mature, judged again when its report is corrected, its breaches told once. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { DAY_MS, momentOf } from "../../../../src/server/reconcile/judge/days.ts";
+import {
+  type Entry,
+  entryOf,
+  entryWith,
+  fieldsOf,
+  untold,
+  verdictsOf,
+  withTold,
+} from "../../../../src/server/reconcile/judge/entry.ts";
+import type { Reported, Tokens } from "../../../../src/server/reconcile/judge/judge.ts";
+import { roundFields, roundOf } from "../../../../src/server/reconcile/judge/round-entry.ts";
+
+const DAY = "2026-11-17";
+const LAG = 2 * DAY_MS;
+const MATURE = momentOf(DAY) + DAY_MS + LAG;
+
+const of = (output: number): Reported => ({
+  tokens: { input: 0, cached_input: 0, cache_creation_input: 0, output },
+  joined: [],
+});
+const tokensOf = (output: number): Tokens => ({ input: 0, cached_input: 0, cache_creation_input: 0, output });
+
+const step = (
+  before: Entry | undefined,
+  { reported = 1_000_000, metered = 1_000_000, now = MATURE, isKnown = true, by = "n1" } = {},
+): Entry =>
+  entryWith({ day: DAY, provider: "acme", type: "compat", scope: "organisation", reported: of(reported) }, before, {
+    now,
+    lagMs: LAG,
+    rules: { driftRatio: 0.02, driftFloor: 10_000 },
+    metered: isKnown ? { tokens: tokensOf(metered), unmeasured: 3 } : undefined,
+    by,
+  });
+
+const breaching = (entry: Entry) => verdictsOf(entry).flatMap((it) => (it.breach ? it.class : []));
+
+describe("an entry", () => {
+  it("is judged at its maturity and not before, and not where metering is not known", () => {
+    assert.equal(step(undefined, { now: MATURE - 1 }).judged, undefined);
+    assert.equal(step(undefined, { isKnown: false }).judged, undefined);
+    const { judged } = step(undefined);
+    assert.deepEqual([judged?.at, judged?.unmeasured, judged?.by], [MATURE, 3, "n1"]);
+  });
+
+  it("is itself where nothing is new, whoever looks and whenever", () => {
+    const first = step(undefined);
+    assert.equal(step(first, { now: MATURE + DAY_MS, by: "n2" }), first);
+  });
+
+  it("is judged again when its report is corrected, either way", () => {
+    const first = step(undefined, { reported: 970_000 });
+    assert.deepEqual(breaching(first), ["output"]);
+    const corrected = step(first, { reported: 1_000_000, now: MATURE + 1 });
+    assert.deepEqual([breaching(corrected), corrected.judged?.at], [[], MATURE + 1]);
+    assert.deepEqual(breaching(step(corrected, { reported: 970_000 })), ["output"]);
+  });
+
+  it("is told once: a breach that stays is not new, one that went and came is", () => {
+    const first = step(undefined, { reported: 900_000 });
+    assert.deepEqual(
+      untold(first).map((it) => it.class),
+      ["output"],
+    );
+    const told = withTold(first);
+    assert.deepEqual(untold(told), []);
+    const worse = step(told, { reported: 800_000 });
+    assert.notEqual(worse, told);
+    assert.deepEqual(untold(worse), []);
+    const gone = step(worse, { reported: 1_000_000 });
+    assert.deepEqual(untold(step(gone, { reported: 900_000 })).length, 1);
+  });
+
+  it("keeps its verdict while metering is not known", () => {
+    const first = step(undefined, { reported: 900_000 });
+    assert.deepEqual(verdictsOf(step(first, { reported: 900_000, isKnown: false })), verdictsOf(first));
+  });
+
+  it("survives the row that it is written to", () => {
+    const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(count, count, fc.boolean(), fc.boolean(), (reported, metered, isMature, isTold) => {
+        const made = step(undefined, { reported, metered, now: isMature ? MATURE : MATURE - 1 });
+        const entry = isTold ? withTold(made) : made;
+        const row = JSON.parse(JSON.stringify(fieldsOf(entry)));
+        assert.deepEqual(entryOf(DAY, "acme", row), entry);
+        assert.ok(Object.keys(row).length <= 48);
+      }),
+    );
+  });
+
+  it("is none of a row that says something else", () => {
+    assert.equal(entryOf(DAY, "acme", { type: "other", scope: "keys" }), undefined);
+    assert.equal(entryOf(DAY, "acme", { type: "compat" }), undefined);
+    const strange = entryOf(DAY, "acme", { type: "compat", scope: "keys", "input.reported": -1, "judged.at": "x" });
+    assert.deepEqual([strange?.reported.tokens.input, strange?.judged], [null, undefined]);
+  });
+});
+
+describe("a round", () => {
+  it("survives the row that it is written to", () => {
+    const round = { provider: "acme", type: "messages", scope: "keys", triedAt: 5, fetchedAt: 4, error: "no" } as const;
+    assert.deepEqual(roundOf("acme", roundFields(round)), round);
+    const fresh = { ...round, fetchedAt: undefined, error: undefined };
+    assert.deepEqual(roundOf("acme", roundFields(fresh)), fresh);
+    assert.equal(roundOf("acme", {}), undefined);
+  });
+});
