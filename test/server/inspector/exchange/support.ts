@@ -1,11 +1,18 @@
 /** An exchange as a peer sees it: messages in, and what comes of them in words. */
 import { openExchange, type Step, type Verdict } from "../../../../src/server/inspector/exchange/index.ts";
-import type { Arrival, ExchangeTerms, PeerMode } from "../../../../src/server/inspector/exchange/types.ts";
+import type {
+  Arrival,
+  ExchangeTerms,
+  PeerMode,
+  ResponseNews,
+} from "../../../../src/server/inspector/exchange/types.ts";
 
 export const MAX_BODY_BYTES = 1_000_000;
 
 export interface Told {
-  readonly arrive: (arrival: Arrival) => readonly string[];
+  /** `news`: what the inspection of a response says while it is given what arrived. */
+  readonly arrive: (arrival: Arrival, news?: readonly ResponseNews[]) => readonly string[];
+  readonly tell: (news: ResponseNews) => readonly string[];
   readonly decide: (verdict: Verdict) => readonly string[];
   readonly leave: () => readonly string[];
   readonly isOver: () => boolean;
@@ -28,7 +35,15 @@ export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
       return inWords(step);
     });
   return {
-    arrive: (arrival) => told(opened.arrived(arrival)),
+    arrive(arrival, news = []) {
+      const steps = [...opened.arrived(arrival)];
+      if (steps.some((step) => step.do === "feed")) {
+        for (const one of news) steps.push(...opened.told(one));
+        steps.push(...opened.fed());
+      }
+      return told(steps);
+    },
+    tell: (news) => told(opened.told(news)),
     decide: (verdict) => told(opened.decided(verdict)),
     leave: () => told(opened.left()),
     isOver: opened.isOver,
@@ -70,6 +85,8 @@ export const response = {
 const setIn = (sets: ReadonlyMap<string, string> | undefined): string =>
   [...(sets ?? [])].map(([name, value]) => ` ${name}=${value}`).join("");
 
+const droppedIn = (drops: readonly string[] = []): string => (drops.length === 0 ? "" : ` drops ${drops.join()}`);
+
 const shown = (bytes: Buffer): string => (bytes.length > 40 ? `${bytes.length} bytes` : JSON.stringify(String(bytes)));
 
 export function inWords(step: Step): string {
@@ -89,9 +106,9 @@ export function inWords(step: Step): string {
       const side = answer.side === "request" ? "" : "response ";
       switch (answer.kind) {
         case "headers":
-          return `${side}headers${answer.asksBody ? " ask" : ""}${answer.dropsLength ? " -length" : ""}${setIn(answer.sets)}`;
+          return `${side}headers${answer.asksBody ? " ask" : ""}${answer.asksResponse === true ? " response" : ""}${droppedIn(answer.drops)}${answer.dropsLength ? " -length" : ""}${setIn(answer.sets)}`;
         case "chunk":
-          return `${side}chunk ${typeof answer.becomes === "string" ? answer.becomes : shown(answer.becomes)}`;
+          return `${side}chunk ${typeof answer.becomes === "string" ? answer.becomes : shown(answer.becomes)}${setIn(answer.sets)}`;
         case "piece":
           return `${side}piece ${shown(answer.bytes)}${answer.isEnd ? " end" : ""}`;
         default:
