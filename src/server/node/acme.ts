@@ -42,8 +42,9 @@ export interface AcmeSurroundings {
 }
 
 /** Undefined where `tls` names no domains. Throws `ConfigurationRefused`. */
-export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
+export function acmeSettingsOf({ tls, cluster }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
+  if (cluster.secret === undefined) throw new ConfigurationRefused([NEEDS_SECRET]);
   const { eab } = tls;
   return {
     domains: tls.domains,

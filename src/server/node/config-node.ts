@@ -16,6 +16,7 @@ import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import type { Certificates } from "../tls/index.ts";
+import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { controlsPort } from "./admin-controls.ts";
 import { governedPort } from "./admin-governance.ts";
@@ -103,6 +104,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     tee: options.tee,
   });
 
+  const acme = acmeSettingsOf(nodeFile, { env, nameServers: options.nameServers });
   const files = certificateFilesOf(nodeFile, path);
   // Before anything is made: a certificate that cannot be had ends the start.
   const certificateFiles =
@@ -322,7 +324,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     void trail.ended.then(resolve);
   });
 
-  const certificates: Certificates | undefined = certificateFiles;
+  const certificates: Certificates | undefined =
+    certificateFiles ??
+    (acme && openCertificateOrders({ settings: acme, cluster, here, version: build.version, instruments, log }, owner));
   const { reasons } = observed;
   const door =
     certificates &&

@@ -1,6 +1,6 @@
 /** `tls` of the node file: certificate of the front door, by ACME or from files. Spec: document 2, `tls`. */
 
-import { choice, list, mayBeSecret, notYet, object, required, secret, type TypeOf, text } from "./schema.ts";
+import { choice, list, mayBeSecret, object, required, secret, type TypeOf, text } from "./schema.ts";
 
 const filled = (description: string) => text(description, { minLength: 1, maxLength: 4096 });
 
@@ -35,13 +35,11 @@ const CERTIFICATE_KEYS = ["cert_file", "key_file"] as const;
 export const tls = object(
   "Certificate of the front door: `domains` for ACME, or `cert_file` and `key_file`.",
   {
-    domains: notYet(
-      list("Domains for which a certificate is obtained and renewed.", filled("A domain."), {
-        minItems: 1,
-        maxItems: 100,
-        uniqueItems: true,
-      }),
-    ),
+    domains: list("Domains for which a certificate is obtained and renewed.", filled("A domain."), {
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+    }),
     email: filled("Contact of the ACME account; another address is another account."),
     ca: text("ACME directory URL; empty is the public production directory.", { format: "url-or-empty" }),
     trusted_roots: mayBeSecret(text("PEM bundle, inline, for verifying a private ACME authority.", { minLength: 1 })),

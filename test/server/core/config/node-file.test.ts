@@ -174,7 +174,6 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "a certificate of both kinds": [
     `${START}tls:\n  domains: [a.example]\n  email: me@a.example\n  cert_file: c.pem\n`,
     [
-      "n:3:3: tls.domains: not supported by this version: tls.domains",
       "n:3:3: tls: `cert_file` needs `key_file` beside it",
       "n:5:3: tls.cert_file: `email` and `cert_file` exclude each other; keep one",
       "n:5:3: tls.cert_file: exactly one of `domains` and `cert_file` is allowed, found `domains` and `cert_file`",
