@@ -1,0 +1,133 @@
+/** What operators and peers see of the service beside its verdicts: health, series, words about filters, and its limits of time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, credentials, status } from "@grpc/grpc-js";
+import { createInstruments, nullLog } from "../../../src/base/index.ts";
+import { loadExtProc } from "../../../src/server/ext-proc/index.ts";
+import {
+  type Counted,
+  filterSettings,
+  type InspectorOptions,
+  observeInspector,
+  openInspector,
+  warnOfPeers,
+} from "../../../src/server/inspector/index.ts";
+import { peerName } from "../../../src/server/inspector/peer-name.ts";
+
+const { ExternalProcessor } = await loadExtProc();
+
+const counted: (readonly [Counted, string])[] = [];
+
+const open = (changes: Partial<InspectorOptions> = {}) =>
+  openInspector({
+    address: "127.0.0.1:0",
+    mode: "streamed",
+    maxMessageBytes: 1_000_000,
+    maxHeldBytes: 1_000_000,
+    maxStreams: 20,
+    maxQuietMs: 60_000,
+    begin: () => ({ maxBodyBytes: 50_000, inspect: async () => ({ kind: "allow" }) }),
+    observer: { counted: (what, peer) => void counted.push([what, peer]), inspected: () => undefined },
+    log: nullLog,
+    ...changes,
+  });
+
+const asItIs = (bytes: Buffer): Buffer => bytes;
+const question = (service: string): Buffer =>
+  service === "" ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, service.length]), Buffer.from(service)]);
+
+function check(client: Client, service: string): Promise<string> {
+  return new Promise((resolve) => {
+    const path = "/grpc.health.v1.Health/Check";
+    client.makeUnaryRequest(path, asItIs, asItIs, question(service), (error, answer) =>
+      resolve(error === null ? (answer?.toString("hex") ?? "") : `error ${error.code}`),
+    );
+  });
+}
+
+test("whoever asks is told that it serves; whoever watches, that it serves no more", async () => {
+  const inspector = await open();
+  const client = new Client(inspector.address, credentials.createInsecure());
+  for (const service of ["", "envoy.service.ext_proc.v3.ExternalProcessor"]) {
+    assert.equal(await check(client, service), "0801");
+  }
+  assert.equal(await check(client, "other"), `error ${status.NOT_FOUND}`);
+  const watching = client.makeServerStreamRequest("/grpc.health.v1.Health/Watch", asItIs, asItIs, question(""));
+  const said: string[] = [];
+  const ended = new Promise<number>((resolve) => watching.on("status", ({ code }) => resolve(code)));
+  const first = new Promise((resolve) => watching.once("data", resolve));
+  watching.on("data", (bytes: Buffer) => said.push(bytes.toString("hex")));
+  await first;
+  await inspector.close(0);
+  assert.equal(await ended, status.OK);
+  assert.deepEqual(said, ["0801", "0802"]);
+  client.close();
+});
+
+test("a peer that opens a request and says no more is let go of, with an error", async () => {
+  const inspector = await open({ maxQuietMs: 50 });
+  const client = new ExternalProcessor(inspector.address, credentials.createInsecure());
+  const call = client.Process();
+  call.on("error", () => undefined);
+  call.on("data", () => undefined);
+  const code = await new Promise<number>((resolve) => {
+    call.on("status", (end) => resolve(end.code));
+    call.write({ request_headers: { headers: { headers: [] } } });
+  });
+  assert.equal(code, status.DEADLINE_EXCEEDED);
+  assert.deepEqual(counted.at(-1), ["stalled", "127.0.0.1"]);
+  assert.equal(inspector.openStreams(), 0);
+  client.close();
+  await inspector.close(0);
+});
+
+test("a peer is the address it calls from", () => {
+  for (const [called, name] of [
+    ["10.0.0.7:51000", "10.0.0.7"],
+    ["::ffff:10.0.0.7:51000", "10.0.0.7"],
+    ["fd00::7:51000", "fd00::7"],
+    ["::1:51000", "::1"],
+    ["unknown", "unknown"],
+  ] as const) {
+    assert.equal(peerName(called), name);
+  }
+});
+
+test("peers past so many share one series", () => {
+  const instruments = createInstruments();
+  const observer = observeInspector(instruments, () => undefined);
+  for (let at = 0; at < 1_000; at += 1) observer.counted("stalled", `10.0.${at >> 8}.${at & 255}`, "");
+  const family = instruments.read().find(({ name }) => name === "gateway_inspector_events_total");
+  assert.equal(family?.series.length, 65);
+  const others = family?.series.find(({ labelValues }) => labelValues[0] === "other");
+  assert.equal(others !== undefined && "value" in others ? others.value : 0, 936);
+});
+
+test("what a filter must be set to is said once for each peer and fault, and no more than so often", () => {
+  const lines: Readonly<Record<string, unknown>>[] = [];
+  const warn = warnOfPeers(
+    { request_body_mode: "duplex", inspect_responses: "" },
+    { warn: (_, fields = {}) => void lines.push(fields) },
+  );
+  for (let time = 0; time < 3; time += 1) {
+    warn("mode_mismatch", "10.0.0.7", "it is STREAMED");
+    warn("mode_mismatch", "10.0.0.8", "it is STREAMED");
+    warn("out_of_order", "10.0.0.7", "");
+  }
+  assert.deepEqual(
+    lines.map(({ peer }) => peer),
+    ["10.0.0.7", "10.0.0.8"],
+  );
+  assert.match(String(lines[0]?.["set_in_its_filter"]), /request_body_mode: FULL_DUPLEX_STREAMED/);
+  for (let at = 0; at < 1_000; at += 1) warn("observed", `10.1.${at >> 8}.${at & 255}`, "");
+  assert.equal(lines.length, 256);
+});
+
+test("beside a duplex mode no override is asked of a filter, which would not take it", () => {
+  const overrides = (["streamed", "duplex"] as const).flatMap((request) =>
+    (["", "streamed", "duplex"] as const).map(
+      (responses) => filterSettings({ request_body_mode: request, inspect_responses: responses }).allow_mode_override,
+    ),
+  );
+  assert.deepEqual(overrides, [true, true, false, false, false, false]);
+});
