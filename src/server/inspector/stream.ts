@@ -30,6 +30,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   const peer = peerName(call.getPeer());
   const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
+  let answering: AnswerInspection | undefined;
   const quiet = watchQuiet(maxQuietMs, () => {
     counted("stalled");
     talk.fail(codes.DEADLINE_EXCEEDED, `the request stood still for ${maxQuietMs} ms before its end`);
@@ -48,7 +49,6 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   }
   const { hold } = place;
   const { maxBodyBytes, inspect, answers } = begin();
-  let answering: AnswerInspection | undefined;
   const exchange = openExchange({
     mode,
     maxBodyBytes,

@@ -81,6 +81,35 @@ test("a peer that opens a request and says no more is let go of, with an error",
   await inspector.close(0);
 });
 
+test("one stream more than there may be is refused, and others go on", async () => {
+  const inspector = await open({ maxStreams: 1 });
+  const [first, second] = [1, 2].map((channel) => {
+    return new ExternalProcessor(inspector.address, credentials.createInsecure(), { "grpc.own_channel": channel });
+  });
+  assert.ok(first !== undefined && second !== undefined);
+  const begin = (client: typeof first) => {
+    const call = client.Process();
+    call.on("error", () => undefined);
+    const answered = new Promise((resolve) => call.once("data", resolve));
+    const ended = new Promise<number>((resolve) => call.on("status", ({ code }) => resolve(code)));
+    call.write({ request_headers: { headers: { headers: [] } } });
+    return { call, answered, ended };
+  };
+  const kept = begin(first);
+  await kept.answered;
+  assert.equal(await begin(second).ended, status.RESOURCE_EXHAUSTED);
+  assert.deepEqual(counted.at(-1), ["too_many_streams", "127.0.0.1"]);
+  assert.equal(inspector.openStreams(), 1);
+  const answer = new Promise((resolve) => kept.call.once("data", resolve));
+  kept.call.write({ request_body: { body: Buffer.from("h"), end_of_stream: true } });
+  await answer;
+  kept.call.end();
+  assert.equal(await kept.ended, status.OK);
+  first.close();
+  second.close();
+  await inspector.close(0);
+});
+
 test("a peer is the address it calls from", () => {
   for (const [called, name] of [
     ["10.0.0.7:51000", "10.0.0.7"],

@@ -63,12 +63,16 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     isOwing: () => phase === "judging" || (phase !== "over" && response?.isOwing() === true),
     left() {
       if (phase === "over") return NO_STEPS;
+      const wasSent = held.chunks > 0 || mode === "duplex";
       if (response?.isOpen() === true) return failed("abandoned", "the stream ended before the response's body did");
       if (phase === "passed" && response === undefined && asksResponse && (modes?.response ?? "none") === "none") {
         return [{ do: "count", what: "response_not_sent" }];
       }
       if (phase === "passed" || phase === "judging") return NO_STEPS;
-      return phase === "first" ? over() : failed("abandoned", "the stream ended before the request's body did");
+      if (phase === "first") return over();
+      const failure = failed("abandoned", "the stream ended before the request's body did");
+      // Its client left, or the filter never sends what it was asked for.
+      return wasSent ? failure : [{ do: "count", what: "body_not_sent" }, ...failure];
     },
     isOver: () => phase === "over",
   };

@@ -156,7 +156,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     "streamed",
     [
       [headers(), "headers ask -length"],
-      ["left", "fail abandoned"],
+      ["left", "count body_not_sent", "fail abandoned"],
     ],
   ],
   ["the stream ends before the body, held", "duplex", [[headers()], [body("h")], ["left", "fail abandoned"]]],
