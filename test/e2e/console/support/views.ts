@@ -46,7 +46,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       empty: [/Nothing was refused in the last hour\./, /e on a provider/],
     },
     requests: {
-      normal: /chat_completions|sim-/,
+      normal: /prod-search/,
       empty: [/No request is over yet on this node/, /once it has ended/],
     },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
@@ -56,6 +56,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     guardrails: {
       normal: /cards +deny/,
       empty: [/No guardrails are configured/, /written in the deployment document/],
+    },
+    controls: {
+      normal: /No rule carries a control\./,
+      empty: [/No rule carries a control\./, /`gateway pack list`/],
     },
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
