@@ -18,7 +18,7 @@ export {
   MAX_REHEARSED_SEGMENTS,
   TEXT_KINDS,
 } from "./operations/guardrails.ts";
-export { KEPT_REQUESTS } from "./operations/lists.ts";
+export { KEPT_REQUESTS, LISTED_USAGE } from "./operations/lists.ts";
 export type { LoginIssuer, NodeStatus } from "./operations/node.ts";
 export { type QueryResult, type QueryTables, SQL_TYPES } from "./operations/query.ts";
 export type {

@@ -108,6 +108,7 @@ const WHOLE: readonly Shot[] = [
   view("errors", /503/, "The last failures of one provider", "errors acme-chat"),
   view("pool", /127\.0\.0\.1:\d+ +ok/, "The servers of a pool, as each node met them", "pool pool-eu"),
   view("requests", /STATUS/, "The last requests: who asked whom for what, and what came of it"),
+  view("usage", /HOUR|empty/, "Who used what: tokens and cost units by hour, caller, provider and model"),
   view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
   view("models", /acme-large/, "Models, and the provider that is asked now"),

@@ -1,13 +1,27 @@
 /** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
 
-import { HISTORY_KINDS, REQUEST_HOPS } from "../columns.ts";
-import { lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
-import { choice, integer, optional, text } from "../schema.ts";
+import { HISTORY_KINDS, REQUEST_HOPS, USED_HOPS } from "../columns.ts";
+import { LIST_QUERY, lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
+import { choice, integer, object, optional, text } from "../schema.ts";
 
 /** Requests that a node remembers. */
 export const KEPT_REQUESTS = 2_000;
 
 const only = (what: string) => optional(text(`Only those with this ${what}.`, { maxLength: 256 }));
+
+/** Rows of usage that a read is answered that does not say how many it wants. */
+export const LISTED_USAGE = 1_000;
+
+const USAGE_QUERY = object("How a list is read, and which rows of it.", {
+  ...LIST_QUERY.keys,
+  limit: optional(integer(`At most so many rows; ${LISTED_USAGE} when left out.`, { minimum: 1, maximum: 100_000 })),
+  hour: only("hour"),
+  hop: optional(choice("Only those of this hop.", USED_HOPS)),
+  caller: only("caller"),
+  profile: only("profile"),
+  provider: only("provider"),
+  model: only("model"),
+});
 
 export const listOperations = {
   list_profiles: lists("profiles", "Lists the profiles of the configuration."),
@@ -35,6 +49,13 @@ export const listOperations = {
     "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series and oldest first.",
     { kind: optional(choice("Only those of this kind.", HISTORY_KINDS)), name: only("name") },
   ),
+  list_usage: {
+    ...lists(
+      "usage",
+      "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, days of the last 400. `query` reads all of it.",
+    ),
+    query: USAGE_QUERY,
+  },
   list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
   list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),
   list_a2a_agents: lists("a2a_agents", "Lists the fronted A2A agents."),

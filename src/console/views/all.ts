@@ -27,6 +27,7 @@ import { requestsView } from "./requests.ts";
 import { revisionsView } from "./revisions.ts";
 import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
+import { usageView } from "./usage.ts";
 
 export const VIEWS: readonly View[] = [
   overviewView,
@@ -34,6 +35,7 @@ export const VIEWS: readonly View[] = [
   errorsView,
   poolView,
   requestsView,
+  usageView,
   refusalsView,
   suspensionsView,
   modelsView,

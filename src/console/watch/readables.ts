@@ -63,6 +63,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   guardrails: ["kind", "name", "node"],
   controls: ["control", "node"],
   history: ["kind", "name", "time"],
+  usage: ["hour", "hop", "caller", "profile", "provider", "model"],
   models: ["kind", "model", "provider"],
   mcp_servers: ["name"],
   a2a_agents: ["name"],

@@ -20,6 +20,7 @@ import { requestList } from "./handlers/requests.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
 import { suspensionHandlers, suspensionList } from "./handlers/suspensions.ts";
+import { usageList } from "./handlers/usage.ts";
 
 export const HANDLERS: Handlers = {
   ...keyHandlers,
@@ -52,6 +53,7 @@ export const LISTS: ListSources = {
   requests: requestList,
   history: historyList,
   guardrails: guardrailList,
+  usage: usageList,
   controls: controlList,
   mcp_servers: serverList,
   a2a_agents: agentList,

@@ -118,6 +118,16 @@ function* having<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: st
   }
 }
 
+/** The first so many. */
+export function* atMost<Row>(rows: Iterable<Row>, count: number): Generator<Row> {
+  let taken = 0;
+  for (const row of rows) {
+    if (taken === count) return;
+    taken += 1;
+    yield row;
+  }
+}
+
 export interface ListRead<Row> {
   readonly index: number;
   readonly rows: Iterable<Row>;

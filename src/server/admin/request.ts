@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
-import { PROBE_PATHS } from "../../admin-api/index.ts";
+import { LISTED_USAGE, PROBE_PATHS } from "../../admin-api/index.ts";
 import { GatewayError, parseDuration } from "../../base/index.ts";
 import { permittedTables } from "./access/tables.ts";
 import type { Access } from "./access/types.ts";
@@ -17,7 +17,7 @@ import { gather, type MeasuredTable } from "./everywhere.ts";
 import { type Asked, authorize, recorded, resourceOf } from "./govern.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
 import { HANDLERS } from "./handlers.ts";
-import { narrowed, type WatchedList } from "./lists.ts";
+import { atMost, narrowed, type WatchedList } from "./lists.ts";
 import { NOBODY } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 import { isProbe, type Route, route } from "./route.ts";
@@ -27,6 +27,9 @@ const BARRIER_LIMIT_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
 /** A token is taken for so long after its end. Design decisions, section 1. */
 const TOKEN_LEEWAY_MS = 60_000;
+
+/** Of lists that may be very long, the rows of a read that does not say how many it wants. */
+const LIMITS: ReadonlyMap<string, number> = new Map([["usage", LISTED_USAGE]]);
 
 export interface AdminPlane {
   readonly ports: HandlerPorts;
@@ -195,7 +198,15 @@ async function answerList(
 ): Promise<void> {
   const { ports, lists } = plane;
   const { signal, response } = exchange;
-  const { index, wait, consistent, nodes, ...columns } = query as {
+  const {
+    index,
+    wait,
+    consistent,
+    nodes,
+    limit = LIMITS.get(table),
+    ...columns
+  } = query as {
+    limit?: number;
     index?: number;
     wait?: string;
     consistent?: boolean;
@@ -213,7 +224,8 @@ async function answerList(
   const asked = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
   const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
   const read = await list.read({ index, waitMs, signal }, () => ports.clock.now());
-  const own = narrowed(read.rows, columns);
+  const asking = narrowed(read.rows, columns);
+  const own = limit === undefined ? asking : atMost(asking, limit);
   if (nodes === undefined) return await sendList(response, { index: read.index, rows: own }, {}, signal);
   const { items, ...others } = await gather(
     ports.cluster,

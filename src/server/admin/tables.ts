@@ -6,4 +6,5 @@ export const TABLE_PREFIX = {
   ring: "ring/",
   sources: "source/",
   heads: "head/",
+  usage: "used/",
 } as const;

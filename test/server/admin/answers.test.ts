@@ -62,6 +62,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_refusals: {},
   list_requests: {},
   list_history: {},
+  list_usage: {},
   list_guardrails: {},
   list_controls: {},
   inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },

@@ -52,7 +52,7 @@ export {
   type WindowOf,
 } from "./commands/usage-rows.ts";
 export { isRollDue, MAX_REPORT_ROWS } from "./commands/used.ts";
-export { addCounts, packRows } from "./commands/used-packing.ts";
+export { addCounts, packRows, scanPacked } from "./commands/used-packing.ts";
 export { MAX_CALLER_ROWS, MAX_OTHER_ROWS, type PeriodOf, periodsOf, scanPeriod } from "./commands/used-period.ts";
 export {
   COUNTS,
@@ -73,6 +73,7 @@ export {
   type Span,
   TOKEN_CLASSES,
   type TokenClass,
+  USED_WIDTH,
 } from "./commands/used-rows.ts";
 export { createState, digestOf, type LoadOptions, loadState, type StateOptions } from "./machine.ts";
 export {
@@ -101,6 +102,8 @@ export {
   readSource,
   readSuspension,
   readUsage,
+  readUsedChunk,
+  readUsedNames,
 } from "./readers.ts";
 export { COMMAND_REFUSALS, type CommandRefusal } from "./refusals.ts";
 export { createRows, type Rows } from "./rows.ts";

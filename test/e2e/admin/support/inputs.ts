@@ -76,6 +76,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_refusals: list,
   list_requests: list,
   list_history: list,
+  list_usage: list,
   list_guardrails: list,
   list_controls: list,
   inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },

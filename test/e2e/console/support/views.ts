@@ -49,6 +49,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /prod-search/,
       empty: [/No request is over yet on this node/, /once it has ended/],
     },
+    usage: {
+      normal: /HOUR|The ledger of usage is empty/,
+      empty: [/The ledger of usage is empty\./, /once a minute/],
+    },
     suspensions: { normal: /provider .*judge-local/, empty: [/Nothing is suspended\./, /Press n to suspend/] },
     models: { normal: /sim-\*/, empty: [/No model is routed/, /name a `default_provider`/] },
     mcp: { normal: /tickets +idle/, empty: [/No MCP servers are configured\./, /written in the deployment document/] },
