@@ -52,7 +52,7 @@ export const listOperations = {
   list_usage: {
     ...lists(
       "usage",
-      "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, days of the last 400. `query` reads all of it.",
+      "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, then days of the last 400.",
     ),
     query: USAGE_QUERY,
   },
