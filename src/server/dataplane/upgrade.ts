@@ -270,6 +270,7 @@ export async function serveUpgrade(
     route?.watch?.ended(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
+    use?.asked(provider.name, admitted.model ?? "");
     use?.end(result.kind === "refused");
     finished(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
