@@ -144,7 +144,10 @@ test("a node that is killed loses at most what it had not reported, and comes ba
   // Its allowance of the budget is of before: it asks for another.
   await eventually("an answer", async () => (await say(again, { key, body })).status === 200 || undefined);
   const found = await eventually("what came after", async () => {
-    const count = requestsOf((await rowsOn(first)).filter(({ failed }) => failed === 0), "sim-2");
+    const count = requestsOf(
+      (await rowsOn(first)).filter(({ failed }) => failed === 0),
+      "sim-2",
+    );
     return count >= 6 ? count : undefined;
   });
   assert.ok(found === 6 || found === 7, `${found}`);
