@@ -256,16 +256,10 @@ export const TABLES = {
       "Begin of the hour, `2026-11-20T13:00:00Z`; of what is older than a week the day, `2026-11-20`. UTC, in the order of time as text.",
     ),
     hop: choice("What it was for.", USED_HOPS),
-    caller: nullable(
-      text(
-        "Name of the key, or issuer and subject with a slash between; `gateway:` and a detector's name: that one; `other`: callers beyond 2,000 rows an hour, together. Null: nobody was recognised.",
-      ),
-    ),
+    caller: nullable(text("Key, `issuer/subject`, `gateway:detector`; `other`: beyond 2,000 rows an hour.")),
     profile: nullable(text("Profile of the caller; null: none.")),
     provider: text("Provider, server or agent."),
-    model: nullable(
-      text("Model as the provider was asked for it; as the configuration names it where none answered. Null: none."),
-    ),
+    model: nullable(text("As the provider was asked; as configured where none answered. Null: none.")),
     requests: integer("Requests and sessions that are over."),
     failed: integer("Of them: refused, answered with an error, broken off, or left by the client."),
     input_tokens: integer("Tokens of input that were neither read from a cache nor written to one."),
