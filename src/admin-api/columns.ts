@@ -4,9 +4,7 @@
  */
 
 import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
-
-/** Of the ledger of usage. */
-export const USED_HOPS = ["llm", "mcp", "a2a"] as const;
+import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
@@ -251,24 +249,7 @@ export const TABLES = {
       node: text("Node that measured it."),
     },
   ),
-  usage: object("What was used in an hour, by who used it and what was asked for; the same on every node.", {
-    hour: text(
-      "Begin of the hour, `2026-11-20T13:00:00Z`; of what is older than a week the day, `2026-11-20`. UTC, in the order of time as text.",
-    ),
-    hop: choice("What it was for.", USED_HOPS),
-    caller: nullable(text("Key, `issuer/subject`, `gateway:detector`; `other`: beyond 2,000 rows an hour.")),
-    profile: nullable(text("Profile of the caller; null: none.")),
-    provider: text("Provider, server or agent."),
-    model: nullable(text("As the provider was asked; as configured where none answered. Null: none.")),
-    requests: integer("Requests and sessions that are over."),
-    failed: integer("Of them: refused, answered with an error, broken off, or left by the client."),
-    input_tokens: integer("Tokens of input that were neither read from a cache nor written to one."),
-    cached_input_tokens: integer("Tokens of input that were read from a cache."),
-    cache_creation_input_tokens: integer("Tokens of input that were written to a cache."),
-    output_tokens: integer("Tokens of output, reasoning included."),
-    reasoning_tokens: integer("Of them: tokens of reasoning."),
-    units: integer("Cost units that budgets were charged."),
-  }),
+  usage,
   models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
     model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
     kind: choice("What the name is; `default`: whatever no other row matches.", [
