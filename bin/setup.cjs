@@ -2,7 +2,8 @@
 
 /**
  * Run before `npm start` and `npm test`: makes a fresh clone ready, and does nothing to one that is. Installs the
- * dependencies when what is installed is not what package-lock.json says, then builds when dist/ is not of this source.
+ * dependencies when what is installed is not what package-lock.json says, then builds when dist/ is not of this source. Of
+ * several that run at once one does it, and the others wait for it.
  *
  * Uses nothing but Node's own modules, since nothing else may be there yet. Says one line a step, on stderr.
  */
@@ -21,14 +22,21 @@ function main() {
   if (major < 20 || (major === 20 && minor < 19)) {
     fail(`Node.js 20.19 or later is needed, and this is ${process.version}`);
   }
+  if (isInstalled() && isBuilt()) return;
+  const letGo = require("./lock.cjs").take(join(root, ".setup.lock"), (holder) => {
+    process.stderr.write(`setup: waiting for the one that runs already (process ${holder})\n`);
+  });
+  process.on("exit", letGo);
   if (!isInstalled()) {
     step("installing dependencies (npm ci)", installer(), "Is the package registry reachable? Try `npm ci` by hand.");
   }
-  // Required here and not above: the time it takes is the build's, and an install may have been all that was needed.
-  if (!require("./stamp.cjs").isFresh(root)) {
+  if (!isBuilt()) {
     step("building", [process.execPath, [join(root, "bin", "build.mjs")]], "The errors above are in the source.");
   }
 }
+
+/** Required here and not above: an install may be all that is needed. */
+const isBuilt = () => require("./stamp.cjs").isFresh(root);
 
 /**
  * Compares with the list that npm keeps of what it has put into node_modules. An optional package may be absent (it is

@@ -1,8 +1,9 @@
 /** The set-up before `npm start` and `npm test`, in a folder of its own, with an npm and a build that only leave marks. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -31,6 +32,16 @@ interface Clone {
   readonly dir: string;
   write(path: string, text: string): void;
   setup(): { readonly status: number | null; readonly said: string };
+  /** One that runs beside others. */
+  begin(): Begun;
+}
+
+interface Begun {
+  readonly pid: number | undefined;
+  /** Until it has said so. */
+  readonly saying: (what: RegExp) => Promise<void>;
+  readonly ended: Promise<number | null>;
+  readonly kill: () => void;
 }
 
 function clone(t: TestContext): Clone {
@@ -38,17 +49,37 @@ function clone(t: TestContext): Clone {
   t.after(() => rmSync(dir, { recursive: true }));
   const write = (path: string, text: string) => writeFileSync(join(dir, path), text);
   for (const folder of ["bin", "src"]) mkdirSync(join(dir, folder));
-  for (const file of ["setup.cjs", "stamp.cjs", "package.json"]) cpSync(join("bin", file), join(dir, "bin", file));
+  for (const file of ["setup.cjs", "stamp.cjs", "lock.cjs", "package.json"])
+    cpSync(join("bin", file), join(dir, "bin", file));
   write("bin/build.mjs", BUILD);
   write("src/main.ts", "");
   write("package.json", "{}");
   write("package-lock.json", JSON.stringify({ packages: LOCKED }));
   write("npm-cli.js", NPM);
+  const env = { ...process.env, npm_execpath: join(dir, "npm-cli.js"), NODE_ENV: "production" };
   return {
     dir,
     write,
+    begin() {
+      const child = spawn(process.execPath, [join(dir, "bin", "setup.cjs")], {
+        env,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      t.after(() => child.kill("SIGKILL"));
+      let said = "";
+      child.stderr.on("data", (text: Buffer) => {
+        said += String(text);
+      });
+      return {
+        pid: child.pid,
+        async saying(what) {
+          while (!what.test(said)) await once(child.stderr, "data", { signal: AbortSignal.timeout(60_000) });
+        },
+        ended: once(child, "exit").then(([status]) => status as number | null),
+        kill: () => void child.kill("SIGKILL"),
+      };
+    },
     setup() {
-      const env = { ...process.env, npm_execpath: join(dir, "npm-cli.js"), NODE_ENV: "production" };
       // From elsewhere, since npm need not have been called in the root.
       const ran = spawnSync(process.execPath, [join(dir, "bin", "setup.cjs")], {
         cwd: tmpdir(),
@@ -125,4 +156,51 @@ test("a build that fails shows its errors and is tried again", (t) => {
     "setup: building ... failed (status 1)\nsrc/main.ts: no such name\nsetup: The errors above are in the source.\n";
   assert.deepEqual(it.setup(), { status: 1, said: INSTALLED + said });
   assert.deepEqual(it.setup(), { status: 1, said });
+});
+
+/** Fails where another is under way, and leaves a mark once it may go on. */
+const SLOW_BUILD = `
+import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import stamp from "./stamp.cjs";
+writeFileSync("under-way", "", { flag: "wx" });
+while (!existsSync("go-on")) await new Promise((resolve) => setTimeout(resolve, 20));
+rmSync("under-way");
+appendFileSync("builds", "built;");
+stamp.write(process.cwd(), stamp.fingerprint(process.cwd()));
+`;
+
+const NEVER_DONE = `
+import { existsSync } from "node:fs";
+while (!existsSync("go-on")) await new Promise((resolve) => setTimeout(resolve, 20));
+`;
+
+test("of several at once one builds, and the others wait for it", async (t) => {
+  const it = clone(t);
+  it.write("bin/build.mjs", SLOW_BUILD);
+  const first = it.begin();
+  await first.saying(/building/);
+  const others = [it.begin(), it.begin(), it.begin()];
+  await Promise.all(others.map(({ saying }) => saying(new RegExp(`waiting .*process ${first.pid}\\)`))));
+  it.write("go-on", "");
+  assert.deepEqual(await Promise.all([first, ...others].map(({ ended }) => ended)), [0, 0, 0, 0]);
+  assert.equal(readFileSync(join(it.dir, "builds"), "utf8"), "built;");
+  assert.ok(!existsSync(join(it.dir, ".setup.lock")));
+});
+
+test("what a killed one left behind is taken over, by one of those that wait", async (t) => {
+  const it = clone(t);
+  it.write("bin/build.mjs", NEVER_DONE);
+  const killed = it.begin();
+  await killed.saying(/building/);
+  const others = [it.begin(), it.begin(), it.begin()];
+  await Promise.all(others.map(({ saying }) => saying(/waiting/)));
+  killed.kill();
+  it.write("bin/build.mjs", SLOW_BUILD);
+  it.write("go-on", "");
+  assert.deepEqual(await Promise.all(others.map(({ ended }) => ended)), [0, 0, 0]);
+  assert.equal(existsSync(join(it.dir, ".setup.lock")), false);
+  it.write(".setup.lock", "");
+  utimesSync(join(it.dir, ".setup.lock"), new Date(0), new Date(0));
+  rmSync(join(it.dir, "dist"), { recursive: true });
+  assert.equal(it.setup().status, 0);
 });
