@@ -21,6 +21,7 @@ import { keepTail } from "./run/tail.ts";
 import { initialState } from "./store/initial.ts";
 import { needsOf } from "./store/select.ts";
 import { createStep } from "./store/step.ts";
+import { isWorthDrawing } from "./store/worth-drawing.ts";
 import { osc52 } from "./terminal/clipboard.ts";
 import { environmentOf } from "./terminal/environment.ts";
 import { guardTerminal } from "./terminal/guard.ts";
@@ -118,6 +119,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   let needed = "";
 
   function dispatch(event: Event): void {
+    const before = state;
     const next = step(state, event);
     if (next.state !== state) {
       state = next.state;
@@ -127,7 +129,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         needed = keys;
         watch.need(needs);
       }
-      for (const listener of listeners) listener(isByItself(event));
+      if (isWorthDrawing(event, before, state, VIEWS)) for (const listener of listeners) listener(isByItself(event));
     }
     for (const effect of next.effects) effects.carryOut(effect);
   }

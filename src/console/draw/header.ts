@@ -4,7 +4,9 @@
  */
 
 import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
-import { fitLine, spread } from "../format/fit.ts";
+import { escapeControls } from "../../base/index.ts";
+import { cutMiddle } from "../format/cut.ts";
+import { allIn, cellsOfLine, cutLine, fitLine, spread } from "../format/fit.ts";
 import { timeOfDay } from "../format/times.ts";
 import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
@@ -23,28 +25,42 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   // What is old is to be seen from across the room; in front of it the clock, which goes on.
   const fresh: Span = { text: word, tone, ...((tone === "fail" || tone === "warn") && { isInverse: true }) };
   const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
-  const identity = isRoomy(state.size) ? roomyIdentity(state, context) : shortIdentity(context);
+  // A blank at the left, and one before the clock.
+  const room = columns - cellsOfLine(clock) - 2;
+  const identity = isRoomy(state.size) ? roomyIdentity(state, context, room) : shortIdentity(context);
+  const health = drawHealth(state);
   return [
     spread([{ text: " " }, ...identity], clock, columns),
-    fitLine([{ text: " " }, ...drawHealth(state)], columns),
+    fitLine([{ text: " " }, ...(isAnswering(state) ? health : allIn(health, "dim"))], columns),
   ];
 }
 
-function roomyIdentity({ link }: State, { data }: Context): Line {
+/** Whether what the lists say can be of now. */
+const isAnswering = ({ link }: State): boolean => link.state.kind === "online" || link.state.kind === "connecting";
+
+/** Where there is no room for all of it, the door's path goes first, from its middle; role, term and index never do. */
+function roomyIdentity({ link }: State, { data }: Context, room: number): Line {
   const status = data.get({ id: "get_status" })?.value;
-  return [
-    { text: "gateway", tone: "strong" },
-    { text: `  ${link.door.name}` },
-    ...callerOf(data, true),
-    ...(status === undefined
+  const name: Line = [{ text: "gateway", tone: "strong" }];
+  const caller = callerOf(data, true);
+  const node: Line =
+    status === undefined
       ? []
       : [
           { text: `  node ${status.node} ` },
           roleOf(status),
           { text: ` term ${status.term} index ${status.applied_index}` },
-        ]),
-  ];
+        ];
+  const forDoor = room - cellsOfLine([...name, ...caller, ...node]) - DOOR_GAP.length;
+  const door: Line =
+    forDoor < LEAST_DOOR_CELLS ? [] : [{ text: DOOR_GAP + cutMiddle(escapeControls(link.door.name), forDoor) }];
+  const forCaller = room - cellsOfLine([...name, ...door, ...node]);
+  return [...name, ...door, ...cutLine(caller, forCaller), ...node];
 }
+
+const DOOR_GAP = "  ";
+/** A path cut shorter says nothing. */
+const LEAST_DOOR_CELLS = 8;
 
 function shortIdentity({ data }: Context): Line {
   const status = data.get({ id: "get_status" })?.value;

@@ -33,6 +33,8 @@ export function drawHints(state: State, views: readonly View[]): Line {
   return cutLine([{ text: " " }, ...spansOf(fitting([...own, ...always], columns - 1))], columns);
 }
 
+const RECONNECT: Hint = { ...common(COMMON.refresh), does: "try now" };
+
 /** For who does not know the views yet, and so the first to go where room is short. */
 const DIGITS: Hint = { key: "1-9", does: "views" };
 
@@ -90,7 +92,7 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
     return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.command), common(COMMON.help)] };
   }
   return {
-    own,
+    own: state.link.state.kind === "online" || state.link.state.kind === "connecting" ? own : [RECONNECT, ...own],
     always: [DIGITS, common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
   };
 }

@@ -79,7 +79,7 @@ export function noticeOf(status: ViewStatus, { now, link }: State): Line | undef
     case "offline":
       if (!status.hasData) return undefined;
       return line(
-        `OFFLINE since ${shortSpan(now - status.since)}: ${wordsOf(status.failure)}; retry ${inWords(status.retryAt, now)}${link.doors > 1 ? "; O next door" : ""}`,
+        `OFFLINE since ${shortSpan(now - status.since)}: ${wordsOf(status.failure)}; retry ${inWords(status.retryAt, now)}; r tries now${link.doors > 1 ? "; O next door" : ""}`,
         "fail",
       );
     case "signed_out":

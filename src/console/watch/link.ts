@@ -1,6 +1,6 @@
 /**
  * Which door is in use, and whether it answers. The first of the doors that answers is used; when it no longer does, the
- * others are tried at once, one after the other; when none does, all are tried again and again, ever more seldom.
+ * others are tried at once, one after the other; when none does, all are tried again and again, soon every two seconds.
  *
  * `link().door` and `client()` are always of one door. A door that is given up for another has its client closed.
  */
@@ -10,7 +10,7 @@ import { systemClock } from "../../base/index.ts";
 import type { Failure } from "../model/data.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
-import { backoffOf, type Pace } from "./pace.ts";
+import { type Pace, waitAfter } from "./pace.ts";
 import { pause } from "./pause.ts";
 import { probe } from "./probe.ts";
 import { type Ending, openSession, type Session } from "./session.ts";
@@ -188,7 +188,7 @@ export function createLink({ doors, pace, now, onLink, onNote, onSession, onAnsw
       setState({ kind: "connecting" });
       return { order: from(at).slice(1), isWanted: false };
     }
-    const waitMs = backoffOf(pace, rounds);
+    const waitMs = waitAfter(rounds, pace.reconnectMs);
     rounds += 1;
     since ??= failure.at;
     setState({ kind: "offline", since, retryAt: now() + waitMs, failure });

@@ -2,6 +2,9 @@
 
 import { SCRAPE_MS } from "../model/data.ts";
 
+/** Milliseconds; the last one from there on. */
+export type Waits = readonly [number, ...number[]];
+
 export interface Pace {
   /** A blocking read is answered after this at the latest. */
   readonly blockMs: number;
@@ -22,8 +25,10 @@ export interface Pace {
   /** Until what moves by itself is read again, and what hardly does. */
   readonly soonMs: number;
   readonly seldomMs: number;
-  /** Waits after failures in a row; the last one from there on. */
-  readonly backoffMs: readonly [number, ...number[]];
+  /** Waits of a read after failures in a row; the last one from there on. */
+  readonly backoffMs: Waits;
+  /** The same after rounds in which no door answered: short, so that who waits for a node sees it the moment it is back. */
+  readonly reconnectMs: Waits;
   /** A door that served for so long is sound: its next failure counts as a first one. */
   readonly soundMs: number;
   /** Values that nobody needs any more are kept for so long. */
@@ -48,6 +53,7 @@ export const PACE: Pace = {
   soonMs: 5_000,
   seldomMs: 30_000,
   backoffMs: [1_000, 2_000, 4_000, 8_000, 15_000],
+  reconnectMs: [500, 1_000, 2_000],
   soundMs: 15_000,
   keepMs: 60_000,
   touchMs: 1_000,
@@ -56,6 +62,6 @@ export const PACE: Pace = {
 };
 
 /** The wait after so many failures in a row, from 0. */
-export function backoffOf({ backoffMs }: Pace, failures: number): number {
-  return backoffMs[Math.min(failures, backoffMs.length - 1)] ?? backoffMs[0];
+export function waitAfter(failures: number, waits: Waits): number {
+  return waits[Math.min(failures, waits.length - 1)] ?? waits[0];
 }

@@ -15,7 +15,7 @@ import {
   type ReadableId,
   type Reading,
 } from "../model/data.ts";
-import { backoffOf, type Pace } from "./pace.ts";
+import { type Pace, waitAfter } from "./pace.ts";
 
 /** One thing that is or was read. Times are of the monotonic clock. */
 export interface Entry {
@@ -104,7 +104,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
         set(it, { value, gaps, freshAt: now(), failure: undefined });
       },
       fail(failure, value = it.reading.value) {
-        retryAt = monotonic() + backoffOf(pace, failures);
+        retryAt = monotonic() + waitAfter(failures, pace.backoffMs);
         failures += 1;
         set(it, { failure, value });
       },

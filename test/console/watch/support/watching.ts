@@ -71,6 +71,7 @@ export const QUICK = {
   soonMs: 200,
   seldomMs: 400,
   backoffMs: [30, 60, 120, 240, 300],
+  reconnectMs: [30, 60, 90],
   tellMs: 5,
   touchMs: 10,
 } as const;

@@ -1,0 +1,39 @@
+/** What need not be drawn: a console that nobody touches and that is told nothing new makes no frames but the clock's. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Event, State } from "../../../src/console/model/state.ts";
+import { isWorthDrawing } from "../../../src/console/store/worth-drawing.ts";
+import { after, dataOf, key, NOW, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
+
+const isDrawn = (state: State, event: Event): boolean => isWorthDrawing(event, state, step(state, event).state, VIEWS);
+const tick: Event = { kind: "tick", now: NOW + 1_000 };
+const again = dataOf({ list_backends: ROWS }, NOW + 1_000);
+const changed = dataOf({ list_backends: ROWS.slice(1) }, NOW + 1_000);
+
+test("an answer that says what the one before said is not drawn, one that says more is", () => {
+  assert.equal(isDrawn(online(), again), false);
+  assert.equal(isDrawn(online(), changed), true);
+  assert.equal(isDrawn(online(), dataOf({ list_backends: ROWS, list_keys: [] }, NOW)), false);
+  const failed = dataOf({});
+  assert.equal(isDrawn(online(), failed), true);
+});
+
+test("the second that passes is drawn, and what a key does", () => {
+  assert.equal(isDrawn(online(), tick), true);
+  assert.equal(isDrawn(online(), key("down")), true);
+});
+
+test("a held screen is drawn for nothing that comes by itself, but for what stands over it", () => {
+  const held = pressed(online(), "z");
+  assert.equal(isDrawn(held, tick), false);
+  assert.equal(isDrawn(held, changed), false);
+  assert.equal(isDrawn(held, key("z")), true);
+  const asked = pressed(pressed(online(), "s"), "esc");
+  assert.equal(isDrawn(pressed(asked, "z"), tick), false);
+  const said = after(held, [{ kind: "flash", flash: { words: "saved", tone: "plain" } }]);
+  assert.equal(isDrawn(said, { kind: "tick", now: NOW + 60_000 }), true);
+  const failure = { status: 0, code: "unreachable", message: "", at: NOW };
+  const link = { ...held.link, state: { kind: "offline", since: NOW, retryAt: NOW + 2_000, failure } } as const;
+  assert.equal(isDrawn(after(held, [{ kind: "link", link }]), tick), true);
+});
