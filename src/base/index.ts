@@ -12,6 +12,7 @@ export * from "./lifetime.ts";
 export * from "./log.ts";
 export * from "./native-calls.ts";
 export * from "./nearest.ts";
+export * from "./pause.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
 export * from "./terminal-text.ts";

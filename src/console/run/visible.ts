@@ -4,8 +4,8 @@
  */
 
 import { type AdminClient, AdminError, createAdminClient } from "../../admin-api/index.ts";
+import { pause } from "../../base/index.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
-import { pause } from "../watch/pause.ts";
 
 const LIMIT_MS = 5_000;
 const DOOR_LIMIT_MS = 2_000;

@@ -1,20 +1,6 @@
 /** Waits that end with a signal and leave no timer. None of them rejects. */
 
-import { systemClock } from "../../base/index.ts";
-
-/** Resolves after `ms`, or once `signal` is aborted. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
-}
+import { pause, systemClock } from "../../base/index.ts";
 
 /** Resolves at `at` of the monotonic clock, never before. */
 export async function pauseUntil(at: () => number, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@
  *
  * The state machine decides by the table; here the document is read, compiled first, and the outcome told.
  */
-import type { Log } from "../../base/index.ts";
+import { type Log, pause } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
 import { decideApply, type Edition, formatProblem, type Problem, type Source } from "../core/config/index.ts";
 import { commands, deployModeKey, FILE_SOURCE, readSource, type SourceRow, sourceRowKey } from "../core/state/index.ts";
@@ -220,17 +220,4 @@ function refused(facts: {
 }): FileOutcome {
   const { code, problems = [], message, lacking = [] } = facts;
   return { kind: "refused", code, problems, message, lacking };
-}
-
-/** Resolves after `ms`, or when the signal aborts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

@@ -3,7 +3,7 @@
  * under the same number, until it is known what came of it; only then does the next one follow. Where that cannot be known
  * any more (the process has a new number in the cluster) it is left out: the ledger is short then, and never over.
  */
-import type { Instruments, Log } from "../../base/index.ts";
+import { type Instruments, type Log, pause } from "../../base/index.ts";
 import { type Accumulator, createAccumulator, type Taken } from "./accumulator.ts";
 import type { AddOutcome, LedgerReports, Use } from "./types.ts";
 
@@ -184,16 +184,4 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       if (left > 0) log.warn("this node ends before the ledger has all that was used", { requests: left });
     },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }
