@@ -6,12 +6,11 @@
  */
 
 import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
-import { systemClock } from "../../base/index.ts";
+import { pause, systemClock } from "../../base/index.ts";
 import type { Failure } from "../model/data.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
 import { type Pace, waitAfter } from "./pace.ts";
-import { pause } from "./pause.ts";
 import { probe } from "./probe.ts";
 import { type Ending, openSession, type Session } from "./session.ts";
 

@@ -7,12 +7,12 @@
  */
 
 import type { TableName } from "../../admin-api/index.ts";
-import { formatDuration, systemClock } from "../../base/index.ts";
+import { formatDuration, pause, systemClock } from "../../base/index.ts";
 import type { Failure, Gaps, Need } from "../model/data.ts";
 import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
-import { type Bell, pause, pauseUntil } from "./pause.ts";
+import { type Bell, pauseUntil } from "./pause.ts";
 import { OF_EVERY_NODE, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";

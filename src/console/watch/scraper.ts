@@ -1,10 +1,9 @@
 /** The metrics page, scraped for as long as it is needed; it has an address of its own and knows nothing of the doors. */
 
-import { systemClock } from "../../base/index.ts";
+import { pause, systemClock } from "../../base/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
 import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./metrics.ts";
 import type { Pace } from "./pace.ts";
-import { pause } from "./pause.ts";
 import type { Entry } from "./readings.ts";
 
 export interface ScraperOptions {

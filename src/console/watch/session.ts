@@ -7,11 +7,10 @@
  * has been quiet, since a read that blocks does not notice that its peer is gone.
  */
 
-import { systemClock } from "../../base/index.ts";
+import { pause, systemClock } from "../../base/index.ts";
 import type { Failure } from "../model/data.ts";
 import type { Peer } from "./ask.ts";
 import type { Pace } from "./pace.ts";
-import { pause } from "./pause.ts";
 import type { Probe } from "./probe.ts";
 
 export type Ending =
