@@ -3,6 +3,7 @@
  * table of the same name and rows, and the console draws them. Values of type object or array are JSON text in SQL.
  */
 
+import { certificates } from "./certificate-columns.ts";
 import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
 import { usage } from "./usage-columns.ts";
 
@@ -166,6 +167,7 @@ export const TABLES = {
     decisions: integer("Decisions that served it in the last 24 hours, since the process of this node started."),
     node: text("Node that counted."),
   }),
+  certificates,
   refusals: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
     node: text("Node that refused them."),
     caller_kind: choice(
@@ -393,6 +395,7 @@ export type RequestRecord = RowOf<"requests">;
 export type HistoryRecord = RowOf<"history">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
+export type CertificateRecord = RowOf<"certificates">;
 export type ControlRecord = RowOf<"controls">;
 export type ReconcileRecord = RowOf<"reconcile">;
 export type ReconcileVerdictRecord = RowOf<"reconcile_verdicts">;

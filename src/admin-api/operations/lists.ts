@@ -45,6 +45,10 @@ export const listOperations = {
       code: only("code"),
     },
   ),
+  list_certificates: listsMeasured(
+    "certificates",
+    "Lists the front door's certificate; none where it serves plain HTTP.",
+  ),
   list_history: listsNarrowed(
     "history",
     "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series and oldest first.",

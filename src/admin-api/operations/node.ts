@@ -43,6 +43,19 @@ export const nodeStatus = object("The node that is asked.", {
     message: nullable(text("Why it cannot.")),
   }),
   // Nodes of builds before this one do not say.
+  certificates: optional(
+    list(
+      "What its front door presents; empty: plain HTTP.",
+      object("A certificate.", {
+        names: list("Names it has, or is to have.", text("Name.")),
+        serial: nullable(text("Hex; null: there is none yet.")),
+        not_after: nullable(time("When it expires.")),
+        next_renewal: nullable(time("When it is renewed; null: by whoever keeps the files.")),
+        last_error: nullable(text("Why there is no newer one.")),
+      }),
+    ),
+  ),
+  // Nodes of builds before this one do not say.
   models: optional(
     list(
       "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",

@@ -6,6 +6,7 @@ import { auditHeadsView } from "./audit-heads.ts";
 import { auditTailView } from "./audit-tail.ts";
 import { auditVerifyView } from "./audit-verify.ts";
 import { budgetsView } from "./budgets.ts";
+import { certificatesView } from "./certificates.ts";
 import { changesView } from "./changes.ts";
 import { clusterView } from "./cluster.ts";
 import { configView } from "./config.ts";
@@ -48,6 +49,7 @@ export const VIEWS: readonly View[] = [
   budgetsView,
   reconcileView,
   clusterView,
+  certificatesView,
   recoverView,
   configView,
   revisionsView,

@@ -2,6 +2,7 @@
 
 import type { Need } from "../model/data.ts";
 import { keyOf } from "../model/data.ts";
+import { CERTIFICATES } from "./attention-certificates.ts";
 import {
   AUDIT_CONFLICTS,
   CONFIGURATION_REFUSED,
@@ -29,6 +30,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   WRONG_CLOCKS,
   CONFIGURATION_REFUSED,
   FILE_STATUS,
+  CERTIFICATES,
   SOURCES,
   AUDIT_CONFLICTS,
   SPENT_BUDGETS,

@@ -61,6 +61,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   requests: ["time", "id", "total_ms", "status"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
+  certificates: ["node", "source"],
   controls: ["control", "node"],
   history: ["kind", "name", "time"],
   usage: ["hour", "hop", "caller", "profile", "provider", "model"],

@@ -20,6 +20,7 @@ export const MAX_BYTES = 1 << 20;
 export const MEASURED = [
   "backends",
   "budgets",
+  "certificates",
   "cluster_members",
   "controls",
   "guardrails",

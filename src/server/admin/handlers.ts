@@ -3,6 +3,7 @@
 import type { Handlers, ListSources } from "./handler.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
+import { certificateList } from "./handlers/certificates.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
 import { controlList } from "./handlers/controls.ts";
 import { agentList, serverList } from "./handlers/fronted.ts";
@@ -54,6 +55,7 @@ export const LISTS: ListSources = {
   history: historyList,
   guardrails: guardrailList,
   usage: usageList,
+  certificates: certificateList,
   controls: controlList,
   mcp_servers: serverList,
   a2a_agents: agentList,

@@ -11,6 +11,7 @@ import type {
   BackendMember,
   BackendRecord,
   BudgetRecord,
+  CertificateRecord,
   Configuration,
   ControlRecord,
   FileStatus,
@@ -48,6 +49,7 @@ export interface Ports {
   readonly reconciled: Reconciled;
   readonly guardrails: Guardrails;
   readonly controls: Controls;
+  readonly certificates: Certificates;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
@@ -203,6 +205,13 @@ export interface Guardrails {
   /** What would become of texts; nothing of them is kept. Rejects with `busy` where too many are tried at once. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
   /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Of the front door; none where it serves plain HTTP. */
+export interface Certificates {
+  list(): readonly Omit<CertificateRecord, "node">[];
+  /** Called after a change; returns the way to end it. */
   onChange(listener: () => void): () => void;
 }
 

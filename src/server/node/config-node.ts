@@ -18,6 +18,7 @@ import type { BuildInfo } from "../telemetry/index.ts";
 import type { Certificates } from "../tls/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { backendsPort } from "./admin-backends.ts";
+import { certificatesPort } from "./admin-certificates.ts";
 import { controlsPort } from "./admin-controls.ts";
 import { governedPort } from "./admin-governance.ts";
 import { guardrailsPort } from "./admin-guardrails.ts";
@@ -267,6 +268,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     it.close(),
   );
 
+  const certificates: Certificates | undefined =
+    certificateFiles ??
+    (acme && openCertificateOrders({ settings: acme, cluster, here, version: build.version, instruments, log }, owner));
   let doors: AdminDoors | undefined;
   let inspector: Inspector | undefined;
   const listening = () => listenersOf(nodeFile, { metrics: observed.metricsAddress, dataPlane, inspector, doors });
@@ -306,6 +310,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         history: history.port,
         reconciled,
         guardrails: guardrailsPort(configuration, instruments),
+        certificates: certificatesPort(certificates),
         controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
@@ -324,9 +329,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     void trail.ended.then(resolve);
   });
 
-  const certificates: Certificates | undefined =
-    certificateFiles ??
-    (acme && openCertificateOrders({ settings: acme, cluster, here, version: build.version, instruments, log }, owner));
   const { reasons } = observed;
   const door =
     certificates &&

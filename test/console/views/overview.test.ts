@@ -284,6 +284,7 @@ test("where nothing wants attention the sentence says what was looked at", () =>
     list_audit_heads: [],
     list_reconcile: [],
     list_reconcile_verdicts: [],
+    list_certificates: [],
     list_mcp_servers: [],
     list_a2a_agents: [],
   };

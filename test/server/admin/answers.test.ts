@@ -64,6 +64,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_history: {},
   list_usage: {},
   list_guardrails: {},
+  list_certificates: {},
   list_controls: {},
   inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },
   list_mcp_servers: {},

@@ -3,7 +3,7 @@
 import { type Handlers, rfc3339 } from "../handler.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
-  get_status(_call, { cluster, facts, clock }) {
+  get_status(_call, { cluster, facts, clock, certificates }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
     return {
@@ -24,6 +24,13 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         listeners: facts.listeners(),
         configuration: facts.configuration(),
         models: facts.models(),
+        certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({
+          names,
+          serial,
+          not_after,
+          next_renewal,
+          last_error,
+        })),
       },
     };
   },

@@ -29,6 +29,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     refusals: { list: () => [], onChange: () => () => undefined },
     reconciled: { providers: () => [], verdicts: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    certificates: { list: () => [], onChange: () => () => undefined },
     controls: { list: async () => [], onChange: () => () => undefined },
     audit: createMemoryAudit().audit,
     logins: [],

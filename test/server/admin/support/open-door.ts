@@ -54,6 +54,22 @@ export interface RawOptions {
 
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 
+const CERTIFICATE = {
+  names: ["gateway.example.com"],
+  source: "/etc/gateway/tls.crt",
+  state: "valid",
+  serial: "4A",
+  issuer: "test",
+  not_before: "2026-11-01T00:00:00.000Z",
+  not_after: "2027-01-30T00:00:00.000Z",
+  next_renewal: null,
+  step: null,
+  last_error: null,
+  last_error_at: null,
+  failures: 0,
+  next_attempt: null,
+} as const;
+
 const CONTROL = { control: "acme-1:A", pack: "", rules: ["no-cards"], decisions: 3 } as const;
 
 /** A row of what was refused. */
@@ -160,6 +176,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     reconciled: { providers: () => [AUDITED], verdicts: () => [VERDICT], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    certificates: { list: () => [CERTIFICATE], onChange: () => () => undefined },
     controls: { list: async () => [CONTROL], onChange: () => () => undefined },
     audit: audit.audit,
     logins: [],

@@ -1,0 +1,38 @@
+/** Attention for the front door's certificate: what expires, and why no newer one has come. */
+
+import type { CertificateRecord } from "../../admin-api/index.ts";
+import { day } from "../format/times.ts";
+import { rowsOf } from "../model/data.ts";
+import type { AttentionItem, AttentionSource, Severity } from "./attention-item.ts";
+
+export const CERTIFICATES: AttentionSource = {
+  needs: [{ id: "list_certificates" }],
+  items: ({ data }) => rowsOf(data, "certificates").flatMap((row) => itemOf(row) ?? []),
+};
+
+const SEVERITY: Readonly<Record<CertificateRecord["state"], Severity | undefined>> = {
+  pending: "fail",
+  valid: undefined,
+  expires_soon: "warn",
+  expires_now: "fail",
+  expired: "fail",
+};
+
+function itemOf(row: CertificateRecord): AttentionItem | undefined {
+  const { state, last_error: error, not_after: end, node } = row;
+  const severity = SEVERITY[state] ?? (error === null ? undefined : "warn");
+  if (severity === undefined) return undefined;
+  const until = end === null ? "there is none yet: nothing is served" : `expires ${day(Date.parse(end))}`;
+  const words = state === "expired" ? `expired ${day(Date.parse(end ?? ""))}: clients refuse it` : until;
+  return {
+    id: `certificate:${node}`,
+    severity,
+    weight: state === "expired" || state === "pending" ? 1 : 0.6,
+    what: "CERT",
+    kind: "node",
+    name: node,
+    says: error === null ? words : `${words}; last error: ${error}`,
+    goes: { place: { view: "certificates" }, row: node },
+    json: row,
+  };
+}

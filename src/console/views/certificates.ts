@@ -1,0 +1,105 @@
+/** The front door's certificate: until when it is good, and what is being done for the next. */
+
+import type { CertificateRecord } from "../../admin-api/index.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { clock, day, span as duration } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, span, type Tone } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+
+const TONES: Readonly<Record<CertificateRecord["state"], Tone>> = {
+  pending: "fail",
+  valid: "plain",
+  expires_soon: "warn",
+  expires_now: "fail",
+  expired: "fail",
+};
+
+const dayOf = (at: string | null): string | null => (at === null ? null : day(Date.parse(at)));
+
+const COLUMNS: readonly Column<CertificateRecord>[] = [
+  textColumn({ head: "NODE", letter: "n", width: { least: 8, flex: 1 }, priority: 2 }, ({ node }) => node),
+  textColumn({ head: "NAMES", letter: "a", width: { least: 16, flex: 3 }, priority: 1, cut: "middle" }, ({ names }) =>
+    names.join(", "),
+  ),
+  {
+    id: "state",
+    head: "STATE",
+    letter: "s",
+    width: 12,
+    align: "left",
+    priority: 1,
+    cell: ({ state }) => span(state, TONES[state]),
+    sortKey: ({ state }) => state,
+  },
+  {
+    id: "expires in",
+    head: "EXPIRES IN",
+    letter: "e",
+    width: 10,
+    align: "left",
+    priority: 1,
+    cell: ({ not_after: end, state }, now) =>
+      span(end === null ? "-" : duration(Date.parse(end) - now), end === null ? "dim" : TONES[state]),
+    sortKey: ({ not_after: end }) => (end === null ? 0 : Date.parse(end)),
+  },
+  textColumn({ head: "RENEWS", letter: "r", width: 10, priority: 3 }, (it) => dayOf(it.next_renewal)),
+  countColumn({ head: "FAILED", letter: "f", width: 6, priority: 3 }, ({ failures }) => failures),
+  textColumn({ head: "LAST ERROR", letter: "l", width: { least: 16, flex: 4 }, priority: 2 }, (it) => it.last_error),
+];
+
+const named = (data: Data, id: string): CertificateRecord | undefined =>
+  rowsOf(data, "certificates").find(({ node }) => node === id);
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<CertificateRecord>(
+    {
+      columns: COLUMNS,
+      idOf: ({ node }) => node,
+      nameOf: ({ names, node }) => names[0] ?? node,
+      haystack: (it) => [it.node, it.source, it.serial, it.issuer, it.last_error, ...it.names].join(" "),
+      isBad: ({ state, last_error: error }) => state !== "valid" || error !== null,
+      jsonOf: (it) => it,
+    },
+    rowsOf(data, "certificates"),
+  );
+
+function pane(id: string, { data, now }: Context): readonly Line[] {
+  const record = named(data, id);
+  if (record === undefined) return [];
+  const { names, source, serial, issuer, not_after: end, next_renewal: renewal, step, last_error: error } = record;
+  const { next_attempt: next } = record;
+  const at = (time: string | null): string => (time === null ? "-" : clock(Date.parse(time), now));
+  return [
+    labelled("names", shown(names.join(", "))),
+    labelled("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
+    labelled("good until", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
+    ...(step === null ? [] : [labelled("under way", shown(step))]),
+    ...(error === null ? [] : [labelled("last error", shown(error, "warn"))]),
+    ...(next === null ? [] : [labelled("tried again", shown(at(next)))]),
+  ];
+}
+
+export const certificatesView: View = {
+  id: "certificates",
+  aliases: ["certs", "tls"],
+  title: "Certificates",
+  about: "the front door's certificate, until when it is good, and why no newer one has come",
+  needs: () => [{ id: "list_certificates" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "expires in", isDescending: false },
+    pane,
+    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    empty: () => ({
+      sentence: "The front door serves plain HTTP: it has no certificate.",
+      next: "Set `tls.cert_file` and `tls.key_file` in the node file",
+    }),
+    sql: () => "SELECT node, names, state, not_after, last_error FROM certificates",
+  },
+  offers: [],
+};

@@ -1,0 +1,35 @@
+/** The port `Certificates` of the admin plane: what the front door presents, and what is being done for a newer one. */
+import { systemClock } from "../../base/index.ts";
+import type { Certificates as CertificatesPort } from "../admin/index.ts";
+import { type Certificates, expiryStage } from "../tls/index.ts";
+
+/** `certificates`: undefined where the node serves plain HTTP. */
+export function certificatesPort(certificates: Certificates | undefined): CertificatesPort {
+  if (certificates === undefined) return { list: () => [], onChange: () => () => undefined };
+  return {
+    list() {
+      const current = certificates.current();
+      const { source, names, nextRenewal, step, failure, failures, nextAttempt } = certificates.standing();
+      return [
+        {
+          names: [...(current?.names ?? names)],
+          source,
+          state: current === undefined ? "pending" : expiryStage(current, systemClock.now()),
+          serial: current?.serial ?? null,
+          issuer: current?.issuer ?? null,
+          not_before: timeOf(current?.notBefore),
+          not_after: timeOf(current?.notAfter),
+          next_renewal: timeOf(nextRenewal),
+          step: step ?? null,
+          last_error: failure?.message ?? null,
+          last_error_at: timeOf(failure?.at),
+          failures,
+          next_attempt: timeOf(nextAttempt),
+        },
+      ];
+    },
+    onChange: (listener) => certificates.onChange(listener),
+  };
+}
+
+const timeOf = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());

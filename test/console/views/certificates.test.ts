@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RowOf } from "../../../src/admin-api/index.ts";
+import { CERTIFICATES } from "../../../src/console/views/attention-certificates.ts";
+import { contextOf } from "./traffic-fixtures.ts";
+
+type CertificateRecord = RowOf<"certificates">;
+
+const row: CertificateRecord = {
+  names: ["gateway.example.com"],
+  source: "/etc/gateway/tls.crt",
+  state: "valid",
+  serial: "4A",
+  issuer: "test",
+  not_before: "2026-11-01T00:00:00.000Z",
+  not_after: "2027-01-30T00:00:00.000Z",
+  next_renewal: null,
+  step: null,
+  last_error: null,
+  last_error_at: null,
+  failures: 0,
+  next_attempt: null,
+  node: "n1",
+};
+
+const said = (changes: Partial<CertificateRecord>): readonly (readonly [string, string])[] =>
+  CERTIFICATES.items(contextOf({ list_certificates: [{ ...row, ...changes }] })).map(({ severity, says }) => [
+    severity,
+    says,
+  ]);
+
+test("a certificate that is good and whose renewal has not failed wants no attention", () => {
+  assert.deepEqual(said({}), []);
+});
+
+test("one that expires, or has, or is not there says so with the last error", () => {
+  const last_error = "/etc/gateway/tls.key: the key is empty";
+  assert.deepEqual(said({ last_error }), [["warn", `expires 2027-01-30; last error: ${last_error}`]]);
+  assert.deepEqual(said({ state: "expires_soon" }), [["warn", "expires 2027-01-30"]]);
+  assert.deepEqual(said({ state: "expires_now" }), [["fail", "expires 2027-01-30"]]);
+  assert.deepEqual(said({ state: "expired" }), [["fail", "expired 2027-01-30: clients refuse it"]]);
+  assert.deepEqual(said({ state: "pending", serial: null, not_after: null }), [
+    ["fail", "there is none yet: nothing is served"],
+  ]);
+});
