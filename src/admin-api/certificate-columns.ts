@@ -16,7 +16,7 @@ export const certificates = object("The front door's certificate, as a node pres
   issuer: nullable(text("Who issued it.")),
   not_before: nullable(time("Since when it is valid.")),
   not_after: nullable(time("When it expires.")),
-  next_renewal: nullable(time("When it is renewed; null: by whoever keeps the files.")),
+  next_renewal: nullable(time("When it is renewed; null: there is none yet, or whoever keeps the files does it.")),
   step: nullable(text("What is being done for a newer one; null: nothing just now.")),
   last_error: nullable(text("Why there is no newer one; null: nothing has failed since the last.")),
   last_error_at: nullable(time("When that was found last.")),

@@ -211,7 +211,8 @@ export const queryFlags = {
     choices: ["one", "all"],
     default: "one",
     meaning:
-      "of lists of what a node measures (backends, budgets, cluster_members, guardrails, refusals): rows of the node asked, or of all",
+      "of lists of what a node measures (backends, budgets, certificates, cluster_members, controls, guardrails, history, " +
+      "refusals, requests): rows of the node asked, or of all",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {

@@ -50,7 +50,9 @@ export const nodeStatus = object("The node that is asked.", {
         names: list("Names it has, or is to have.", text("Name.")),
         serial: nullable(text("Hex; null: there is none yet.")),
         not_after: nullable(time("When it expires.")),
-        next_renewal: nullable(time("When it is renewed; null: by whoever keeps the files.")),
+        next_renewal: nullable(
+          time("When it is renewed; null: there is none yet, or whoever keeps the files does it."),
+        ),
         last_error: nullable(text("Why there is no newer one.")),
       }),
     ),

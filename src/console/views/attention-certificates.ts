@@ -22,8 +22,14 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
   const { state, last_error: error, not_after: end, node } = row;
   const severity = SEVERITY[state] ?? (error === null ? undefined : "warn");
   if (severity === undefined) return undefined;
-  const until = end === null ? "there is none yet: nothing is served" : `expires ${day(Date.parse(end))}`;
-  const words = state === "expired" ? `expired ${day(Date.parse(end ?? ""))}: clients refuse it` : until;
+  const expiresAt = end === null ? undefined : Date.parse(end);
+  const says = [
+    ...(expiresAt === undefined ? ["there is no certificate yet: nothing is served"] : []),
+    ...(expiresAt !== undefined && state === "expired"
+      ? [`certificate expired ${day(expiresAt)}: clients refuse it`]
+      : []),
+    ...(error === null ? [] : [`last error: ${error}`]),
+  ];
   return {
     id: `certificate:${node}`,
     severity,
@@ -31,7 +37,10 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
     what: "CERT",
     kind: "node",
     name: node,
-    says: error === null ? words : `${words}; last error: ${error}`,
+    ...(expiresAt === undefined || state === "expired"
+      ? {}
+      : { until: { words: "certificate expires in", at: expiresAt } }),
+    says: says.join(", "),
     goes: { place: { view: "certificates" }, row: node },
     json: row,
   };

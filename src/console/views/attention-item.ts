@@ -28,7 +28,9 @@ export interface AttentionItem {
   readonly tone?: Tone;
   readonly kind: string;
   readonly name: string;
-  /** One line. Whoever draws it takes controls out. */
+  /** Said before `says`; milliseconds since 1970. */
+  readonly until?: { readonly words: "certificate expires in"; readonly at: number };
+  /** One line; empty where `until` says it all. Whoever draws it takes controls out. */
   readonly says: string;
   /** Said after it; milliseconds since 1970. */
   readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
@@ -42,8 +44,10 @@ export interface AttentionItem {
   readonly json: unknown;
 }
 
-export function saying({ says, ends }: AttentionItem, now: number): string {
-  return ends === undefined ? says : `${says}, ${ends.words} ${span(ends.at - now)}`;
+export function saying({ until, says, ends }: AttentionItem, now: number): string {
+  const timed = (it: AttentionItem["until"] | AttentionItem["ends"]): string =>
+    it === undefined ? "" : `${it.words} ${span(it.at - now)}`;
+  return [timed(until), says, timed(ends)].filter((words) => words !== "").join(", ");
 }
 
 /** Without the clock: items are made anew when a reading changes, not with each second. */

@@ -97,7 +97,7 @@ export const certificatesView: View = {
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
       sentence: "The front door serves plain HTTP: it has no certificate.",
-      next: "Set `tls.cert_file` and `tls.key_file` in the node file",
+      next: "Set `tls.domains`, or `tls.cert_file` and `tls.key_file`, in the node file",
     }),
     sql: () => "SELECT node, names, state, not_after, last_error FROM certificates",
   },

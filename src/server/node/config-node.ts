@@ -15,7 +15,6 @@ import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
-import type { Certificates } from "../tls/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { certificatesPort } from "./admin-certificates.ts";
@@ -268,7 +267,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     it.close(),
   );
 
-  const certificates: Certificates | undefined =
+  const certificates =
     certificateFiles ??
     (acme && openCertificateOrders({ settings: acme, cluster, here, version: build.version, instruments, log }, owner));
   let doors: AdminDoors | undefined;
@@ -329,10 +328,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     void trail.ended.then(resolve);
   });
 
-  const { reasons } = observed;
   const door =
-    certificates &&
-    (await openFrontDoor({ certificates, secret: keks?.keks.current.key, reasons, instruments, log }, owner));
+    certificates && (await openFrontDoor({ ...observed, certificates, secret: keks?.keks.current.key, log }, owner));
 
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
   const openDataPlane = async (snapshot: Snapshot): Promise<void> => {

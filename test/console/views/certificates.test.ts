@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RowOf } from "../../../src/admin-api/index.ts";
 import { CERTIFICATES } from "../../../src/console/views/attention-certificates.ts";
-import { contextOf } from "./traffic-fixtures.ts";
+import { saying } from "../../../src/console/views/attention-item.ts";
+import { at, contextOf, NOW } from "./traffic-fixtures.ts";
 
 type CertificateRecord = RowOf<"certificates">;
 
@@ -24,9 +25,9 @@ const row: CertificateRecord = {
 };
 
 const said = (changes: Partial<CertificateRecord>): readonly (readonly [string, string])[] =>
-  CERTIFICATES.items(contextOf({ list_certificates: [{ ...row, ...changes }] })).map(({ severity, says }) => [
-    severity,
-    says,
+  CERTIFICATES.items(contextOf({ list_certificates: [{ ...row, ...changes }] })).map((item) => [
+    item.severity,
+    saying(item, NOW),
   ]);
 
 test("a certificate that is good and whose renewal has not failed wants no attention", () => {
@@ -35,11 +36,13 @@ test("a certificate that is good and whose renewal has not failed wants no atten
 
 test("one that expires, or has, or is not there says so with the last error", () => {
   const last_error = "/etc/gateway/tls.key: the key is empty";
-  assert.deepEqual(said({ last_error }), [["warn", `expires 2027-01-30; last error: ${last_error}`]]);
-  assert.deepEqual(said({ state: "expires_soon" }), [["warn", "expires 2027-01-30"]]);
-  assert.deepEqual(said({ state: "expires_now" }), [["fail", "expires 2027-01-30"]]);
-  assert.deepEqual(said({ state: "expired" }), [["fail", "expired 2027-01-30: clients refuse it"]]);
+  assert.deepEqual(said({ last_error }), [["warn", `certificate expires in 70d, last error: ${last_error}`]]);
+  assert.deepEqual(said({ state: "expires_soon", not_after: at(9.5 * 86_400) }), [
+    ["warn", "certificate expires in 9d"],
+  ]);
+  assert.deepEqual(said({ state: "expires_now", not_after: at(7_260) }), [["fail", "certificate expires in 2h 01m"]]);
+  assert.deepEqual(said({ state: "expired" }), [["fail", "certificate expired 2027-01-30: clients refuse it"]]);
   assert.deepEqual(said({ state: "pending", serial: null, not_after: null }), [
-    ["fail", "there is none yet: nothing is served"],
+    ["fail", "there is no certificate yet: nothing is served"],
   ]);
 });

@@ -61,6 +61,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /cards +deny/,
       empty: [/No guardrails are configured/, /written in the deployment document/],
     },
+    certificates: {
+      normal: /The front door serves plain HTTP/,
+      empty: [/The front door serves plain HTTP/, /Set `tls\.domains`/],
+    },
     controls: {
       normal: /No rule carries a control\./,
       empty: [/No rule carries a control\./, /`gateway pack list`/],
@@ -79,7 +83,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
     query: {
-      normal: /you may read 19 tables/,
+      normal: /you may read 20 tables/,
       empty: [/lets you read none of the tables/, /One SELECT over the lists/],
     },
   } satisfies Record<string, Facts>),
