@@ -190,6 +190,15 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
     listeners: [{ name: "data plane", address: "127.0.0.1:8484" }],
     configuration: { state: "running", message: null },
     models: [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
+    certificates: [
+      {
+        names: ["gateway.example.com"],
+        serial: "4A",
+        not_after: "2027-01-30T00:00:00.000Z",
+        next_renewal: null,
+        last_error: null,
+      },
+    ],
   });
   memory.setMembers([]);
   assert.equal((await client.call("get_status")).leader, null);
