@@ -26,6 +26,8 @@ interface Described {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
+  /** Of a series of OpenTelemetry's conventions, in UCUM; undefined: one of our own, whose name carries it. */
+  readonly unit?: string | undefined;
 }
 
 export interface Family<Child> extends Described {
@@ -58,8 +60,17 @@ export interface Instruments {
   gauge(name: string, help: string, labelNames?: readonly string[]): Family<Gauge>;
   /** A gauge that is read, not written: `read` runs at each scrape and must be cheap. */
   observedGauge(name: string, help: string, read: () => number): void;
-  /** `bounds`: upper bounds in the unit of the name's suffix, rising. */
-  histogram(name: string, help: string, bounds: readonly number[], labelNames?: readonly string[]): Family<Histogram>;
+  /**
+   * `bounds`: upper bounds in the unit of the name's suffix, rising. `unit`: of a series of OpenTelemetry's conventions, whose
+   * name and labels are written as there.
+   */
+  histogram(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labelNames?: readonly string[],
+    unit?: string,
+  ): Family<Histogram>;
   /** Everything as it stands now, in order of creation. */
   read(): readonly Reading[];
 }
@@ -149,17 +160,18 @@ export function createInstruments(): Instruments {
     observedGauge(name, help, read) {
       readers.push(() => ({ kind: "gauge", name, help, labelNames: [], series: [{ labelValues: [], value: read() }] }));
     },
-    histogram(name, help, bounds, labelNames = []) {
+    histogram(name, help, bounds, labelNames = [], unit = undefined) {
       const series = new Series(labelNames.length, () => new HistogramChild(bounds));
       readers.push(() => ({
         kind: "histogram",
         name,
         help,
         labelNames,
+        unit,
         bounds,
         series: [...series.children.values()].map(({ labelValues, child }) => child.read(labelValues)),
       }));
-      return { name, help, labelNames, with: (...labelValues) => series.with(labelValues) };
+      return { name, help, labelNames, unit, with: (...labelValues) => series.with(labelValues) };
     },
     read: () => readers.map((read) => read()),
   };

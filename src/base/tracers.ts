@@ -1,5 +1,14 @@
 /** What is asked of upstreams on behalf of one request, traced: a port of those who ask, of which they know no more. */
 
+/** By the names of OpenTelemetry's conventions; values are of the configuration or of closed lists, never a caller's text. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** What a span is, in the words of conventions that go beyond HTTP. */
+export interface SpanWords {
+  readonly name: string;
+  readonly attributes: SpanAttributes;
+}
+
 /** Traces the attempts of one request, or of one question. */
 export interface AttemptTracer {
   attempt(started: StartedAttempt): AttemptSpan;
@@ -11,13 +20,15 @@ export interface StartedAttempt {
   readonly channel: string;
   /** `scheme://host[:port]`, or as the configuration writes it where references are in it. */
   readonly origin: string;
+  /** Undefined: it is an HTTP request and no more. */
+  readonly words?: SpanWords | undefined;
 }
 
 export interface AttemptSpan {
   /** Header pairs as the upstream is sent them: trace context of this attempt in place of the client's. */
   carry(headers: readonly string[]): readonly string[];
-  /** Once. `outcome` is an `AttemptResult`; `status` is null where no answer came. */
-  end(outcome: string, status: number | null): void;
+  /** Once. `outcome` is an `AttemptResult`; `status` is null where no answer came; `learnt`: of the answer. */
+  end(outcome: string, status: number | null, learnt?: SpanAttributes): void;
 }
 
 /** Traces what detectors ask models about one request, beside the request's own attempts. */

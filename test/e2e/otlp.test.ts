@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { WebSocket } from "ws";
+import { prometheusName } from "../../src/server/telemetry/index.ts";
 import { type Collector, type SeenSpan, startBlackhole, startCollector } from "../server/telemetry/otlp/collector.ts";
 import { startWithFiles, twoDialects } from "./support/config.ts";
 import { startWithFlags } from "./support/gateway.ts";
@@ -67,13 +68,15 @@ test("a trace goes on through the gateway: client, request, an attempt at each p
   assert.deepEqual(new Set(spans.map(({ traceId }) => traceId)), new Set([TRACE]));
   assert.equal(request.parentSpanId, PARENT);
   assert.deepEqual([one.parentSpanId, two.parentSpanId], [request.spanId, request.spanId]);
-  assert.equal(request.name, "POST chat_completions");
+  assert.equal(request.name, "chat known-*");
   assert.deepEqual(request.attributes, {
     "http.request.method": "POST",
     "url.scheme": "http",
     "http.response.status_code": 200,
     "http.route": "chat_completions",
     "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "second",
+    "gen_ai.request.model": "known-*",
     "gateway.attempts": 2,
     "gateway.provider": "second",
     "gateway.model": "known-*",
@@ -229,7 +232,7 @@ test("a session is a request with one attempt, whose context the provider is giv
   socket.close(1000);
   const spans = await spansOf(collector, 2);
   const request = server(spans);
-  assert.equal(request?.name, "GET realtime");
+  assert.equal(request?.name, "generate_content sim-*");
   assert.equal(request?.parentSpanId, PARENT);
   assert.equal(request?.attributes["http.response.status_code"], 101);
   const [attempt] = attempts(spans);
@@ -261,7 +264,7 @@ test("the scrape and OTLP of one process show the same series", async (t) => {
     ),
   );
   // A histogram without an observation has no line in the scrape.
-  const shown = [...pushed].filter(([, { points }]) => points.length > 0).map(([name]) => name);
+  const shown = [...pushed.values()].filter(({ points }) => points.length > 0).map(prometheusName);
   assert.deepEqual(shown.sort(), [...families].sort());
   assert.ok(families.has("process_cpu_seconds_total") && families.has("gateway_build_info"));
   for (const name of ["gateway_requests_total", "gateway_upstream_attempts_total", "gateway_telemetry_dropped_total"]) {

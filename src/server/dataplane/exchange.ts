@@ -19,6 +19,7 @@ import {
 import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
+import { errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -76,6 +77,8 @@ export class Exchange implements Downstream {
   failing: ((failure: Pick<GatewayError, "code" | "message">) => string) | undefined;
   /** Value of `x-gateway-guardrails`; empty: no rule acted. */
   guardrails = "";
+  /** Of the attempt that is delivered, of a request that is traced. */
+  told: ToldAnswer | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -89,6 +92,8 @@ export class Exchange implements Downstream {
   #remainingBytes = Number.NaN;
   #code = "";
   #firstByteMs: number | undefined;
+  /** Until the first bytes of an event stream. */
+  #streamMs: number | undefined;
   /** Of the answer, once the socket is done with it. */
   #status: number | undefined;
   #totalMs = 0;
@@ -156,6 +161,7 @@ export class Exchange implements Downstream {
   }
 
   write(chunk: Buffer): boolean {
+    if (!this.#hasWritten && this.#isEventStream) this.#streamMs = performance.now() - this.startedAt;
     this.#hasWritten = true;
     // The last bytes of a declared length go out with the headers and the end, in one write.
     if (chunk.length === this.#remainingBytes) {
@@ -302,7 +308,6 @@ export class Exchange implements Downstream {
     const finished = this.#response.writableFinished;
     const status = finished || this.#code !== "" ? this.#response.statusCode : CLIENT_GONE;
     this.#ports.metrics.finished(this.labels, status, this.#code);
-    this.span?.end({ labels: this.labels, status, code: this.#code });
     this.#status = status;
     this.#totalMs = performance.now() - this.startedAt;
     if (!finished) this.#leave();
@@ -319,6 +324,7 @@ export class Exchange implements Downstream {
   /** Whichever came last, the end of the socket or that of the work. */
   #over(): void {
     const { labels } = this;
+    this.#measured();
     const sink = this.#ports.finished;
     if (sink === undefined) return;
     const ending = {
@@ -336,6 +342,21 @@ export class Exchange implements Downstream {
       urlLength: this.request.url?.length ?? 0,
     };
     sink.finished(finishedOf(this.facts, ending));
+  }
+
+  /** In the words of conventions, with what was used, which may be known only after the socket is done. */
+  #measured(): void {
+    const { labels, facts, told, span } = this;
+    const status = this.#status ?? CLIENT_GONE;
+    const error = errorOf(status, this.#code);
+    const stream =
+      this.#streamMs === undefined || error !== ""
+        ? undefined
+        : { firstBytes: this.#streamMs / 1_000, outputTokens: facts.usage?.outputTokens };
+    this.#ports.metrics.conventions.served(labels, this.#totalMs / 1_000, error, stream);
+    if (span === undefined) return;
+    const words = requestWords({ labels, streams: this.#isEventStream, usage: facts.usage, told });
+    span.end({ labels, status, code: this.#code, words, at: this.startedAt + this.#totalMs });
   }
 
   /** Nothing more can reach the client. */

@@ -4,7 +4,7 @@
  */
 import type { RefusedBy } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
-import type { Usage } from "../core/dialects/index.ts";
+import { addUsage, type Usage } from "../core/dialects/index.ts";
 import { keptName, toldNameOf } from "./whose.ts";
 
 /** As access rules name hops; a session over WebSocket is told apart. */
@@ -55,12 +55,11 @@ export class Facts {
   /** Of the last access rule that let it pass. */
   allowedBy: string | undefined;
   refusedBy: Pick<RefusedBy, "kind" | "name"> | undefined;
-  inputTokens: number | undefined;
-  outputTokens: number | undefined;
+  /** All attempts together; undefined: nobody counted, or nothing was told. */
+  usage: Usage | undefined;
 
-  used({ inputTokens, outputTokens }: Usage): void {
-    this.inputTokens = (this.inputTokens ?? 0) + inputTokens;
-    this.outputTokens = (this.outputTokens ?? 0) + outputTokens;
+  used(usage: Usage): void {
+    this.usage = this.usage === undefined ? usage : addUsage(this.usage, usage);
   }
 }
 
@@ -96,8 +95,8 @@ export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
     attempts: ending.attempts,
     firstByteMs: ending.firstByteMs,
     totalMs: ending.totalMs,
-    inputTokens: facts.inputTokens,
-    outputTokens: facts.outputTokens,
+    inputTokens: facts.usage?.inputTokens,
+    outputTokens: facts.usage?.outputTokens,
     decidedBy: decidedBy(facts, guardrails),
   };
 }

@@ -85,6 +85,7 @@ export async function listen(address: string, ports: Ports, door?: Door): Promis
     if (own === undefined) return serve(exchange, ports);
     exchange.isLast();
     exchange.refuse(own.refusal);
+    exchange.served();
     return Promise.resolve();
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -1,6 +1,8 @@
 /** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
+import { MCP_VERSION } from "../core/agents/index.ts";
 import { createGuardrailMetrics, type GuardrailMetrics } from "../core/guardrails/index.ts";
+import { type ConventionMetrics, createConventionMetrics } from "./conventions/index.ts";
 import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
 import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
@@ -9,13 +11,16 @@ export interface Labels {
   readonly route: string;
   readonly provider: string;
   readonly model: string;
+  /** Of the provider, by the catalog's name or its own. */
+  readonly maker: string;
 }
 
 export interface DataplaneMetrics {
   readonly decisions: DecisionMetrics;
   readonly guardrails: GuardrailMetrics;
   readonly usage: UsageMetrics;
-  labels(route: string, provider?: string, model?: string): Labels;
+  readonly conventions: ConventionMetrics;
+  labels(route: string, provider?: string, model?: string, maker?: string): Labels;
   /** `code`: the refusal's, or empty when the answer is an upstream's. */
   finished(labels: Labels, status: number, code: string): void;
   /** Seconds the gateway added, waiting for client and upstream excluded. */
@@ -79,14 +84,17 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
   const outcomes = remembered((provider: string) => remembered((outcome: string) => attempts.with(provider, outcome)));
 
   const labels = remembered((route: string) =>
-    remembered((provider: string) => remembered((model: string): Labels => ({ route, provider, model }))),
+    remembered((provider: string) =>
+      remembered((model: string) => remembered((maker: string): Labels => ({ route, provider, model, maker }))),
+    ),
   );
 
   return {
     decisions: createDecisionMetrics(instruments),
     guardrails: createGuardrailMetrics(instruments, log, () => performance.now()),
     usage: createUsageMetrics(instruments, log),
-    labels: (route, provider = "none", model = "none") => labels(route)(provider)(model),
+    conventions: createConventionMetrics(instruments, MCP_VERSION),
+    labels: (route, provider = "none", model = "none", maker = "none") => labels(route)(provider)(model)(maker),
     finished: (labels, status, code) => counters(labels)(status)(code).inc(),
     overhead: (route, seconds) => overheads(route).observe(seconds),
     firstByte: (labels, seconds) => firstBytes(labels).observe(seconds),

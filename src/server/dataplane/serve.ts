@@ -17,6 +17,7 @@ import {
   isFailure,
 } from "../upstream/index.ts";
 import { readBody } from "./body.ts";
+import { attemptErrorOf } from "./conventions/index.ts";
 import { CARD_HEADERS, cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
@@ -47,6 +48,7 @@ import { prepare } from "./hops/model/prepare.ts";
 import { prepareTranslated } from "./hops/model/prepare-translated.ts";
 import { rememberingShown } from "./hops/model/remembering-shown.ts";
 import { reserve, usedAt } from "./hops/model/reserve.ts";
+import { tracedAttempts, watched } from "./hops/model/traced.ts";
 import { type Remembering, translating } from "./hops/model/translating.ts";
 import { dialectOf, locate } from "./locate.ts";
 import { beginUse, type Meter } from "./metering/index.ts";
@@ -141,7 +143,8 @@ export async function serve(exchange: Exchange, ports: Ports): Promise<void> {
     const plain = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // 400, 413, 503
     const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // 400, 404, 413, 503
     const target = asResponse === undefined ? addressed : await withReferences(addressed, asResponse, snapshot, held);
-    exchange.labels = ports.metrics.labels(place.route.name, target.provider.name, target.label);
+    const { provider } = target;
+    exchange.labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     exchange.use = beginUse(governing?.ledger, standing, usedAt(target));
     const admitted = admit(snapshot, target, {
       standing,
@@ -240,6 +243,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
   const { exchange, downstream, target, meter, ports, answering } = forwarding;
   let measured: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
+  let begunAt = 0;
   const client: Client = (remembering) => {
     if (answering === undefined) return downstream;
     const shown = remembering === undefined ? downstream : rememberingShown(downstream, remembering);
@@ -258,6 +262,10 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
+      begunAt = performance.now();
+      exchange.use?.asked(provider.name, model);
+      // Counts what the attempt before it used, which is its provider's.
+      meter?.attempting(provider, model, channel.dialect);
       measured = ports.statistics?.of(provider.name, labels.model);
       measured?.begun(isRetry);
       if (isRetry) ports.metrics.retried(provider.name);
@@ -265,16 +273,16 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
         ports.metrics.failedOver(labels.provider, provider.name);
         ports.statistics?.of(labels.provider)?.leftForAnother();
         measured?.cameFromAnother();
-        exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model);
+        exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
       }
       exchange.attempts++;
-      exchange.use?.asked(provider.name, model);
-      meter?.attempting(provider, model, channel.dialect);
     },
     answered: (ms) => measured?.answered(ms),
     attempted: (provider, outcome) => {
       const { result, status, next } = outcome;
+      const seconds = (performance.now() - begunAt) / 1_000;
       ports.metrics.attempted(provider.name, result);
+      ports.metrics.conventions.attempted(exchange.labels, seconds, attemptErrorOf(result, status));
       if (isFailure(result)) {
         measured?.failed({
           kind: result,
@@ -290,7 +298,7 @@ async function forwardTo(admitted: AdmittedList, forwarding: Forwarding): Promis
       meter?.attempted(result);
     },
     waited: (ms) => exchange.waited(ms),
-    tracer: exchange.span,
+    tracer: tracedAttempts(forwarding, meter),
   });
   // The provider may be done, and the judgement not.
   await inspected?.over();
@@ -363,7 +371,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         held.hold(translated.body.length);
         return {
           request: prepareTranslated(asked, admitted, translated, streams),
-          downstream: translating(to, options),
+          downstream: watched(translating(to, options), admitted, { exchange, target }),
         };
       }
       const reads = isList || meter !== undefined;
@@ -374,7 +382,11 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const passes = edits === undefined && extend === undefined && meter === undefined;
       return {
         request: prepared.request,
-        downstream: passes ? to : rewriting(to, { edits, extend, meter, holding: exchange.holding }),
+        downstream: watched(
+          passes ? to : rewriting(to, { edits, extend, meter, holding: exchange.holding }),
+          admitted,
+          { exchange, target },
+        ),
       };
     },
   };

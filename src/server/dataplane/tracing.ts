@@ -3,7 +3,7 @@
  * costs a comparison; what a span tells comes from the configuration, the route table and status codes, never from a caller.
  */
 import type { IncomingMessage } from "node:http";
-import type { AttemptTracer, QuestionTracer } from "../../base/index.ts";
+import type { AttemptTracer, QuestionTracer, SpanWords } from "../../base/index.ts";
 import type { Labels } from "./metrics.ts";
 
 export interface Tracing {
@@ -45,6 +45,10 @@ export interface EndedRequest {
   readonly status: number;
   /** The refusal's, or empty when the answer is an upstream's. */
   readonly code: string;
+  /** In words of conventions that go beyond HTTP, what was learnt among them; undefined: they have none for it. */
+  readonly words?: SpanWords | undefined;
+  /** When its answer was over, in milliseconds of `performance.now()`; undefined: now. */
+  readonly at?: number | undefined;
 }
 
 export function startSpan(tracing: Tracing, { method = "GET", socket, headers }: IncomingMessage): RequestSpan {

@@ -11,6 +11,7 @@ import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
+import { modelWords, requestWords } from "./conventions/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -94,7 +95,8 @@ export async function serveUpgrade(
   };
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
-    span?.end({ labels, status, code });
+    const words = span && requestWords({ labels, streams: false, usage: facts.usage, told: undefined });
+    span?.end({ labels, status, code, words });
     const now = performance.now();
     const ending = {
       at: Date.now() - (now - startedAt),
@@ -137,7 +139,7 @@ export async function serveUpgrade(
     };
     const { first: admitted } = admit(snapshot, target, governed);
     const { provider, channel } = admitted;
-    labels = ports.metrics.labels(place.route.name, provider.name, target.label);
+    labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const { label, route: named } = target;
     const asked = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
     use = beginUse(governing?.ledger, standing, asked);
@@ -190,6 +192,7 @@ export async function serveUpgrade(
       provider: provider.name,
       channel: channel.id,
       origin: channel.shownOrigin,
+      words: modelWords(labels, false),
     });
     attempt = sessionAttempt(provider.name, ports, attemptSpan, whose({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
@@ -200,7 +203,10 @@ export async function serveUpgrade(
           label: target.label,
           metrics: ports.metrics.usage,
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
-          counted: (usage) => facts.used(usage),
+          counted(usage) {
+            facts.used(usage);
+            ports.metrics.conventions.used(labels, usage);
+          },
           account: use,
           model: admitted.model ?? "",
         })

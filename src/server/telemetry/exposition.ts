@@ -20,6 +20,16 @@ const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 type Labels = Readonly<Record<string, string>>;
 
+/** Words for the units that our series of OpenTelemetry's conventions are in; one in braces has none. */
+const UNIT_SUFFIXES: ReadonlyMap<string, string> = new Map([["s", "_seconds"]]);
+
+/** As OpenTelemetry's compatibility specification writes a metric for Prometheus; our own are written so already. */
+export function prometheusName({ name, unit = "" }: Pick<Reading, "name" | "unit">): string {
+  return name.replaceAll(".", "_") + (UNIT_SUFFIXES.get(unit) ?? "");
+}
+
+const prometheusLabel = (name: string): string => name.replaceAll(".", "_");
+
 /** A line of the scrape, in the form that prom-client's registry reads. */
 interface Value {
   readonly value: number;
@@ -40,8 +50,9 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
     if (current !== undefined) return current;
     const byName = new Map<string, Reading>();
     for (const reading of instruments.read()) {
-      if (byName.has(reading.name)) throw new Error(`the instrument ${reading.name} was created twice`);
-      byName.set(reading.name, reading);
+      const name = prometheusName(reading);
+      if (byName.has(name)) throw new Error(`the instrument ${name} was created twice`);
+      byName.set(name, reading);
     }
     current = byName;
     // The registry asks all its metrics within one turn; the next turn reads anew.
@@ -54,14 +65,19 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
   function labels(reading: Reading, labelValues: readonly string[]): Labels {
     const known = labelsOf.get(labelValues);
     if (known !== undefined) return known;
-    const made = Object.fromEntries(reading.labelNames.map((name, at) => [name, labelValues[at] ?? ""]));
+    const made = Object.fromEntries(
+      reading.labelNames.map((name, at) => [prometheusLabel(name), labelValues[at] ?? ""]),
+    );
     labelsOf.set(labelValues, made);
     return made;
   }
 
   function register(reading: Reading): void {
-    const { name, help, kind } = reading;
-    const wrong = METRIC_NAME.test(name) ? reading.labelNames.find((label) => !LABEL_NAME.test(label)) : name;
+    const { help, kind } = reading;
+    const name = prometheusName(reading);
+    const wrong = METRIC_NAME.test(name)
+      ? reading.labelNames.map(prometheusLabel).find((label) => !LABEL_NAME.test(label))
+      : name;
     if (wrong !== undefined) throw new Error(`the instrument ${name} has a malformed name or label: ${wrong}`);
     const object = {
       name,
@@ -76,7 +92,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
   }
 
   function sync(): void {
-    for (const reading of readings().values()) if (!registered.has(reading.name)) register(reading);
+    for (const [name, reading] of readings()) if (!registered.has(name)) register(reading);
   }
 
   sync();
@@ -95,14 +111,15 @@ function valuesOf(
       sharedLabels: labels(reading, labelValues),
     }));
   }
-  const bucketName = `${reading.name}_bucket`;
+  const name = prometheusName(reading);
+  const bucketName = `${name}_bucket`;
   const bounds = [...reading.bounds.map((bound) => ({ le: String(bound) })), { le: "+Inf" }];
   return reading.series.flatMap(({ labelValues, cumulative, sum }) => {
     const sharedLabels = labels(reading, labelValues);
     return [
       ...cumulative.map((value, at) => ({ metricName: bucketName, labels: bounds[at] ?? {}, sharedLabels, value })),
-      { metricName: `${reading.name}_sum`, labels: {}, sharedLabels, value: sum },
-      { metricName: `${reading.name}_count`, labels: {}, sharedLabels, value: cumulative.at(-1) ?? 0 },
+      { metricName: `${name}_sum`, labels: {}, sharedLabels, value: sum },
+      { metricName: `${name}_count`, labels: {}, sharedLabels, value: cumulative.at(-1) ?? 0 },
     ];
   });
 }

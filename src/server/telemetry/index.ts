@@ -1,6 +1,6 @@
 /** Exports the instruments of `base`: the metrics listener, the bridge to prom-client, and OTLP with traces and logs. */
 
-export { type Exposition, exposeInstruments } from "./exposition.ts";
+export { type Exposition, exposeInstruments, prometheusName } from "./exposition.ts";
 export { type MetricsListener, type MetricsOptions, type Readiness, startMetrics } from "./metrics-listener.ts";
 export { type Otlp, type OtlpOptions, openOtlp } from "./otlp/index.ts";
 export { type BuildInfo, observeProcess, type ProcessMetrics } from "./process-metrics.ts";

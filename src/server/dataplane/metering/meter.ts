@@ -80,6 +80,10 @@ class AttemptMeter implements Meter {
     this.#options = options;
   }
 
+  get usage(): Usage | undefined {
+    return this.#attempt && usageOf(this.#attempt);
+  }
+
   attempting({ name }: Pick<Provider, "name">, model: string, dialect: Dialect): void {
     this.#count();
     this.#attempt = {

@@ -27,6 +27,8 @@ export interface AnswerMeter {
 export interface Meter extends AnswerMeter {
   /** `model`: as this provider is sent it; empty on a modelless route. `dialect`: of its answer. */
   attempting(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
+  /** Told by the attempt under way so far. */
+  readonly usage: Usage | undefined;
   /** The attempt is over. `abandoned`: the client left while it was under way. */
   attempted(result: AttemptResult): void;
   /** Once, at the very end, whatever happened: charges what is to be charged. */

@@ -1,8 +1,9 @@
 /**
- * Our instruments as OTLP metrics: the series of `/metrics`, with the same names, labels, values and bounds.
+ * Our instruments as OTLP metrics: the series of `/metrics`, with the same names, labels, values and bounds. Those of OpenTelemetry's
+ * conventions have the names of these, which the scrape writes in its own letters.
  *
- * Counters become cumulative monotonic sums, gauges gauges, histograms cumulative ones with explicit bounds. No unit is
- * given, since the names carry it and collectors that write Prometheus series would append it a second time. A value
+ * Counters become cumulative monotonic sums, gauges gauges, histograms cumulative ones with explicit bounds. Our own
+ * have no unit, since their names carry it and collectors that write Prometheus series would append it a second time. A value
  * that is no number (a gauge that could not be read) has no place in OTLP and is left out.
  */
 
@@ -37,13 +38,23 @@ export function producerOf({ instruments, sample, scope, now }: ProducerOptions)
 
 function metricOf(reading: Reading, startTime: HrTime, endTime: HrTime): metrics.MetricData {
   const base = {
-    descriptor: { name: reading.name, description: reading.help, unit: "", valueType: ValueType.DOUBLE },
+    descriptor: {
+      name: reading.name,
+      description: reading.help,
+      unit: reading.unit ?? "",
+      valueType: ValueType.DOUBLE,
+    },
     aggregationTemporality: metrics.AggregationTemporality.CUMULATIVE,
   };
   const point = <Value>(labelValues: readonly string[], value: Value): Point<Value> => ({
     startTime,
     endTime,
-    attributes: Object.fromEntries(reading.labelNames.map((name, at) => [name, labelValues[at] ?? ""])),
+    attributes: Object.fromEntries(
+      reading.labelNames
+        .map((name, at) => [name, labelValues[at] ?? ""] as const)
+        // In the conventions what does not apply is absent.
+        .filter(([, text]) => text !== "" || reading.unit === undefined),
+    ),
     value,
   });
   if (reading.kind === "histogram") {

@@ -17,7 +17,14 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { core } from "@opentelemetry/sdk-node";
-import type { AttemptSpan, AttemptTracer, QuestionTracer, StartedAttempt } from "../../../base/index.ts";
+import type {
+  AttemptSpan,
+  AttemptTracer,
+  QuestionTracer,
+  SpanAttributes,
+  SpanWords,
+  StartedAttempt,
+} from "../../../base/index.ts";
 import { carryContext, traceparentOf } from "./trace-context.ts";
 
 export interface StartedRequest {
@@ -31,6 +38,10 @@ export interface EndedRequest {
   readonly status: number;
   /** The refusal's, or empty. */
   readonly code: string;
+  /** Undefined: it is an HTTP request and no more. */
+  readonly words?: SpanWords | undefined;
+  /** When its answer was over, in milliseconds of `performance.now()`; undefined: now. */
+  readonly at?: number | undefined;
 }
 
 export interface Tracing {
@@ -53,15 +64,6 @@ export interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 
-/** Routes whose operation the conventions for generative AI have a name for. */
-const OPERATIONS: ReadonlyMap<string, string> = new Map([
-  ["chat_completions", "chat"],
-  ["messages", "chat"],
-  ["completions", "text_completion"],
-  ["complete", "text_completion"],
-  ["embeddings", "embeddings"],
-]);
-
 /** `propagates`: whether trace context is taken from requests and passed on. */
 export function createTracing(tracer: Tracer, { propagates }: { readonly propagates: boolean }): Tracing {
   const addressOf = addressReader();
@@ -78,7 +80,7 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
         return {
           carry: (headers) =>
             propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
-          end: (outcome, status) => endAttempt(attemptSpan, outcome, status),
+          end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
         };
       };
       return {
@@ -110,15 +112,22 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
   };
 }
 
-function endRequest(span: Span, method: string, attempts: number, { labels, status, code }: EndedRequest): void {
+function endRequest(
+  span: Span,
+  method: string,
+  attempts: number,
+  { labels, status, code, words, at }: EndedRequest,
+): void {
   if (span.isRecording()) {
     const { route, provider, model } = labels;
     const attributes: Attributes = { "http.response.status_code": status, "gateway.attempts": attempts };
     if (route !== "none") {
       span.updateName(`${method} ${route}`);
       attributes["http.route"] = route;
-      const operation = OPERATIONS.get(route);
-      if (operation !== undefined) attributes["gen_ai.operation.name"] = operation;
+    }
+    if (words !== undefined) {
+      span.updateName(words.name);
+      span.setAttributes(mutable(words.attributes));
     }
     if (provider !== "none") attributes["gateway.provider"] = provider;
     if (model !== "none") attributes["gateway.model"] = model;
@@ -127,10 +136,10 @@ function endRequest(span: Span, method: string, attempts: number, { labels, stat
     if (status >= 500 || code === "upstream_incomplete") {
       attributes["error.type"] = code === "" ? String(status) : code;
       span.setStatus({ code: SpanStatusCode.ERROR });
-    }
+    } else if (words?.attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.setAttributes(attributes);
   }
-  span.end();
+  span.end(at);
 }
 
 /** A refusal is what guardrails are for; only one that nobody wanted is an error. */
@@ -150,7 +159,7 @@ function endInspection(span: Span, { outcome, segments, rules, failed }: EndedIn
 function startAttempt(
   tracer: Tracer,
   context: Context,
-  { method, provider, channel, detector }: StartedAttempt & { readonly detector: string | undefined },
+  { method, provider, channel, detector, words }: StartedAttempt & { readonly detector: string | undefined },
   attempt: number,
   address: Address,
 ): Span {
@@ -162,20 +171,28 @@ function startAttempt(
     "gateway.channel": channel,
     "gateway.attempt": attempt,
     ...(detector !== undefined && { "gateway.detector": detector }),
+    ...(words !== undefined && mutable(words.attributes)),
   };
   if (attempt > 1) attributes["http.request.resend_count"] = attempt - 1;
-  return tracer.startSpan(method, { kind: SpanKind.CLIENT, attributes }, context);
+  return tracer.startSpan(words?.name ?? method, { kind: SpanKind.CLIENT, attributes }, context);
 }
 
-function endAttempt(span: Span, outcome: string, status: number | null): void {
+/** The library's type has lists that may be written to. */
+const mutable = (attributes: SpanAttributes): Attributes =>
+  Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === "object" ? [...value] : value]),
+  );
+
+function endAttempt(span: Span, outcome: string, status: number | null, learnt: SpanAttributes = {}): void {
   if (span.isRecording()) {
+    span.setAttributes(mutable(learnt));
     span.setAttribute("gateway.outcome", outcome);
     if (status !== null) span.setAttribute("http.response.status_code", status);
     const hasFailed = (outcome !== "answered" && outcome !== "abandoned") || (status ?? 0) >= 400;
     if (hasFailed) {
       span.setAttribute("error.type", status !== null && status >= 400 ? String(status) : outcome);
       span.setStatus({ code: SpanStatusCode.ERROR });
-    }
+    } else if (learnt["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }

@@ -16,7 +16,7 @@ export async function reserve(
   target: Target,
   first: Admitted,
   standing: Standing,
-  { facts, use }: Pick<Exchange, "facts" | "use">,
+  exchange: Pick<Exchange, "facts" | "use" | "labels">,
   { governing, metrics, statistics }: Ports,
 ): Promise<Meter | undefined> {
   if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
@@ -28,7 +28,10 @@ export async function reserve(
     label: target.label,
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
-    counted: (usage) => facts.used(usage),
-    account: use,
+    counted(usage) {
+      exchange.facts.used(usage);
+      metrics.conventions.used(exchange.labels, usage);
+    },
+    account: exchange.use,
   });
 }

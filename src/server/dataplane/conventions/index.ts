@@ -1,0 +1,10 @@
+/** Spans and series in the words of OpenTelemetry's conventions for generative AI and MCP. */
+export {
+  type ConventionLabels,
+  type ConventionMetrics,
+  createConventionMetrics,
+  type ServedStream,
+} from "./metrics.ts";
+export { attemptErrorOf, errorOf, operationOf } from "./names.ts";
+export { inWords, modelWords, requestWords, toldAttributes, usageAttributes } from "./spans.ts";
+export { ToldAnswer } from "./told-answer.ts";

@@ -1,0 +1,179 @@
+/**
+ * The series of OpenTelemetry's conventions, under their names, units and bounds, beside our own. Source: semantic conventions for
+ * generative AI, "Metrics", and for MCP, "Metrics" (1.45).
+ *
+ * As a client the gateway is measured attempt by attempt, as a server request by request. Time to the first token is that to the first
+ * bytes of an event stream: of an answer in one piece nobody can tell it.
+ */
+import type { Family, Histogram, Instruments } from "../../../base/index.ts";
+import type { Usage } from "../../core/dialects/index.ts";
+import { modelOf, operationOf, systemOf } from "./names.ts";
+
+/** Of a request of the data plane; one object a set. */
+export interface ConventionLabels {
+  readonly route: string;
+  /** Name or pattern of the configuration. */
+  readonly model: string;
+  /** By the catalog's name, or the provider's own. */
+  readonly maker: string;
+}
+
+export interface ServedStream {
+  /** Seconds from the request's begin to the first bytes. */
+  readonly firstBytes: number;
+  /** Undefined: not told. */
+  readonly outputTokens: number | undefined;
+}
+
+/** `error`: its kind, or empty. Times are seconds. */
+export interface ConventionMetrics {
+  /** Of one attempt, or of one answer within a session. */
+  used(labels: ConventionLabels, usage: Usage): void;
+  attempted(labels: ConventionLabels, seconds: number, error: string): void;
+  /** `stream`: of an answer that was an event stream and did not fail. */
+  served(labels: ConventionLabels, seconds: number, error: string, stream: ServedStream | undefined): void;
+  /** `method`: of a closed list. */
+  mcpAttempted(method: string, seconds: number, error: string): void;
+  mcpServed(method: string, seconds: number, error: string): void;
+}
+
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const OPERATION_SECONDS = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
+const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const MCP_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+const OF_MODEL = ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"];
+const OF_MCP = ["mcp.method.name", "mcp.protocol.version", "gen_ai.operation.name", "error.type"];
+
+interface Families {
+  readonly usage: Family<Histogram>;
+  readonly operation: Family<Histogram>;
+  readonly request: Family<Histogram>;
+  readonly firstToken: Family<Histogram>;
+  readonly perToken: Family<Histogram>;
+}
+
+/** `mcpVersion`: the revision that is spoken. */
+export function createConventionMetrics(instruments: Instruments, mcpVersion: string): ConventionMetrics {
+  const seconds = (name: string, help: string, bounds: readonly number[], labels: readonly string[]) =>
+    instruments.histogram(name, help, bounds, labels, "s");
+  const withError = [...OF_MODEL, "error.type"];
+  const families: Families = {
+    usage: instruments.histogram(
+      "gen_ai.client.token.usage",
+      "Tokens that one attempt at a provider used.",
+      TOKENS,
+      [...OF_MODEL, "gen_ai.token.type"],
+      "{token}",
+    ),
+    operation: seconds(
+      "gen_ai.client.operation.duration",
+      "From the begin of an attempt at a provider to the end of its answer.",
+      OPERATION_SECONDS,
+      withError,
+    ),
+    request: seconds(
+      "gen_ai.server.request.duration",
+      "From a request's first byte to the end of its answer.",
+      OPERATION_SECONDS,
+      withError,
+    ),
+    firstToken: seconds(
+      "gen_ai.server.time_to_first_token",
+      "From a request's first byte to the first of an event stream that answers it.",
+      FIRST_TOKEN_SECONDS,
+      OF_MODEL,
+    ),
+    perToken: seconds(
+      "gen_ai.server.time_per_output_token",
+      "Time per token of an event stream after the first.",
+      TOKEN_SECONDS,
+      OF_MODEL,
+    ),
+  };
+  const mcpClient = seconds(
+    "mcp.client.operation.duration",
+    "From the sending of a message to an MCP server to the end of its answer.",
+    MCP_SECONDS,
+    OF_MCP,
+  );
+  const mcpServer = seconds(
+    "mcp.server.operation.duration",
+    "From the receipt of a message for an MCP server to the end of its answer.",
+    MCP_SECONDS,
+    OF_MCP,
+  );
+  const mcp = (family: Family<Histogram>, method: string, error: string): Histogram =>
+    family.with(method, mcpVersion, method === "tools/call" ? "execute_tool" : "", error);
+
+  // Sets are few, and each is one object for as long as the process lives.
+  const known = new Map<ConventionLabels, ModelSeries | undefined>();
+  const seriesOf = (labels: ConventionLabels): ModelSeries | undefined => {
+    const before = known.get(labels);
+    if (before !== undefined || known.has(labels)) return before;
+    const operation = operationOf(labels.route);
+    const made =
+      operation === undefined || labels.maker === "none"
+        ? undefined
+        : new ModelSeries(families, [operation.name, systemOf(labels.maker), modelOf(labels.model)]);
+    known.set(labels, made);
+    return made;
+  };
+  return {
+    used: (labels, usage) => seriesOf(labels)?.used(usage),
+    attempted: (labels, taken, error) => seriesOf(labels)?.attempted(taken, error),
+    served: (labels, taken, error, stream) => seriesOf(labels)?.served(taken, error, stream),
+    mcpAttempted: (method, taken, error) => mcp(mcpClient, method, error).observe(taken),
+    mcpServed: (method, taken, error) => mcp(mcpServer, method, error).observe(taken),
+  };
+}
+
+/** Children of one label set, each made when it is first needed, so that no empty series is shown. */
+class ModelSeries {
+  readonly #families: Families;
+  readonly #values: readonly string[];
+  #input: Histogram | undefined;
+  #output: Histogram | undefined;
+  #firstToken: Histogram | undefined;
+  #perToken: Histogram | undefined;
+  readonly #attempts = new Map<string, Histogram>();
+  readonly #requests = new Map<string, Histogram>();
+
+  constructor(families: Families, values: readonly string[]) {
+    this.#families = families;
+    this.#values = values;
+  }
+
+  used({ inputTokens, outputTokens }: Usage): void {
+    const { usage } = this.#families;
+    this.#input ??= usage.with(...this.#values, "input");
+    this.#output ??= usage.with(...this.#values, "output");
+    this.#input.observe(inputTokens);
+    this.#output.observe(outputTokens);
+  }
+
+  attempted(seconds: number, error: string): void {
+    this.#of(this.#attempts, this.#families.operation, error).observe(seconds);
+  }
+
+  served(seconds: number, error: string, stream: ServedStream | undefined): void {
+    this.#of(this.#requests, this.#families.request, error).observe(seconds);
+    if (stream === undefined) return;
+    const { firstBytes, outputTokens } = stream;
+    this.#firstToken ??= this.#families.firstToken.with(...this.#values);
+    this.#firstToken.observe(firstBytes);
+    if (outputTokens === undefined || outputTokens < 2) return;
+    this.#perToken ??= this.#families.perToken.with(...this.#values);
+    this.#perToken.observe((seconds - firstBytes) / (outputTokens - 1));
+  }
+
+  #of(children: Map<string, Histogram>, family: Family<Histogram>, error: string): Histogram {
+    let child = children.get(error);
+    if (child === undefined) {
+      child = family.with(...this.#values, error);
+      children.set(error, child);
+    }
+    return child;
+  }
+}

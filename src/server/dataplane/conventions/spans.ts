@@ -1,0 +1,84 @@
+/**
+ * What spans say in the words of OpenTelemetry's conventions. Source: semantic conventions for generative AI, "Spans", and for MCP,
+ * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of prompts and URIs of resources.
+ */
+import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanWords, StartedAttempt } from "../../../base/index.ts";
+import type { Usage } from "../../core/dialects/index.ts";
+import type { ConventionLabels } from "./metrics.ts";
+import { modelOf, operationOf, systemOf } from "./names.ts";
+
+const NOTHING: SpanAttributes = {};
+
+/** Of a request or attempt at a model; undefined: the conventions have no words for what the route does. */
+export function modelWords({ route, model: label, maker }: ConventionLabels, streams: boolean): SpanWords | undefined {
+  const operation = operationOf(route);
+  if (operation === undefined) return undefined;
+  const { name, output } = operation;
+  const model = modelOf(label);
+  return {
+    name: model === "" ? name : `${name} ${model}`,
+    attributes: {
+      "gen_ai.operation.name": name,
+      ...(maker !== "none" && { "gen_ai.provider.name": systemOf(maker) }),
+      ...(model !== "" && { "gen_ai.request.model": model }),
+      ...(output !== undefined && { "gen_ai.output.type": output }),
+      ...(streams && { "gen_ai.request.stream": true }),
+    },
+  };
+}
+
+export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): SpanAttributes {
+  if (usage === undefined) return NOTHING;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheCreationInputTokens, reasoningTokens } = usage;
+  return {
+    "gen_ai.usage.input_tokens": inputTokens,
+    "gen_ai.usage.output_tokens": outputTokens,
+    ...(cachedInputTokens > 0 && { "gen_ai.usage.cache_read.input_tokens": cachedInputTokens }),
+    ...(cacheCreationInputTokens > 0 && { "gen_ai.usage.cache_creation.input_tokens": cacheCreationInputTokens }),
+    ...(reasoningTokens > 0 && { "gen_ai.usage.reasoning.output_tokens": reasoningTokens }),
+  };
+}
+
+export interface Told {
+  readonly reasons: readonly string[];
+  readonly model: string | undefined;
+}
+
+export const toldAttributes = (told: Told | undefined): SpanAttributes => ({
+  ...(told !== undefined && told.reasons.length > 0 && { "gen_ai.response.finish_reasons": told.reasons }),
+  ...(told?.model !== undefined && { "gen_ai.response.model": told.model }),
+});
+
+export interface ServedRequest {
+  readonly labels: ConventionLabels;
+  readonly streams: boolean;
+  readonly usage: Usage | undefined;
+  readonly told: Told | undefined;
+}
+
+/** Of a request to a model once it is over, with what was learnt of it; undefined as for `modelWords`. */
+export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanWords | undefined {
+  const words = modelWords(labels, streams);
+  if (words === undefined) return undefined;
+  return {
+    name: words.name,
+    attributes: { ...words.attributes, ...usageAttributes(usage), ...toldAttributes(told) },
+  };
+}
+
+/** The same attempts, each of which says what it is, and at its end what was learnt. */
+export function inWords(
+  tracer: AttemptTracer,
+  words: () => SpanWords | undefined,
+  learnt: () => SpanAttributes,
+): AttemptTracer {
+  return {
+    attempt(started: StartedAttempt): AttemptSpan {
+      const span = tracer.attempt({ ...started, words: words() });
+      return {
+        carry: (headers) => span.carry(headers),
+        end: (outcome, status) => span.end(outcome, status, learnt()),
+      };
+    },
+  };
+}
