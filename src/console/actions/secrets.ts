@@ -1,12 +1,18 @@
-/** The dialog that deletes sealed secrets: one is confirmed by its name, several by their number. */
+/**
+ * Dialogs about sealed secrets: a new one, a new value, and deleting them, which is confirmed by the name of one and the
+ * number of several. A value is typed unseen or read from a file; it is in no command line and in no word that is shown.
+ */
 
+import { OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
+import { sealingCommand } from "../format/command-line.ts";
 import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import { actionOf } from "../model/action.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import type { Dialog } from "../model/dialog.ts";
+import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
+import { fileWhy } from "./ask-file.ts";
 import { onNodes } from "./suspension-words.ts";
 
 /** `names`: one at least. */
@@ -32,6 +38,7 @@ export function secretsRemovalDialog(names: readonly string[]): Dialog {
     confirm: isOne
       ? { kind: "typed", does: "delete", label: "type the name of the secret", expected: () => name }
       : { kind: "typed", does: "delete", label: "type the number of secrets", expected: () => String(names.length) },
+    attached: () => ({ kind: "secret_uses", names }),
     why: (_, { data }) => whySecretsGone(names, data),
     deed: () => ({
       kind: "actions",
@@ -48,4 +55,67 @@ export function whySecretsGone(names: readonly string[], data: Data): string | u
   const gone = names.filter((name) => !there.has(name));
   if (gone.length === 0) return undefined;
   return `${namesInWords(gone)} ${gone.length === 1 ? "is" : "are"} there no more`;
+}
+
+const NAME = new RegExp(String(OPERATIONS.put_secret.params.keys.name.json["pattern"]));
+const MAX_VALUE_LENGTH = Number(OPERATIONS.put_secret.body.schema.keys.value.json["maxLength"]);
+
+const VALUE_FIELDS: readonly Field[] = [
+  { kind: "text", id: "value", label: "Value", initial: "", isUnseen: true },
+  { kind: "text", id: "file", label: "or from file", initial: "" },
+];
+
+/** `name` undefined: it is asked for, and there must be none of that name. */
+export function putSecretDialog(name: string | undefined): Dialog {
+  const nameOf = (values: FieldValues): string => name ?? values["name"] ?? "";
+  const fileOf = ({ file = "" }: FieldValues): string => file.trim();
+  return {
+    title: name === undefined ? "New secret" : `New value of secret ${escapeControls(name)}`,
+    isDangerous: name !== undefined,
+    fields: [
+      ...(name === undefined
+        ? [{ kind: "text", id: "name", label: "Name", initial: "", isRequired: true } as const]
+        : []),
+      ...VALUE_FIELDS,
+    ],
+    lines: (values, { data }) => [
+      [
+        "Effect",
+        line(
+          name === undefined
+            ? `sealed ${onNodes(data)}; a configuration names it as \${secret:${escapeControls(nameOf(values)) || "NAME"}}`
+            : `what names it presents the new value ${onNodes(data)} at once; the one before is gone`,
+        ),
+      ],
+      ["Value", line("typed or pasted unseen, or a file of this machine, without its last line end", "dim")],
+    ],
+    ...(name !== undefined && { attached: () => ({ kind: "secret_uses", names: [name] }) as const }),
+    confirm: { kind: "yes", does: name === undefined ? "seal" : "seal the new value" },
+    why(values, { data }) {
+      const { value = "" } = values;
+      const file = fileOf(values);
+      if (!NAME.test(nameOf(values))) return "a name has letters, digits, `_`, `.` and `-`, 128 at most";
+      const isThere = rowsOf(data, "secrets").some((secret) => secret.name === nameOf(values));
+      if (name === undefined && isThere) return "there is a secret of that name: T gives it a new value";
+      if (name !== undefined && !isThere) return whySecretsGone([name], data);
+      if (value === "" && file === "") return "type the value, or name a file that holds it";
+      if (value !== "" && file !== "") return "a value was typed and a file named: leave one of them empty";
+      if (value.length > MAX_VALUE_LENGTH) return `a value has ${MAX_VALUE_LENGTH} characters at most`;
+      return file === "" ? undefined : fileWhy(file);
+    },
+    deed(values) {
+      const file = fileOf(values);
+      const secret = nameOf(values);
+      if (file !== "") return { kind: "job", job: { kind: "put_secret", name: secret, file } };
+      const action = actionOf(
+        "put_secret",
+        { params: { name: secret }, body: { value: values["value"] ?? "" } },
+        (it) => ({
+          words: `secret ${escapeControls(secret)}: version ${it.version} is sealed`,
+        }),
+      );
+      return { kind: "actions", actions: [action] };
+    },
+    commands: (values, context) => [sealingCommand(nameOf(values), fileOf(values) || "FILE", context)],
+  };
 }

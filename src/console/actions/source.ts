@@ -156,9 +156,10 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
               : `refused if the whole is not valid, or if revision ${source.revision} is no longer the newest`,
           ),
         ],
-        ["First", line("preview it (p): this dialog does not show what changes", "warn")],
       ];
     },
+    attached: (values) =>
+      nameWhy(named(values)) === undefined ? { kind: "preview", source: named(values), from: { file } } : undefined,
     confirm: { kind: "yes", does: "write" },
     why: (values, context) =>
       nameWhy(named(values)) ??
@@ -253,6 +254,7 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
         ["History", line("the revisions between stay in it")],
       ];
     },
+    attached: () => ({ kind: "preview", source: name, from: { revision } }),
     confirm: { kind: "yes", does: "roll back" },
     why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),

@@ -41,12 +41,15 @@ export interface Subjects {
 
 type Lines = ReturnType<Dialog["lines"]>;
 
+/** It is in the error that they are answered. */
+const READ_BY_CALLERS: Lines[number] = ["Callers", line("read the reason in what they are answered", "warn")];
+
 export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dialog {
   return {
     title: `Suspend ${titleOf(kind, names)}`,
     isDangerous: kind === "provider" && reroutingOf(data, names).bereft.length > 0,
     fields: [reasonField(), DURATION_FIELD],
-    lines: (_, context) => [...namesLine(names), ...consequences(kind, names, context.data)],
+    lines: (_, context) => [...namesLine(names), ...consequences(kind, names, context.data), READ_BY_CALLERS],
     confirm: confirmed("suspend now", kind, names.length),
     why: (values, context) => whyNotSuspend(kind, names, values, context),
     deed: (values, context) => ({
@@ -69,7 +72,7 @@ export function newSuspensionDialog({ data }: Context): Dialog {
       const { kind, name } = subjectOf(values);
       return name === ""
         ? [["Effect", line("none yet: name what is to be suspended")]]
-        : consequences(kind, [name], context.data);
+        : [...consequences(kind, [name], context.data), READ_BY_CALLERS];
     },
     confirm: { kind: "yes", does: "suspend now" },
     why(values, context) {
@@ -101,6 +104,7 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: at
       return [
         ...all.slice(0, MAX_TOLD).map((it): Lines[number] => ["Effect", line(liftWords(it, data, now))]),
         ...moreLine(all.length - MAX_TOLD),
+        ...(all.some(({ kind }) => ASKED_BY_CHECK.has(kind)) ? [PROBE] : []),
       ];
     },
     confirm:
@@ -111,6 +115,14 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: at
     deed: (_, { data }) => ({ kind: "actions", actions: suspended(data).map(deleteAction) }),
   };
 }
+
+const ASKED_BY_CHECK: ReadonlySet<SuspensionKind> = new Set(["provider", "mcp", "a2a"]);
+
+/** Nothing was sent to it since it was suspended, so what is known of it is of before. */
+const PROBE: Lines[number] = [
+  "First",
+  line("does it answer? `gateway check -config NODE_FILE` on a node asks it once, without a caller's request"),
+];
 
 /** Gives one a new end, counted from now; reason and author become those of whoever does it. */
 export function extendDialog({ kind, name }: Suspendable, { data }: Context): Dialog {

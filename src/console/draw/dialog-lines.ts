@@ -4,7 +4,7 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
-import { wrapLine } from "../format/fit.ts";
+import { wrapLine, wrapLines } from "../format/fit.ts";
 import type { Action } from "../model/action.ts";
 import type { Deed, Field } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
@@ -76,7 +76,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
     body.push(...fieldLines(field, open, isFocused, width, cells));
   }
   const why = whyNotConfirmed(state);
-  body.push(...requestLines(state, open, labelled));
+  body.push(...requestLines(state, open, labelled), ...attachedLines(open, cells));
   return {
     body,
     focusAt,
@@ -87,6 +87,13 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
       ...confirmLines(open, why === undefined, cells),
     ],
   };
+}
+
+/** Below all else, as it may be long. */
+function attachedLines({ attachment }: DialogState, cells: number): readonly Line[] {
+  if (attachment === undefined) return [];
+  const { lines } = attachment;
+  return [BLANK, ...(lines === undefined ? [line("reading what it comes to …", "dim")] : wrapLines(lines, cells))];
 }
 
 function besideLabel(
@@ -121,6 +128,7 @@ function fieldLines(
 function fieldLine(field: Field, value: string, state: DialogState, isFocused: boolean, room: number): Line {
   switch (field.kind) {
     case "text": {
+      if (field.isUnseen === true) return [{ text: `[${unseen(value)}]`, ...(isFocused && { isInverse: true }) }];
       if (!isFocused) return [{ text: `[${value}]` }];
       const hint: Line = (field.suggestions ?? []).length > 0 ? [{ text: "  Up Down suggestions", tone: "dim" }] : [];
       return [{ text: "[" }, ...editLine(state.edit, room - 2), { text: "]" }, ...hint];
@@ -149,6 +157,10 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
       return field satisfies never;
   }
 }
+
+/** Neither the text nor how long exactly a long one is. */
+export const unseen = (value: string): string =>
+  value === "" ? "" : `${"*".repeat(Math.min(8, value.length))} ${value.length > 8 ? "and more, " : ""}not shown`;
 
 type Labelled = (label: string, words: Line) => readonly Line[];
 

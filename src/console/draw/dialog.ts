@@ -21,7 +21,7 @@ export function drawDialog(
   const { body, focusAt, foot } = dialogText(state, open, Math.max(8, width - 4));
   const tone = open.dialog.isDangerous ? ("fail" as const) : undefined;
   const room = Math.max(0, rows - 2 - foot.length);
-  const seen = windowOf(body, room, focusAt);
+  const seen = windowOf(body, room, focusAt === undefined ? open.scrolled : focusAt - Math.floor(room / 2));
   // A foot higher than the screen keeps its end, where the answer is.
   const lines = [...seen, ...foot].slice(-Math.max(1, rows - 2));
   const title = line(open.dialog.title, tone ?? "strong");
@@ -34,11 +34,11 @@ export function drawDialog(
   ];
 }
 
-/** As many as there is room for, the line at `focusAt` among them; what is left out is said. */
-function windowOf(lines: readonly Line[], room: number, focusAt = 0): readonly Line[] {
+/** As many as there is room for, from `first` on where there are so many; what is left out is said. */
+function windowOf(lines: readonly Line[], room: number, first = 0): readonly Line[] {
   if (lines.length <= room) return lines;
   if (room < 3) return lines.slice(0, room);
-  const start = Math.max(0, Math.min(focusAt - Math.floor(room / 2), lines.length - room));
+  const start = Math.max(0, Math.min(first, lines.length - room));
   const seen = lines.slice(start, start + room);
   const [above, below] = [start, lines.length - start - room];
   return seen.map((words, at) => {

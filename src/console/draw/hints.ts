@@ -104,7 +104,7 @@ function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
 }
 
 function dialogHints(
-  { dialog, stage, focus, typed, values }: NonNullable<State["dialog"]>,
+  { dialog, stage, focus, typed, values, attachment }: NonNullable<State["dialog"]>,
   isPossible: boolean,
 ): readonly Hint[] {
   const leave = common(DIALOG.leave);
@@ -126,6 +126,7 @@ function dialogHints(
     ...(fields.length > 0 ? [common(DIALOG.field)] : []),
     ...(canChoose ? [{ key: "Left Right", does: DIALOG.choose.does }] : []),
     ...(kind === "boxes" ? [common(DIALOG.toggle)] : []),
+    ...(attachment === undefined ? [] : [common(DIALOG.scroll_down)]),
     ...(focus === -1 ? [common(DIALOG.copy)] : []),
   ];
 }

@@ -6,7 +6,7 @@ import { textOfLine } from "../model/text.ts";
 import { whyNotConfirmed } from "../store/dialog.ts";
 import { contextOf } from "../store/seen.ts";
 import { underWayWords } from "../store/under-way.ts";
-import { requestsOf } from "./dialog-lines.ts";
+import { requestsOf, unseen } from "./dialog-lines.ts";
 import { plain, type Spoken, type SpokenNode, said } from "./spoken-node.ts";
 
 export function speakDialog(state: State, open: DialogState): Spoken {
@@ -40,6 +40,7 @@ function speakQuestion(state: State, open: DialogState): Spoken {
   return [
     ...dialog.lines(values, context).map(([label, words]) => said(plain(`${label}: ${textOfLine(words)}`))),
     ...dialog.fields.map((field, at) => speakField(field, values[field.id] ?? "", open, focus === at)),
+    ...(open.attachment?.lines ?? []).map((words) => said(plain(textOfLine(words)))),
     ...requestsOf(dialog.deed(values, context)).map((request) => said(`request: ${request}`)),
     ...(why === undefined ? [] : [said(`cannot be confirmed: ${plain(why)}`)]),
     ...(isTyped
@@ -61,7 +62,7 @@ function speakField(field: Field, value: string, { edit }: DialogState, isFocuse
     case "text":
       return {
         role: "textbox",
-        text: plain(`${field.label}: ${isFocused ? edit.text : value}`),
+        text: plain(`${field.label}: ${field.isUnseen === true ? unseen(value) : isFocused ? edit.text : value}`),
         state: { required: field.isRequired === true, selected: isFocused },
       };
     case "choice":

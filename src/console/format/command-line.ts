@@ -38,6 +38,8 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
       return `gateway snapshot save ${doorFlags} ${quoted(job.file)}`;
     case "restore_snapshot":
       return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
+    case "put_secret":
+      return sealingCommand(job.name, job.file, { doorFlags });
     case "put_document":
       return [
         `gateway admin ${doorFlags}`,
@@ -48,6 +50,10 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
       return job satisfies never;
   }
 }
+
+/** The value goes through a pipe: it is neither an argument nor in a history. */
+export const sealingCommand = (name: string, file: string, { doorFlags }: Door): string =>
+  `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${doorFlags} -d @- PUT ${quoted(`secrets/${encodeURIComponent(name)}`)}`;
 
 /** Longer texts, and what is streamed, are better kept in a file than on a command line. UTF-16 units. */
 const MAX_BODY_LENGTH = 16_384;

@@ -5,16 +5,19 @@
 
 import type { Action } from "./action.ts";
 import type { Context } from "./context.ts";
+import type { PageRequest } from "./page-request.ts";
 import type { Line } from "./text.ts";
 
 export type Field =
-  /** `secret`: never. Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
+  /** Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
   | {
       readonly kind: "text";
       readonly id: string;
       readonly label: string;
       readonly initial: string;
       readonly isRequired?: boolean;
+      /** A secret: only how long it is shows. */
+      readonly isUnseen?: boolean;
       why?(text: string): string | undefined;
       /** Offered by Tab-less completion: left and right walk through them. */
       readonly suggestions?: readonly string[];
@@ -59,7 +62,9 @@ export type JobRequest =
       readonly source: string;
       readonly file: string;
       readonly revision: number | undefined;
-    };
+    }
+  /** Seals what a file of this machine holds, without the line end it ends with. */
+  | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
 export interface Dialog {
   readonly title: string;
@@ -68,6 +73,8 @@ export interface Dialog {
   readonly fields: readonly Field[];
   /** Label and words, drawn anew with each answer, so that they stay true while the dialog is open. */
   lines(values: FieldValues, context: Context): readonly (readonly [label: string, line: Line])[];
+  /** Read and shown below the words, where it can be scrolled; anew when it is another. Undefined: nothing yet. */
+  attached?(values: FieldValues): PageRequest | undefined;
   readonly confirm:
     | { readonly kind: "yes"; readonly does: string }
     /** Enter in its own text field, once the text is exactly this. */

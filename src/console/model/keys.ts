@@ -24,7 +24,12 @@ export const VERBS = {
   extend: { chord: "E", does: "extend", group: "write", help: "give a suspension a new end, or a key a new expiry" },
   create: { chord: "n", does: "new", group: "write", help: "make a new one of what the view lists" },
   mint: { chord: "m", does: "mint", group: "write", help: "mint a virtual key, shown once" },
-  rotate: { chord: "T", does: "rotate", group: "write", help: "give a key a new text, shown once" },
+  rotate: {
+    chord: "T",
+    does: "rotate",
+    group: "write",
+    help: "give a key a new text, shown once, or a secret a new value",
+  },
   remove: { chord: "X", does: "remove", group: "write", help: "revoke, delete or remove for good; asks for its name" },
   reload: { chord: "R", does: "reload", group: "write", help: "apply the deployment document on disk to the cluster" },
   rollback: { chord: "B", does: "roll back", group: "write", help: "write an earlier revision as the newest" },
@@ -112,6 +117,8 @@ export const DIALOG = {
   choose: { chords: ["left", "right"], does: "change", help: "another value of the field" },
   toggle: { chords: ["space"], does: "toggle", help: "tick the box of the field" },
   copy: { chords: ["c"], does: "copy", help: "copy the command line, or what is shown once" },
+  scroll_down: { chords: ["pagedown"], does: "scroll", help: "scroll what the dialog shows down" },
+  scroll_up: { chords: ["pageup"], does: "scroll back", help: "scroll what the dialog shows up" },
 } as const satisfies Readonly<Record<string, CommonKey>>;
 
 export type CommonId = keyof typeof COMMON;

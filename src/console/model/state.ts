@@ -8,10 +8,11 @@ import type { QueryResult } from "../../admin-api/index.ts";
 import type { Data, Failure } from "./data.ts";
 import type { Deed, Dialog, FieldValues } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
+import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
-import type { Intent, LocalJob, PageRequest, Place } from "./view.ts";
+import type { Intent, LocalJob, Place } from "./view.ts";
 
 export type { Verification } from "./verification.ts";
 
@@ -50,6 +51,12 @@ export interface DialogState {
   readonly focus: number;
   /** Of a typed confirmation. */
   readonly typed: Edit;
+  /** What was read beside it, by the id it was asked under; `lines` undefined: it is under way. */
+  readonly attachment?:
+    | { readonly id: number; readonly asked: string; readonly lines: readonly Line[] | undefined }
+    | undefined;
+  /** Lines of its words that are scrolled out above. */
+  readonly scrolled?: number;
   /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
   readonly edit: Edit;
   readonly stage:

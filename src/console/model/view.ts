@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import type { Need } from "./data.ts";
 import type { Dialog, JobRequest } from "./dialog.ts";
 import type { VerbId } from "./keys.ts";
+import type { PageRequest } from "./page-request.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
 
@@ -30,18 +31,6 @@ export type Intent =
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
-
-/** Pages that need a read of their own. */
-export type PageRequest =
-  | { readonly kind: "document"; readonly source: string; readonly revision?: number }
-  /** Unified difference of two revisions; `to` undefined: the one in force. */
-  | { readonly kind: "difference"; readonly source: string; readonly from: number; readonly to?: number }
-  /** What a document would change: a file of this machine, or an earlier revision. Writes nothing. */
-  | {
-      readonly kind: "preview";
-      readonly source: string;
-      readonly from: { readonly file: string } | { readonly revision: number };
-    };
 
 /** Work of this machine that changes nothing at the gateway. */
 export type LocalJob =

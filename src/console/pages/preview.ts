@@ -6,6 +6,7 @@
 import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span, type Tone } from "../model/text.ts";
+import { type FieldChange, MOST_FIELDS } from "./from-to.ts";
 import { shown } from "./shown.ts";
 
 const KINDS = {
@@ -16,7 +17,11 @@ const KINDS = {
   Record<SourceChange["differences"][number]["kind"], { readonly sign: string; readonly tone: Tone }>
 >;
 
-export function previewPage({ name, revision, changed, differences, warnings }: SourceChange): readonly Line[] {
+/** `fieldsOf`: what changed in the object of a path. */
+export function previewPage(
+  { name, revision, changed, differences, warnings }: SourceChange,
+  fieldsOf: (path: string) => readonly FieldChange[] = () => [],
+): readonly Line[] {
   const against = revision === 0 ? "nothing stored yet" : `revision ${revision}`;
   const tally = (["added", "removed", "changed"] as const)
     .map((kind) => `${differences.filter((difference) => difference.kind === kind).length} ${kind}`)
@@ -32,13 +37,32 @@ export function previewPage({ name, revision, changed, differences, warnings }: 
         : "The document is the stored one.",
       "strong",
     ),
-    ...differences.map(({ path, kind }): Line => {
+    ...differences.flatMap(({ path, kind }): readonly Line[] => {
       const { sign, tone } = KINDS[kind];
-      return [span(`${sign} ${kind.padEnd(8)}`, tone), span(path === "" ? "the whole document" : shown(path))];
+      const what = span(path === "" ? "the whole document" : shown(path));
+      return [
+        [span(`${sign} ${kind.padEnd(8)}`, tone), what],
+        ...(kind === "changed" ? fieldLines(fieldsOf(path)) : []),
+      ];
     }),
     BLANK,
     line(warnings.length === 0 ? "No warnings." : `${plural(warnings.length, "warning")}:`, "strong"),
     ...warnings.map((warning) => problemLine(warning, "~", "warn")),
+  ];
+}
+
+function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
+  const told = changes.slice(0, MOST_FIELDS);
+  return [
+    ...told.map(
+      ({ field, from, to }): Line => [
+        span(`    ${field === "" ? "" : `${shown(field)}: `}`, "dim"),
+        span(from, "fail"),
+        span(" -> ", "dim"),
+        span(to, "strong"),
+      ],
+    ),
+    ...(changes.length > told.length ? [line("    and more", "dim")] : []),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Writes a document of this machine as the newest revision of a source, over exactly the revision that was looked at. */
+/** What is written out of files of this machine: documents, over exactly the revision that was looked at, and secrets. */
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
@@ -19,4 +19,21 @@ export async function putDocument(
   if (!change.changed) return `${source}: the document is the stored one, revision ${change.revision}`;
   const warnings = change.warnings.length === 0 ? "" : `, ${change.warnings.length} warnings`;
   return `${source}: revision ${change.revision} in force${warnings}`;
+}
+
+/** Without the line end that editors leave at the end of a file. */
+export async function putSecret(
+  client: AdminClient,
+  { name }: Extract<JobRequest, { readonly kind: "put_secret" }>,
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const value = text.replace(/\r?\n$/, "");
+  if (value === "") throw new Error("the file is empty: nothing was sealed");
+  const { version } = await client.call(
+    "put_secret",
+    { params: { name }, body: { value } },
+    { signal, timeLimitMs: TIME_LIMIT_MS },
+  );
+  return `secret ${name}: version ${version} is sealed`;
 }

@@ -10,7 +10,7 @@ import type { Effect, Event, Remembering } from "../model/state.ts";
 import type { LocalJob } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
-import { putDocument } from "./document.ts";
+import { putDocument, putSecret } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load.ts";
 import { follow } from "./visible.ts";
@@ -73,6 +73,8 @@ export function createEffects(options: EffectsOptions): Effects {
         return await ports.saveSnapshot(door(), request.file, { signal, onProgress });
       case "restore_snapshot":
         return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
+      case "put_secret":
+        return await putSecret(watch.client(), request, await ports.readDocument(request.file, signal), signal);
       case "put_document":
         return await putDocument(watch.client(), request, await ports.readDocument(request.file, signal), signal);
       default:

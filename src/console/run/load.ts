@@ -1,12 +1,16 @@
 /** Pages that take reads of their own: documents, their differences, and what a document would change. */
 
+import { parseDocument } from "yaml";
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
+import type { PageRequest } from "../model/page-request.ts";
 import type { ConsolePorts } from "../model/ports.ts";
-import type { Line } from "../model/text.ts";
-import type { PageRequest } from "../model/view.ts";
+import { BLANK, type Line } from "../model/text.ts";
 import { differencePage } from "../pages/difference.ts";
 import { documentPage } from "../pages/document.ts";
+import { fieldChanges } from "../pages/from-to.ts";
+import { masked } from "../pages/mask.ts";
 import { previewPage, refusalPage } from "../pages/preview.ts";
+import { secretUsesPage } from "../pages/secret-uses.ts";
 
 const TIME_LIMIT_MS = 60_000;
 
@@ -16,10 +20,16 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
 }
 
+interface Limits {
+  readonly signal: AbortSignal;
+  readonly timeLimitMs: number;
+}
+
 /** Rejects with `AdminError`, or with what reading a file of this machine failed with. */
 export async function loadPage(request: PageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { client, signal } = options;
   const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  if (request.kind === "secret_uses") return await secretUses(request.names, options, limits);
   const params = { name: request.source };
   const documentOf = async (revision: number | undefined): Promise<{ document: string; revision: number }> =>
     revision === undefined
@@ -35,7 +45,7 @@ export async function loadPage(request: PageRequest, options: LoadOptions): Prom
     }
     case "preview":
       try {
-        return previewPage(await preview(request, options, limits));
+        return await preview(request, options, limits);
       } catch (error) {
         if (error instanceof AdminError && error.code === "refused") return refusalPage(error);
         throw error;
@@ -45,15 +55,79 @@ export async function loadPage(request: PageRequest, options: LoadOptions): Prom
   }
 }
 
+/** What it would change by meaning, what the changed objects were and would be, and the texts line by line. */
 async function preview(
   { source, from }: Extract<PageRequest, { readonly kind: "preview" }>,
   { client, ports, signal }: LoadOptions,
-  limits: { readonly signal: AbortSignal; readonly timeLimitMs: number },
-) {
+  limits: Limits,
+): Promise<readonly Line[]> {
   const params = { name: source };
   const query = { dry_run: true };
-  if ("revision" in from) {
-    return await client.call("rollback_source", { params, query, body: { revision: from.revision } }, limits);
+  const file = "file" in from ? await ports.readDocument(from.file, signal) : undefined;
+  const change =
+    "revision" in from
+      ? await client.call("rollback_source", { params, query, body: { revision: from.revision } }, limits)
+      : await client.call("put_source", { params, query, body: file ?? "" }, limits);
+  if (!change.changed) return previewPage(change);
+  // Who may not read them sees what changes by meaning alone.
+  const stored = change.revision === 0 ? "" : await textOf(client.call("get_source", { params }, limits));
+  const next =
+    "revision" in from
+      ? await textOf(client.call("get_source_revision", { params: { ...params, revision: from.revision } }, limits))
+      : file;
+  if (stored === undefined || next === undefined) return previewPage(change);
+  const names = {
+    from: change.revision === 0 ? "nothing" : `revision ${change.revision}`,
+    to: "revision" in from ? `revision ${from.revision}` : from.file,
+  };
+  const lines = previewPage(change, fieldChanges(parsed(stored), parsed(next)));
+  return [...lines, BLANK, ...differencePage(stored, next, names)];
+}
+
+async function textOf(answer: Promise<{ readonly document: string }>): Promise<string | undefined> {
+  try {
+    return (await answer).document;
+  } catch (error) {
+    if (error instanceof AdminError) return undefined;
+    throw error;
   }
-  return await client.call("put_source", { params, query, body: await ports.readDocument(from.file, signal) }, limits);
+}
+
+/** A longer document is not parsed here. UTF-16 units. */
+const MOST_DOCUMENT = 1 << 20;
+
+/** Masked before anything else; undefined where it does not parse, which the gateway then tells of. */
+function parsed(document: string): unknown {
+  if (document.length > MOST_DOCUMENT) return undefined;
+  try {
+    const read = parseDocument(masked(document), { logLevel: "silent" });
+    return read.errors.length > 0 ? undefined : read.toJS({ maxAliasCount: 100 });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sources that are looked at. */
+const MOST_SOURCES = 64;
+
+async function secretUses(names: readonly string[], { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {
+  const { items } = await client.call("list_sources", {}, limits);
+  const looked = items.slice(0, MOST_SOURCES).map(({ name }) => name);
+  const found = await Promise.all(
+    looked.map(async (source) => {
+      try {
+        const { document } = await client.call("get_source", { params: { name: source } }, limits);
+        return { source, document };
+      } catch (error) {
+        if (error instanceof AdminError && error.status === 403) return source;
+        throw error;
+      }
+    }),
+  );
+  const unread = [
+    ...found.filter((it) => typeof it === "string"),
+    ...items.slice(MOST_SOURCES).map(({ name }) => name),
+  ];
+  const documents = found.filter((it) => typeof it !== "string");
+  return secretUsesPage(names, documents, unread);
 }

@@ -92,6 +92,8 @@ function stepAsking(state: State, open: DialogState, chord: Chord): Step {
   if (isOneOf(chord, DIALOG.leave)) return only({ ...state, dialog: undefined });
   if (chord === "tab") return only(withDialog(state, moved(open, 1)));
   if (chord === "shift-tab") return only(withDialog(state, moved(open, -1)));
+  if (isOneOf(chord, DIALOG.scroll_down)) return only(withDialog(state, scrolledBy(open, SCROLLED_LINES)));
+  if (isOneOf(chord, DIALOG.scroll_up)) return only(withDialog(state, scrolledBy(open, -SCROLLED_LINES)));
   const field = focusOf(open);
   if (field === undefined) return stepUnfocused(state, open, chord);
   if (field === "typed") return stepTyped(state, open, chord);
@@ -107,6 +109,14 @@ function stepAsking(state: State, open: DialogState, chord: Chord): Step {
     default:
       return field satisfies never;
   }
+}
+
+const SCROLLED_LINES = 8;
+
+/** Of what is read beside it alone: all else has room. */
+function scrolledBy(open: DialogState, by: number): DialogState {
+  const most = open.attachment?.lines?.length ?? 0;
+  return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
 }
 
 function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {

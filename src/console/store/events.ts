@@ -40,7 +40,7 @@ export function reported(state: State, event: Report): State {
     case "deed_failed":
       return withDeed(state, event);
     case "page_loaded":
-      return state.page?.id === event.id ? { ...state, page: { ...state.page, lines: event.lines } } : state;
+      return withLoaded(state, event);
     case "verification":
       return withVerification(state, event.verification);
     case "tail":
@@ -51,6 +51,13 @@ export function reported(state: State, event: Report): State {
     default:
       return event satisfies never;
   }
+}
+
+function withLoaded(state: State, { id, lines }: Event & { readonly kind: "page_loaded" }): State {
+  const { page, dialog } = state;
+  if (page?.id === id) return { ...state, page: { ...page, lines } };
+  if (dialog?.attachment?.id !== id) return state;
+  return { ...state, dialog: { ...dialog, attachment: { ...dialog.attachment, lines } } };
 }
 
 const sane = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));

@@ -9,6 +9,7 @@ import { COMMON, MOVING } from "../model/keys.ts";
 import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
+import { withAttachment } from "./attached.ts";
 import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { flashed } from "./flash.ts";
@@ -129,7 +130,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   }
 
   return (state, event) => {
-    const next = stepIn(state, event);
+    const next = withAttachment(state.dialog, stepIn(state, event));
     const isKey = event.kind === "key" || event.kind === "paste";
     return { state: settled(isKey ? withoutAnswered(state, next.state) : next.state, views), effects: next.effects };
   };

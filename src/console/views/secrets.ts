@@ -1,7 +1,7 @@
 /** The sealed secrets: names, versions and wrapping keys. A value is never answered by the gateway, so none can be here. */
 
 import type { SecretRecord } from "../../admin-api/index.ts";
-import { secretsRemovalDialog, whySecretsGone } from "../actions/secrets.ts";
+import { putSecretDialog, secretsRemovalDialog, whySecretsGone } from "../actions/secrets.ts";
 import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -40,13 +40,28 @@ export const secretsView: View = {
     kind: "table",
     table,
     sort: { column: "name", isDescending: false },
-    empty: ({ doorFlags }) => ({
+    empty: ({ doorFlags, isReadOnly }) => ({
       sentence: "No sealed secrets.",
-      next: `Seal one with \`gateway admin ${doorFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`,
+      next: isReadOnly
+        ? `Seal one with \`gateway admin ${doorFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`
+        : "Press n to seal one, typed unseen or from a file.",
     }),
     sql: () => "SELECT name, version, updated_at, kek FROM secrets ORDER BY name",
   },
   offers: [
+    {
+      verb: "create",
+      does: "new secret",
+      needsRow: false,
+      start: () => ({ kind: "dialog", dialog: putSecretDialog(undefined) }),
+    },
+    {
+      verb: "rotate",
+      does: "new value",
+      needsRow: true,
+      why: ({ ids }, { data }) => whySecretsGone(ids, data),
+      start: ({ ids: [name = ""] }) => ({ kind: "dialog", dialog: putSecretDialog(name) }),
+    },
     {
       verb: "remove",
       does: "delete",

@@ -156,7 +156,6 @@ test("a new revision goes over the one that was looked at", () => {
     "Document: team.yaml of this machine",
     "Effect: replaces revision 7 of team-ml on all 3 nodes",
     "Guard: refused if the whole is not valid, or if revision 7 is no longer the newest",
-    "First: preview it (p): this dialog does not show what changes",
   ]);
   assert.deepEqual(dialog.deed(valuesOf(dialog), api), {
     kind: "job",

@@ -15,12 +15,12 @@ import {
 } from "../../../src/console/actions/suspension.ts";
 import { reroutingOf } from "../../../src/console/actions/suspension-routes.ts";
 import {
+  linesOf as allLinesOf,
   answersOf,
   backend,
   contextOf,
   dataOf,
   INCIDENT,
-  linesOf,
   MEMBERS,
   member,
   model,
@@ -30,6 +30,20 @@ import {
 } from "../views/traffic-fixtures.ts";
 
 const incident = contextOf(INCIDENT);
+/** But for what each of them says: whose the reason is, and what comes before a lift. */
+const linesOf: typeof allLinesOf = (...of) => allLinesOf(...of).filter((text) => !/^(Callers|First): /.test(text));
+
+test("who suspends is told that callers read the reason, and who lifts how to see first whether it answers", () => {
+  assert.ok(
+    allLinesOf(suspendDialog(provider("acme-chat"), incident), incident).includes(
+      "Callers: read the reason in what they are answered",
+    ),
+  );
+  assert.match(
+    allLinesOf(liftDialog(provider("beta-labs"), incident), incident).join("\n"),
+    /^First: does it answer\? `gateway check/m,
+  );
+});
 const provider = (...names: readonly string[]) => ({ kind: "provider", names }) as const;
 
 test("the suspend dialog says what is skipped, where it goes and which models are left with nobody", () => {
@@ -40,7 +54,7 @@ test("the suspend dialog says what is skipped, where it goes and which models ar
     "Then: its patterns go to: acme-alt",
     ": models left with no provider: 1 (acme-*)",
   ]);
-  assert.deepEqual(tonesOf(dialog, incident), ["plain", "plain", "fail"]);
+  assert.deepEqual(tonesOf(dialog, incident), ["plain", "plain", "fail", "warn"]);
   assert.equal(dialog.isDangerous, true);
 });
 
@@ -51,7 +65,7 @@ test("the suspend dialog is calm where every model keeps a provider", () => {
     "Then: its patterns go to: beta-labs",
     ": models left with no provider: 0",
   ]);
-  assert.deepEqual(tonesOf(dialog, calm), ["plain", "plain", "plain"]);
+  assert.deepEqual(tonesOf(dialog, calm), ["plain", "plain", "plain", "warn"]);
   assert.equal(dialog.isDangerous, false);
 });
 

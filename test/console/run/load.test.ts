@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AdminError, createAdminClient } from "../../../src/admin-api/index.ts";
+import type { PageRequest } from "../../../src/console/model/page-request.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import type { PageRequest } from "../../../src/console/model/view.ts";
 import { loadPage } from "../../../src/console/run/load.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer } from "../watch/support/peer.ts";
@@ -70,7 +70,8 @@ const PREVIEW = {
 
 test("a preview of a file sends the file's text, and of a revision its number, and neither writes", async (t) => {
   const bodies: string[] = [];
-  const { load, peer } = await start(t, (_path, response, request) => {
+  const { load, peer } = await start(t, (path, response, request) => {
+    if (request.method === "GET") return documents(path, response, request);
     let body = "";
     request.setEncoding("utf8").on("data", (part) => {
       body += part;
@@ -80,11 +81,15 @@ test("a preview of a file sends the file's text, and of a revision its number, a
       answer(response, PREVIEW);
     });
   });
-  await load({ kind: "preview", source: "default", from: { file: "a.yaml" } });
-  await load({ kind: "preview", source: "default", from: { revision: 2 } });
+  const ofFile = await load({ kind: "preview", source: "default", from: { file: "a.yaml" } });
+  const ofRevision = await load({ kind: "preview", source: "default", from: { revision: 2 } });
+  if (PREVIEW.changed) {
+    assert.match(ofFile, /--- revision 4\n\+\+\+ a\.yaml\n@@.*\n-version: 3\n\+# a\.yaml\n\+version: 4/);
+    assert.match(ofRevision, /\+\+\+ revision 2\n@@.*\n-version: 3\n\+version: 2/);
+  }
   assert.deepEqual(bodies, ["# a.yaml\nversion: 4\n", '{"revision":2}']);
   assert.deepEqual(
-    peer.asked.map(({ path, request }) => [request.method, path]),
+    peer.asked.flatMap(({ path, request }) => (request.method === "GET" ? [] : [[request.method, path]])),
     [
       ["PUT", "/sources/default?dry_run=true"],
       ["POST", "/sources/default/rollback?dry_run=true"],
@@ -103,4 +108,50 @@ test("a load ends with its signal", async (t) => {
   const stop = new AbortController();
   const { load } = await start(t, () => stop.abort());
   await assert.rejects(load({ kind: "document", source: "default" }, stop.signal));
+});
+
+test("a changed object is told with what its fields were and would be, without what may be a credential", async (t) => {
+  const document = "providers:\n  - name: acme.eu\n    timeout: 10s\n    retry: { attempts: 2 }\n    api_key: one\n";
+  const next =
+    "providers:\n  - name: acme.eu\n    timeout: 20s\n    retry: { attempts: 2, base: 1s }\n    api_key: two\n";
+  const peer = await startPeer(t, "a", (_path, response, request) => {
+    if (request.method === "GET") return answer(response, { document, revision: 118, name: "default" });
+    const differences = [{ path: "providers.acme.eu", kind: "changed" }];
+    return answer(response, { name: "default", revision: 118, changed: true, differences, warnings: [] });
+  });
+  const client = createAdminClient({ door: peer.door.door });
+  atEnd(t, () => client.close());
+  const ports = { readDocument: () => Promise.resolve(next) };
+  const { signal } = new AbortController();
+  const lines = await loadPage({ kind: "preview", source: "default", from: { file: "a" } }, { client, ports, signal });
+  const page = lines.map(textOfLine).join("\n");
+  assert.match(page, /~ changed providers\.acme\.eu\n {4}timeout: "10s" -> "20s"\n {4}retry\.base: \(none\) -> "1s"\n/);
+  assert.match(page, /^- {4}timeout: 10s$/m);
+  assert.doesNotMatch(page, /one\b(?!\))|two/);
+});
+
+test("who names a secret is told by source, line and key, and what may not be read is said", async (t) => {
+  const { load } = await start(t, (path, response) => {
+    if (path === "/sources") {
+      const source = (name: string) => ({
+        name,
+        revision: 1,
+        writer: "api",
+        updated_at: "",
+        by: "",
+        state: "running",
+        message: null,
+      });
+      return answer(response, { items: ["default", "team"].map(source), index: 1 });
+    }
+    if (path === "/sources/team") return refuse(response, 403, "forbidden");
+    return answer(response, {
+      name: "default",
+      revision: 1,
+      document: "a: 1\nproviders:\n  - api_key: ${secret:ACME}\n",
+    });
+  });
+  const page = await load({ kind: "secret_uses", names: ["ACME"] });
+  assert.match(page, /1 place that names it:\n! default 3 {2}api_key: \$\{secret:ACME\}\nnot read: team/);
+  assert.match(await load({ kind: "secret_uses", names: ["OTHER"] }), /No source names it/);
 });

@@ -59,5 +59,36 @@ test("what is gone cannot be deleted, nor confirmed", () => {
 });
 
 test("without secrets the view says how one is sealed without its value in the shell's history", () => {
-  assert.match(bodyOf(secretsView).empty(CONTEXT).next, /-d @FILE PUT secrets\/NAME/);
+  assert.match(bodyOf(secretsView).empty({ ...CONTEXT, isReadOnly: true }).next, /-d @FILE PUT secrets\/NAME/);
+  assert.match(bodyOf(secretsView).empty(CONTEXT).next, /^Press n/);
+});
+
+const CANARY = "canary-value-of-a-secret";
+
+test("a secret is put and rotated with a value that no command line has, or from a file", () => {
+  for (const [verb, name] of [
+    ["create", "NEW_KEY"],
+    ["rotate", "ACME_KEY"],
+  ] as const) {
+    const dialog = dialogOf(startOf(secretsView, verb, ["ACME_KEY"], CONTEXT));
+    const typed = valuesOf(dialog, { value: CANARY, ...(verb === "create" && { name }) });
+    assert.equal(dialog.why?.(typed, CONTEXT), undefined);
+    const deed = dialog.deed(typed, CONTEXT);
+    assert.ok(deed.kind === "actions" && deed.actions[0]?.request.path === `/admin/v1/secrets/${name}`);
+    assert.deepEqual(deed.actions[0]?.request.body, { value: CANARY });
+    assert.match(dialog.commands?.(typed, CONTEXT).join() ?? "", new RegExp(`PUT secrets/${name}`));
+    assert.doesNotMatch(dialog.commands?.(typed, CONTEXT).join() ?? "", /canary/);
+    assert.doesNotMatch(wordsOf(dialog, CONTEXT, typed).join(), /canary/);
+    const filed = { ...typed, value: "", file: "key.txt" };
+    assert.deepEqual(dialog.deed(filed, CONTEXT), { kind: "job", job: { kind: "put_secret", name, file: "key.txt" } });
+    assert.match(dialog.why?.({ ...filed, value: "x" }, CONTEXT) ?? "", /leave one of them empty/);
+    assert.match(dialog.why?.({ ...filed, file: "" }, CONTEXT) ?? "", /type the value/);
+  }
+  const fresh = dialogOf(startOf(secretsView, "create", [], CONTEXT));
+  assert.match(fresh.why?.(valuesOf(fresh, { name: "ACME_KEY", value: "x" }), CONTEXT) ?? "", /T gives it a new value/);
+});
+
+test("who names a secret is read for the dialog that deletes it", () => {
+  const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
+  assert.deepEqual(dialog.attached?.({}), { kind: "secret_uses", names: ["ACME_KEY"] });
 });

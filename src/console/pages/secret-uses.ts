@@ -1,0 +1,48 @@
+/** Where the configuration names sealed secrets: what no longer compiles once they are gone. */
+
+import { plural } from "../format/numbers.ts";
+import { type Line, line, span } from "../model/text.ts";
+import { shown } from "./shown.ts";
+
+/** Places that are told of. */
+const MOST_PLACES = 20;
+
+export interface NamedDocument {
+  readonly source: string;
+  readonly document: string;
+}
+
+/** `unread`: sources that could not be looked at. */
+export function secretUsesPage(
+  names: readonly string[],
+  documents: readonly NamedDocument[],
+  unread: readonly string[] = [],
+): readonly Line[] {
+  const wanted = names.map((name) => `\${secret:${name}}`);
+  const places = documents.flatMap(({ source, document }) =>
+    document.split("\n").flatMap((text, at) => {
+      const used = wanted.filter((reference) => text.includes(reference));
+      const [, key = ""] = /^[\s-]*["']?([\w.-]{1,64})["']?\s*:/.exec(text) ?? [];
+      return used.map((reference) => ({ source, at: at + 1, reference, key }));
+    }),
+  );
+  const more = places.length - MOST_PLACES;
+  return [
+    places.length === 0
+      ? line(
+          `No source names ${names.length === 1 ? "it" : "any of them"}. Node files and files on disk that were not applied are not looked at.`,
+        )
+      : line(`${plural(places.length, "place")} that name${places.length === 1 ? "s" : ""} it:`, "fail"),
+    ...places
+      .slice(0, MOST_PLACES)
+      .map(
+        ({ source, at, reference, key }): Line => [
+          span("! ", "fail"),
+          span(`${shown(source)} ${at}  `, "dim"),
+          span(shown(`${key === "" ? "" : `${key}: `}${reference}`)),
+        ],
+      ),
+    ...(more > 0 ? [line(`and ${more} more`, "dim")] : []),
+    ...(unread.length === 0 ? [] : [line(`not read: ${unread.map(shown).join(", ")}`, "warn")]),
+  ];
+}
