@@ -18,6 +18,14 @@ export interface ListSource<Row> {
   watch(onChange: () => void): () => void;
   /** Takes the rows as they stand; they are made one by one as they are wanted, at a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
+  /** The same rows as they are kept, of a list that may have a million: `query` unpacks what it needs in its own thread. */
+  parts?(): Promise<readonly StoredPart[]>;
+}
+
+/** Rows that have one value in common, packed. */
+export interface StoredPart {
+  readonly label: string;
+  readonly texts: readonly string[];
 }
 
 /** Rows that do not depend on the time. */

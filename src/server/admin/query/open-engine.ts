@@ -13,7 +13,7 @@ import { gatherAll } from "./gather-all.ts";
 import type { Value } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import { openQueue } from "./queue.ts";
-import { type Moment, sendRows } from "./rows.ts";
+import { type Moment, type RowPorts, sendRows } from "./rows.ts";
 import { type QueryThread, startThread } from "./thread.ts";
 import { invalid } from "./tokens.ts";
 import type { QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
@@ -71,7 +71,14 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       isAsked = false;
       const gathered = statement.gather && (await gatherAll(tables, options, statement.gather, signal));
       const read = gathered?.sources ?? sources;
-      const moment = await sendRows(tables, { sources: read, index, now, send: running.send, signal });
+      const ask: RowPorts["ask"] = async (message) => {
+        isAsked = true;
+        running.send(message);
+        const { wanted } = told(await inTime(running.next()), "wanted");
+        isAsked = false;
+        return wanted;
+      };
+      const moment = await sendRows(tables, { sources: read, index, now, send: running.send, ask, signal });
       isAsked = true;
       running.send({ kind: "run", now: new Date(moment.now).toISOString() });
       const result = await inTime(fetchAnswer(running, moment));

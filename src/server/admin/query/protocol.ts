@@ -25,6 +25,9 @@ export type ToWorker =
   | { readonly kind: "begin" }
   /** JSON text of rows of one of the tables that were asked for, each an array of its columns' values. */
   | { readonly kind: "rows"; readonly table: number; readonly text: string }
+  /** Of which parts of a packed table are rows wanted? `now`: RFC 3339. Without labels: has it come so far? */
+  | { readonly kind: "labels"; readonly table: number; readonly labels: readonly string[]; readonly now: string }
+  | { readonly kind: "part"; readonly table: number; readonly label: string; readonly texts: readonly string[] }
   /** `now`: RFC 3339. */
   | { readonly kind: "run"; readonly now: string }
   /** The next part of the answer is wanted. */
@@ -33,6 +36,8 @@ export type ToWorker =
 export type FromWorker =
   | { readonly kind: "ready" }
   | { readonly kind: "planned"; readonly tables: readonly ReadTable[] }
+  /** Of each label that was asked for. */
+  | { readonly kind: "wanted"; readonly wanted: readonly boolean[] }
   | { readonly kind: "done"; readonly columns: QueryResult["columns"] }
   /** JSON text of rows, each an array. */
   | { readonly kind: "part"; readonly text: string; readonly isLast: boolean }

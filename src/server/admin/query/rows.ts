@@ -5,6 +5,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableName } from "../../../admin-api/index.ts";
+import type { StoredPart } from "../lists.ts";
 import { refusal } from "../refusal.ts";
 import type { ReadTable, ToWorker } from "./protocol.ts";
 import type { QuerySource } from "./types.ts";
@@ -19,12 +20,18 @@ const MAX_READS = 6;
 const PART_LENGTH = 64 * 1024;
 /** Of all rows together, as the worker has to hold them. */
 const MAX_LENGTH = 48 * 1024 * 1024;
+/** Of packed rows together, which the worker unpacks as they come. */
+const MAX_PACKED_LENGTH = 80 * 1024 * 1024;
+/** Of packed rows that are on their way. */
+const MAX_AHEAD_LENGTH = 4 * 1024 * 1024;
 
 export interface RowPorts {
   readonly sources: ReadonlyMap<TableName, QuerySource>;
   readonly index: () => number;
   readonly now: () => number;
   readonly send: (message: ToWorker) => void;
+  /** Which parts the worker wants; rejects when it refuses the statement. */
+  readonly ask: (message: Extract<ToWorker, { kind: "labels" }>) => Promise<readonly boolean[]>;
   readonly signal: AbortSignal;
 }
 
@@ -62,9 +69,15 @@ async function sendOnce(
   reading: Reading,
 ): Promise<Moment | undefined> {
   const taken = [];
-  for (const source of sources) taken.push(await source?.take());
+  const packed = [];
+  for (const source of sources) {
+    packed.push(await source?.parts?.());
+    taken.push(source?.parts === undefined ? await source?.take() : undefined);
+  }
   if (!reading.isSame()) return undefined;
   const moment: Moment = { index: ports.index(), now: ports.now() };
+  // What was taken is of one moment, whatever becomes of it.
+  for (const [table, parts] of packed.entries()) if (parts !== undefined) await sendParts(table, parts, moment, ports);
   const sender = openSender(ports.send);
   let turn = performance.now();
   let count = 0;
@@ -80,7 +93,33 @@ async function sendOnce(
     }
     sender.flush();
   }
-  return reading.isSame() ? moment : undefined;
+  return packed.every((parts) => parts !== undefined) || reading.isSame() ? moment : undefined;
+}
+
+async function sendParts(table: number, parts: readonly StoredPart[], { now }: Moment, ports: RowPorts): Promise<void> {
+  const ask = (labels: readonly string[]): Promise<readonly boolean[]> =>
+    ports.ask({ kind: "labels", table, labels, now: new Date(now).toISOString() });
+  const wanted = await ask(parts.map(({ label }) => label));
+  let total = 0;
+  let ahead = 0;
+  let turn = performance.now();
+  for (const { label, texts } of parts.filter((_, at) => wanted[at] === true)) {
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    total += length;
+    ahead += length;
+    if (total > MAX_PACKED_LENGTH) {
+      const message = "The statement reads more of `usage` than is read at once: narrow `hour`.";
+      throw refusal("invalid", message, { reason: "rows" });
+    }
+    ports.send({ kind: "part", table, label, texts });
+    if (ahead > MAX_AHEAD_LENGTH) {
+      await ask([]);
+      ahead = 0;
+    } else if (performance.now() - turn > TURN_MS) await nextTurn();
+    else continue;
+    ports.signal.throwIfAborted();
+    turn = performance.now();
+  }
 }
 
 function openSender(send: RowPorts["send"]): {

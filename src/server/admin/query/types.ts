@@ -6,7 +6,7 @@ import type { GatherRows } from "../everywhere.ts";
 import type { ListSource } from "../lists.ts";
 
 /** Rows of a table, and a number that changes with them. */
-export type QuerySource = Pick<ListSource<unknown>, "version" | "take">;
+export type QuerySource = Pick<ListSource<unknown>, "version" | "take" | "parts">;
 
 export interface QueryEngineOptions {
   /** A table without a source has no rows. */

@@ -11,6 +11,8 @@ import { planStatement } from "./bind.ts";
 import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
 import type { Plan } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
+import { readingOf } from "./reading.ts";
+import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
 /** As `nice` counts; 19 is the least. */
 const LOW_PRIORITY = 15;
@@ -26,6 +28,8 @@ takeAway();
 
 let plan: Plan | undefined;
 let tables: Row[][] = [];
+/** Of those of the tables that are sent packed. */
+let unpackers = new Map<number, Unpacker>();
 let parts: Iterator<string> | undefined;
 
 port.on("message", (message: ToWorker) => {
@@ -56,9 +60,16 @@ function take(message: ToWorker): void {
       return;
     case "begin":
       tables = plan?.tables.map(() => []) ?? [];
+      unpackers = new Map();
       return;
     case "rows":
       addRows(message.table, message.text);
+      return;
+    case "labels":
+      tellWanted(message);
+      return;
+    case "part":
+      unpackerOf(message.table, "")?.add(message.label, message.texts);
       return;
     case "run":
       run(message.now);
@@ -83,12 +94,32 @@ function addRows(table: number, text: string): void {
   }
 }
 
+/** Undefined: the statement was refused, and what still comes of it goes nowhere. */
+function unpackerOf(table: number, now: string): Unpacker | undefined {
+  const read = plan?.tables[table];
+  if (plan === undefined || read === undefined) return undefined;
+  let unpacker = unpackers.get(table);
+  if (unpacker === undefined) {
+    const { columns } = read;
+    unpacker = openUnpacker(columns, readingOf(plan, table, countsAmong(columns)), machine.openSieve(now));
+    unpackers.set(table, unpacker);
+    tables[table] = unpacker.rows;
+  }
+  return unpacker;
+}
+
+function tellWanted({ table, labels, now }: Extract<ToWorker, { kind: "labels" }>): void {
+  const unpacker = unpackerOf(table, now);
+  if (unpacker !== undefined) tell({ kind: "wanted", wanted: labels.map(unpacker.isWanted) });
+}
+
 function run(now: string): void {
   if (plan === undefined) return;
   const { outputs } = plan;
   const answer = answerOf(machine.run(plan, tables, now), outputs);
   // The rows are what the answer reads; the tables can go.
   tables = [];
+  unpackers = new Map();
   plan = undefined;
   parts = answer.parts;
   tell({ kind: "done", columns: answer.columns });
@@ -104,6 +135,7 @@ function sendPart(): void {
 function failureOf(error: unknown): FromWorker {
   plan = undefined;
   tables = [];
+  unpackers = new Map();
   parts = undefined;
   if (error instanceof GatewayError && error.code === "invalid") {
     return { kind: "refused", message: error.message, reason: undefined };

@@ -10,6 +10,7 @@ import { openAggregates } from "./aggregates.ts";
 import { type Budget, openBudget, StatementError } from "./budget.ts";
 import { type Cell, keyText, leftKey, rightKey, sortKind, sortText } from "./compare.ts";
 import { type Engine, type EngineFunctions, functionName, openEngine, type Row } from "./engine.ts";
+import { mayHold } from "./sieve.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
 import { isAmong, openOperations, truth } from "./values.ts";
 
@@ -19,6 +20,8 @@ const MAX_KEPT = 10_000;
 export interface Machine {
   /** `tables`: rows of the plan's tables, their columns in its order. `now`: RFC 3339. */
   run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
+  /** For what comes before `run`: whether a condition over one column of source 0 may be true of a value of it. */
+  openSieve(now: string): (condition: Expr, value: Value) => boolean;
 }
 
 interface SubQuery {
@@ -42,7 +45,8 @@ export async function openMachine(): Promise<Machine> {
     query.kept.set(key, value);
     return value;
   };
-  const operations = Object.entries(openOperations(budget)).map(([name, apply]) => [functionName(name), apply]);
+  const applied = openOperations(budget);
+  const operations = Object.entries(applied).map(([name, apply]) => [functionName(name), apply]);
   const engine = await openEngine(
     {
       ...Object.fromEntries(operations),
@@ -79,6 +83,10 @@ export async function openMachine(): Promise<Machine> {
       // All before the statement itself: what they hold is held until its end.
       for (const relation of plan.shared) shared.push(runner(relation, context)([]));
       return runner(plan.query, context)([]);
+    },
+    openSieve(now) {
+      budget.begin();
+      return (condition, value) => mayHold(condition, value, { applied, now });
     },
   };
 }

@@ -1,0 +1,37 @@
+/** A condition over a single column, computed for a value of it without the engine: what is not true of it goes nowhere. */
+
+import type { Expr, Value } from "../plan.ts";
+import type { Cell } from "./compare.ts";
+import { isAmong, type Operations, truth } from "./values.ts";
+
+interface Given {
+  readonly applied: Operations;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** True also where it cannot be computed: the statement then says what is wrong with it. */
+export function mayHold(condition: Expr, value: Value, given: Given): boolean {
+  try {
+    return truth(computed(condition, value, given)) === true;
+  } catch {
+    return true;
+  }
+}
+
+function computed(expr: Expr, value: Value, given: Given): Cell {
+  switch (expr.kind) {
+    case "value":
+      return expr.value;
+    case "now":
+      return given.now;
+    case "column":
+      return value;
+    case "call":
+      return given.applied[expr.operation](...expr.args.map((arg) => computed(arg, value, given)));
+    case "in-values":
+      return isAmong(computed(expr.operand, value, given), expr.values);
+    default:
+      throw new Error(`a condition over one column holds ${expr.kind}`);
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * What of a table's rows a statement can tell apart, for a table that is sent packed: which it leaves out, so that they need
+ * not be made, and which columns it only ever sums, so that rows that are alike but for those may be one row. Either changes
+ * what is held and not what is answered: the statement itself runs over what is left as it would over all.
+ *
+ * Left out are rows of which a condition is not true that hangs on a single column.
+ */
+
+import { conjuncts } from "./joins.ts";
+import type { Aggregate, Expr, Plan, Relation, SelectRelation } from "./plan.ts";
+
+export interface Reading {
+  /** Each is over its column alone; the column is a number of the plan's table, and the source 0. */
+  readonly conditions: readonly { readonly column: number; readonly condition: Expr }[];
+  /** Numbers of the columns that are summed only; undefined: rows may not be put together. */
+  readonly summed: ReadonlySet<number> | undefined;
+}
+
+const WHOLE: Reading = { conditions: [], summed: undefined };
+
+interface Place {
+  readonly select: SelectRelation;
+  readonly source: number;
+  /** Rows that are the same are one at once. */
+  readonly isDistinct: boolean;
+}
+
+/** `table`: a number of the plan's tables; `counts`: its columns that are whole numbers and never NULL. */
+export function readingOf(plan: Plan, table: number, counts: ReadonlySet<number>): Reading {
+  const places: Place[] = [];
+  for (const relation of [...plan.shared, plan.query]) findPlaces(relation, table, false, places);
+  const [place] = places;
+  if (place === undefined || places.length > 1) return WHOLE;
+  return { conditions: conditionsAt(place), summed: summedAt(place, counts) };
+}
+
+function findPlaces(relation: Relation, table: number, isDistinct: boolean, found: Place[]): void {
+  switch (relation.kind) {
+    case "table":
+    case "shared":
+      return;
+    case "distinct":
+    case "order":
+      findPlaces(relation.of, table, relation.kind === "distinct", found);
+      return;
+    case "set":
+      findPlaces(relation.left, table, false, found);
+      findPlaces(relation.right, table, false, found);
+      return;
+    case "select":
+      for (const [source, { relation: of }] of relation.sources.entries()) {
+        if (of.kind === "table" && of.table === table) found.push({ select: relation, source, isDistinct });
+        findPlaces(of, table, false, found);
+      }
+      for (const expr of exprsOf(relation)) findInExpr(expr, table, found);
+      return;
+    default:
+      relation satisfies never;
+  }
+}
+
+const exprsOf = ({ sources, where, group, having, outputs }: SelectRelation): readonly Expr[] => [
+  ...sources.flatMap(({ keys, on }) => [...keys.flatMap(({ left, right }) => [left, right]), ...optional(on)]),
+  ...optional(where),
+  ...(group?.keys ?? []),
+  ...(group?.aggregates.flatMap(({ args }) => args) ?? []),
+  ...optional(having),
+  ...outputs,
+];
+
+const optional = (expr: Expr | undefined): readonly Expr[] => (expr === undefined ? [] : [expr]);
+
+function findInExpr(expr: Expr, table: number, found: Place[]): void {
+  if (expr.kind === "query") findPlaces(expr.query, table, false, found);
+  for (const inner of partsOf(expr)) findInExpr(inner, table, found);
+}
+
+/** Those that are of the same SELECT. */
+function partsOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "call":
+      return expr.args;
+    case "in-values":
+      return [expr.operand];
+    case "query":
+      return [...optional(expr.operand), ...expr.outer];
+    default:
+      return [];
+  }
+}
+
+function conditionsAt({ select, source }: Place): Reading["conditions"] {
+  // What a left join does not find is a row all the same.
+  if (source > 0 && select.sources[source]?.join !== "inner") return [];
+  return conjuncts(select.where).flatMap((condition) => {
+    const columns = new Set<number>();
+    const isOwn = hangsOnOwn(condition, source, columns);
+    const [column, ...others] = columns;
+    return isOwn && column !== undefined && others.length === 0
+      ? [{ column, condition: source === 0 ? condition : asFirst(condition) }]
+      : [];
+  });
+}
+
+/** Whether it reads nothing but columns of this source, which are collected, and values. */
+function hangsOnOwn(expr: Expr, source: number, columns: Set<number>): boolean {
+  if (expr.kind === "outer" || expr.kind === "query") return false;
+  if (expr.kind === "column") {
+    columns.add(expr.column);
+    return expr.source === source;
+  }
+  return partsOf(expr).every((part) => hangsOnOwn(part, source, columns));
+}
+
+function asFirst(expr: Expr): Expr {
+  switch (expr.kind) {
+    case "column":
+      return { ...expr, source: 0 };
+    case "call":
+      return { ...expr, args: expr.args.map(asFirst) };
+    case "in-values":
+      return { ...expr, operand: asFirst(expr.operand) };
+    default:
+      return expr;
+  }
+}
+
+function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): Reading["summed"] {
+  const { sources, where, group, outputs } = select;
+  if (sources.length !== 1) return undefined;
+  const told = new Set<number>();
+  const summed = new Set<number>();
+  for (const expr of optional(where)) columnsIn(expr, told);
+  if (group === undefined) {
+    if (!isDistinct) return undefined;
+    for (const expr of outputs) columnsIn(expr, told);
+    return summed;
+  }
+  for (const key of group.keys) columnsIn(key, told);
+  for (const aggregate of group.aggregates) {
+    if (isSameOfOne(aggregate)) for (const arg of aggregate.args) columnsIn(arg, told);
+    else if (aggregate.name !== "sum" || !aggregate.args.every((arg) => isLinear(arg, counts, summed)))
+      return undefined;
+  }
+  return [...summed].some((column) => told.has(column)) ? undefined : summed;
+}
+
+/** It comes to the same whether a row is there once or often. */
+const isSameOfOne = ({ name, isDistinct }: Aggregate): boolean =>
+  isDistinct || name === "min" || name === "max" || name === "first";
+
+/** Of whole numbers, and of a sum of rows it is the sum of what it is of each. Collects its columns. */
+function isLinear(expr: Expr, counts: ReadonlySet<number>, columns: Set<number>): boolean {
+  if (expr.kind === "column") {
+    columns.add(expr.column);
+    return counts.has(expr.column);
+  }
+  const isSum = expr.kind === "call" && ["add", "sub", "neg", "plus"].includes(expr.operation);
+  return isSum && expr.args.every((arg) => isLinear(arg, counts, columns));
+}
+
+function columnsIn(expr: Expr, columns: Set<number>): void {
+  if (expr.kind === "column") columns.add(expr.column);
+  for (const part of partsOf(expr)) columnsIn(part, columns);
+}

@@ -1,0 +1,154 @@
+/**
+ * Rows of `usage` out of the packed parts of the ledger, in the worker: there may be a million, of which a statement wants a
+ * few hundred sums. Rows that the statement leaves out are not made, and those that it cannot tell apart become one, in the
+ * place of the first of them.
+ */
+
+import { NAMED_FIELDS } from "../../core/state/index.ts";
+import { cellOf, FIELD, namesOf, scanText } from "../used-parts.ts";
+import { StatementError } from "./machine/index.ts";
+import type { Expr } from "./plan.ts";
+import type { Reading } from "./reading.ts";
+
+/** Rows that are made: as many as the worker can hold, with little in each. */
+const MAX_ROWS = 400_000;
+
+/** Of what is put together by columns: each pair of what was before and a value has a number below it. */
+const PAIRS = 2 ** 26;
+
+const COUNT_FIELDS: ReadonlySet<string> = new Set(
+  Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
+);
+
+/** Whole numbers that are never NULL, of these columns: what `readingOf` is given. */
+export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
+  new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
+
+export type Holds = (condition: Expr, value: string | number | null) => boolean;
+
+export interface Unpacker {
+  /** Whether a part may have rows that the statement wants. */
+  isWanted(label: string): boolean;
+  /** Throws a `StatementError` beyond the rows that it may make. */
+  add(label: string, texts: readonly string[]): void;
+  readonly rows: Record<string, unknown>[];
+}
+
+interface Column {
+  /** In the row that is made. */
+  readonly key: string;
+  /** Undefined: `hour`. */
+  readonly field: number | undefined;
+  readonly conditions: readonly Expr[];
+  readonly isSummed: boolean;
+}
+
+/** `columns`: as the plan names them. `holds`: whether a condition over one column may be true of a value of it. */
+export function openUnpacker(columns: readonly string[], { conditions, summed }: Reading, holds: Holds): Unpacker {
+  const all = columns.map(
+    (name, at): Column => ({
+      key: `c${at}`,
+      field: name === "hour" ? undefined : FIELD[name as keyof typeof FIELD],
+      conditions: conditions.filter(({ column }) => column === at).map(({ condition }) => condition),
+      isSummed: summed?.has(at) === true,
+    }),
+  );
+  const hour = all.find(({ field }) => field === undefined);
+  const inRows = all.filter((column): column is Column & { readonly field: number } => column.field !== undefined);
+  const tested = inRows.filter((column) => column.conditions.length > 0);
+  const added = inRows.filter(({ isSummed }) => isSummed);
+  const told = inRows.filter(({ isSummed }) => !isSummed);
+  const rows: Record<string, unknown>[] = [];
+  const places = openPlaces(told.length);
+  const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
+    asked.every((condition) => holds(condition, value));
+
+  const make = (label: string, row: readonly number[], names: readonly string[]): void => {
+    if (rows.length === MAX_ROWS) throw tooMany();
+    const made: Record<string, unknown> = {};
+    for (const { key, field } of all) {
+      made[key] = field === undefined ? label : cellOf(field, row[field] ?? 0, names);
+    }
+    rows.push(made);
+  };
+  return {
+    isWanted: (label) => hour === undefined || holdsAll(hour, label),
+    add(label, texts) {
+      const names = namesOf(texts);
+      const isKept = tested.map((column) =>
+        remembered(column.field, (value) => holdsAll(column, cellOf(column.field, value, names))),
+      );
+      const numbers = told.map(({ field }) => remembered(field, (value) => places.number(cellOf(field, value, names))));
+      const first = hour === undefined ? 0 : places.number(label);
+      const visit = (row: readonly number[]): void => {
+        for (let at = 0; at < tested.length; at += 1) {
+          if (!isKept[at]!(row[tested[at]!.field]!)) return;
+        }
+        if (summed === undefined) {
+          make(label, row, names);
+          return;
+        }
+        let place = first;
+        for (let at = 0; at < told.length; at += 1) place = places.pair(at, place, numbers[at]!(row[told[at]!.field]!));
+        const known = places.row(place);
+        if (known === undefined) {
+          places.put(place, rows.length);
+          make(label, row, names);
+          return;
+        }
+        const sum = rows[known]!;
+        for (const { key, field } of added) sum[key] = (sum[key] as number) + row[field]!;
+      };
+      for (const text of texts) scanText(text, visit);
+    },
+    rows,
+  };
+}
+
+/** What a number comes to is computed once, of numbers that stand for names: they are small. */
+function remembered<T>(field: number, compute: (value: number) => T): (value: number) => T {
+  if (field >= NAMED_FIELDS) return compute;
+  const known: (T | undefined)[] = [];
+  return (value) => {
+    const found = known[value] ?? compute(value);
+    known[value] = found;
+    return found;
+  };
+}
+
+interface Places {
+  /** Of a value, from 0. */
+  number(value: string | number | null): number;
+  /** Of what was before and a value, at a depth. */
+  pair(depth: number, before: number, value: number): number;
+  row(place: number): number | undefined;
+  put(place: number, row: number): void;
+}
+
+function openPlaces(depths: number): Places {
+  const numbers = new Map<string | number | null, number>();
+  const pairs = Array.from({ length: depths }, () => new Map<number, number>());
+  const rows = new Map<number, number>();
+  return {
+    number: (value) => numberIn(numbers, value),
+    pair: (depth, before, value) => numberIn(pairs[depth]!, before * PAIRS + value),
+    row: (place) => rows.get(place),
+    put: (place, row) => void rows.set(place, row),
+  };
+}
+
+function numberIn<K>(numbers: Map<K, number>, value: K): number {
+  let number = numbers.get(value);
+  if (number === undefined) {
+    number = numbers.size;
+    if (number >= PAIRS) throw tooMany();
+    numbers.set(value, number);
+  }
+  return number;
+}
+
+const tooMany = (): StatementError =>
+  new StatementError(
+    `The statement reads more than ${MAX_ROWS} rows of \`usage\`: narrow \`hour\`, or name fewer columns beside sums.`,
+    "rows",
+  );

@@ -1,0 +1,83 @@
+/** How the rows of `usage` are kept, for its list and for `query`: in parts, each of an hour or a day, and packed. */
+
+import type { UsageRecord } from "../../admin-api/index.ts";
+import {
+  COUNTS,
+  dayText,
+  FIXED_NAMES,
+  HOPS,
+  HOURS_A_DAY,
+  NAMED_FIELDS,
+  readUsedChunk,
+  readUsedNames,
+  scanPacked,
+  USED_WIDTH,
+} from "../core/state/index.ts";
+import type { StoredPart } from "./lists.ts";
+
+/** The newest first: hours, then days. Values stay packed. `rows`: keys and values in the order of the keys. */
+export function usedParts(rows: readonly (readonly [key: string, value: string])[]): readonly StoredPart[] {
+  const parts: { readonly label: string; readonly texts: string[] }[] = [];
+  let last = "";
+  for (const [key, value] of rows) {
+    const prefix = key.slice(0, key.lastIndexOf("/") + 1);
+    if (prefix !== last) parts.push({ label: labelOf(prefix), texts: [] });
+    last = prefix;
+    const texts = parts.at(-1)?.texts;
+    // The names come last of their part, and are wanted first.
+    if (key.endsWith("/names")) texts?.unshift(`${NAMES}${value}`);
+    else texts?.push(value);
+  }
+  return parts.toReversed();
+}
+
+/** Before the names among the texts of a part. */
+const NAMES = "n";
+
+function labelOf(prefix: string): string {
+  const [, span, at] = prefix.split("/");
+  return span === "d" ? dayText(Number(at)) : hourText(Number(at));
+}
+
+const hourText = (hour: number): string =>
+  `${dayText(Math.floor(hour / HOURS_A_DAY))}T${String(hour % HOURS_A_DAY).padStart(2, "0")}:00:00Z`;
+
+/** Names of a part by their numbers. */
+export function namesOf([first]: readonly string[]): readonly string[] {
+  const own = first?.startsWith(NAMES) === true ? readUsedNames(first.slice(NAMES.length)).names : [];
+  return [...FIXED_NAMES, ...own];
+}
+
+/** Calls `visit` for each row of a text, with numbers that it may not keep; a text of names has none. */
+export function scanText(text: string, visit: (row: readonly number[]) => void): void {
+  if (!text.startsWith(NAMES)) scanPacked(readUsedChunk(text).rows, USED_WIDTH, visit);
+}
+
+/** Where a column stands in a packed row; `hour` stands in none. */
+export const FIELD: Readonly<Record<Exclude<keyof UsageRecord, "hour">, number>> = {
+  hop: 0,
+  caller: 1,
+  profile: 2,
+  provider: 3,
+  model: 4,
+  requests: fieldOf("requests"),
+  failed: fieldOf("failed"),
+  input_tokens: fieldOf("input_tokens"),
+  cached_input_tokens: fieldOf("cached_input_tokens"),
+  cache_creation_input_tokens: fieldOf("cache_creation_input_tokens"),
+  output_tokens: fieldOf("output_tokens"),
+  reasoning_tokens: fieldOf("reasoning_tokens"),
+  units: fieldOf("units"),
+};
+
+function fieldOf(name: (typeof COUNTS)[number]): number {
+  return NAMED_FIELDS + COUNTS.indexOf(name);
+}
+
+/** What the list shows for the number in a field. */
+export function cellOf(field: number, value: number, names: readonly string[]): string | number | null {
+  if (field >= NAMED_FIELDS) return value;
+  if (field === FIELD.hop) return HOPS[value] ?? "llm";
+  if (field === FIELD.provider) return names[value] ?? "";
+  return value === 0 ? null : (names[value] ?? null);
+}
