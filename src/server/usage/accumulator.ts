@@ -1,7 +1,8 @@
 /**
  * What this node's callers used since its last report, in memory: adding is a few look-ups, and waits for nothing.
  *
- * Bounded whoever calls: beyond 8,192 rows new ones are summed under the caller `other` by hop, hour and provider.
+ * Bounded whoever calls: beyond 8,192 rows new ones are summed under the caller `other` by hop, hour and provider. A caller
+ * who invents models has rows of 100 of them at a provider, and the rest as the model `other`: it does not fill the table.
  */
 import {
   addCounts,
@@ -17,6 +18,8 @@ import {
 import type { Report, Use } from "./types.ts";
 
 export const MAX_UNREPORTED_ROWS = 8_192;
+/** Of one caller at one provider. */
+const MAX_MODELS = 100;
 /** Of one report. */
 const MAX_ROWS = 2_048;
 /** UTF-16 units of the names of one report, of which each may come to three bytes. */
@@ -30,6 +33,8 @@ const UNMEASURED = 6;
 const METERED_LENGTH = 7;
 
 const OTHER = FIXED_NAMES[1];
+/** A key that has the name under which the rest is summed. */
+const CALLED_OTHER = `key:${OTHER}`;
 
 interface Row {
   readonly hop: Hop;
@@ -107,13 +112,16 @@ export function createAccumulator(now: () => number): Accumulator {
     return row;
   };
   const rowOf = (hour: HourOfUse, use: Use): Row => {
-    const known = hour.hops[use.hop].get(use.provider)?.get(use.caller)?.get(use.model)?.get(use.profile);
+    const { hop, profile, provider } = use;
+    const caller = use.caller === OTHER ? CALLED_OTHER : use.caller;
+    const models = hour.hops[hop].get(provider)?.get(caller);
+    const known = models?.get(use.model)?.get(profile);
     if (known !== undefined) return known;
     if (size >= MAX_UNREPORTED_ROWS) {
       return open(hour, { hop: use.hop, caller: OTHER, profile: "", provider: use.provider, model: OTHER });
     }
-    const { hop, caller, profile, provider } = use;
-    return open(hour, { hop, caller, profile, provider, model: ownCopy(use.model) });
+    const isFull = models !== undefined && models.size >= MAX_MODELS && !models.has(use.model);
+    return open(hour, { hop, caller, profile, provider, model: isFull ? OTHER : ownCopy(use.model) });
   };
   const meteredOf = (hour: HourOfUse, { provider, kind }: Use): number[] => {
     let kinds = hour.metered.get(provider);

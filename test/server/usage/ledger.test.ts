@@ -261,3 +261,27 @@ test("hours that could not be reported keep their hour", () => {
   at.ok(commands.usedAdd({ node: "n1", inc: 1, seq: 1, ...taken!.report }));
   assert.equal(periodsOf(at.state).length, 2);
 });
+
+test("a key that is called `other` is told from what is summed under that name", async () => {
+  const at = cluster();
+  const { ledger } = open(at);
+  ledger.add(use({ caller: "other" }));
+  ledger.add(use({ caller: "other" }));
+  await ledger.close();
+  assert.deepEqual(
+    rowsOf(at.state).map(({ names, counts }) => [names, counts["requests"]]),
+    [["key:other||p|m", 2]],
+  );
+});
+
+test("a caller who invents models does not take the rows of others", () => {
+  const accumulator = createAccumulator(() => START);
+  for (let n = 0; n < 2 * MAX_UNREPORTED_ROWS; n += 1) {
+    accumulator.add(use({ caller: "inventor", model: `invented-${n}` }));
+  }
+  accumulator.add(use());
+  const { report, requests } = accumulator.take() ?? assert.fail("nothing to report");
+  assert.equal(requests, 2 * MAX_UNREPORTED_ROWS + 1);
+  assert.equal(report.rows.split(";").length, 100 + 1 + 1);
+  assert.ok(report.names.includes("team"));
+});

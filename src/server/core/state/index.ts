@@ -53,7 +53,14 @@ export {
 } from "./commands/usage-rows.ts";
 export { isRollDue, MAX_REPORT_ROWS } from "./commands/used.ts";
 export { addCounts, packRows, scanPacked } from "./commands/used-packing.ts";
-export { MAX_CALLER_ROWS, MAX_OTHER_ROWS, type PeriodOf, periodsOf, scanPeriod } from "./commands/used-period.ts";
+export {
+  MAX_CALLER_ROWS,
+  MAX_OTHER_ROWS,
+  MAX_ROWS_A_CALLER,
+  type PeriodOf,
+  periodsOf,
+  scanPeriod,
+} from "./commands/used-period.ts";
 export {
   COUNTS,
   dayText,

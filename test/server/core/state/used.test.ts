@@ -15,6 +15,7 @@ import {
   KEPT_HOURS,
   MAX_CALLER_ROWS,
   MAX_OTHER_ROWS,
+  MAX_ROWS_A_CALLER,
   NAMED_FIELDS,
   packRows,
   periodsOf,
@@ -320,4 +321,26 @@ test("an entry takes its time from the log alone: two machines that apply it lat
   const [one, two] = [cluster("n1"), cluster("n1")];
   for (const at of [one, two]) at.state.apply({ index: at.state.applied.index + 1, term: 1, data });
   assert.equal(one.state.digest, two.state.digest);
+});
+
+test("a caller who invents models has its rows, and leaves the period to others", () => {
+  const at = cluster("n1");
+  const invented = Array.from(
+    { length: 3_000 },
+    (_, n): Use => ({ ...some, caller: "inventor", model: `invented-${n}` }),
+  );
+  at.ok(add(at, "n1", 1, invented));
+  at.ok(
+    add(at, "n1", 2, [
+      { ...some, caller: "inventor", model: "invented-9" },
+      { ...some, caller: "team" },
+    ]),
+  );
+  const rows = rowsOf(at.state);
+  const requestsOf = (key: string) => rows.filter((row) => row.key === key).map(({ counts }) => counts[0]);
+  assert.equal(rows.length, MAX_ROWS_A_CALLER + 2);
+  assert.deepEqual(requestsOf("llm inventor  p other"), [3_000 - MAX_ROWS_A_CALLER]);
+  assert.deepEqual(requestsOf("llm inventor  p invented-9"), [2]);
+  assert.deepEqual(requestsOf("llm team  p m"), [1]);
+  assert.equal(sums(at.state)[0], 3_002);
 });

@@ -1,7 +1,8 @@
 /**
  * What was used in one hour or one day: rows are found by who and what, added to, and written back in chunks.
  *
- * A period has at most 2,000 rows of callers, the first that are reported; whatever is reported beyond is summed under the
+ * A period has at most 2,000 rows of callers, the first that are reported, and of one caller and hop 100, beyond which its
+ * models are summed as `other`: names of models are the caller's own words. Whatever else is reported is summed under the
  * caller `other`, by hop, provider and model, and when there are too many of those by hop and provider, and by hop. So a
  * sum over all rows is always whole, and one by provider is unless a period has more than 256 of them. Which callers have
  * rows of their own hangs on the order of the log, which is the same on every replica.
@@ -25,6 +26,8 @@ import {
 } from "./used-rows.ts";
 
 export const MAX_CALLER_ROWS = 2_000;
+/** Of one hop and caller, but for those of its model `other`. */
+export const MAX_ROWS_A_CALLER = 100;
 /** More rows under `other` than this are summed further. */
 export const MAX_OTHER_ROWS = 256;
 /** UTF-16 units of all names that rows of callers bring in. */
@@ -55,6 +58,15 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
   const before = names.length;
   let namesLength = names.reduce((sum, name) => sum + name.length, 0);
   let others = rows.reduce((sum, row) => sum + (row[1] === OTHER ? 1 : 0), 0);
+  /** Rows, by hop and number of the caller. */
+  const ofCaller = new Map<string, number>();
+  const count = ([hop, caller]: readonly number[]): void => {
+    const key = `${hop},${caller}`;
+    ofCaller.set(key, (ofCaller.get(key) ?? 0) + 1);
+  };
+  for (const row of rows) count(row);
+  const isCallerFull = (hop: number, [caller, , , model]: UsedNames): boolean =>
+    model !== FIXED_NAMES[OTHER] && (ofCaller.get(`${hop},${numbers.get(caller)}`) ?? 0) >= MAX_ROWS_A_CALLER;
 
   /** Undefined where the names of the period would be too long. */
   const numbersOf = (wanted: UsedNames, maxLength: number): number[] | undefined => {
@@ -84,7 +96,9 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
       addAt(known, counts);
       return true;
     }
-    const isFull = isOther ? others >= MAX_OTHER_ROWS : rows.length - others >= MAX_CALLER_ROWS;
+    const isFull = isOther
+      ? others >= MAX_OTHER_ROWS
+      : rows.length - others >= MAX_CALLER_ROWS || isCallerFull(hop, wanted);
     if (isFull) return false;
     const numbered = numbersOf(wanted, isOther ? MAX_OTHER_NAMES_LENGTH : MAX_NAMES_LENGTH);
     if (numbered === undefined) return false;
@@ -95,14 +109,16 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
     if (named[1] === OTHER) others += 1;
     places.set(placeKey(named), rows.length);
     rows.push([...named, ...counts.map(() => 0)]);
+    count(named);
     addAt(rows.length - 1, counts);
   };
 
   return {
     add(hop, wanted, counts) {
-      const [caller, , provider, model] = wanted;
+      const [caller, profile, provider, model] = wanted;
       const isOther = caller === FIXED_NAMES[OTHER];
       if (tryAdd(hop, wanted, counts, isOther)) return;
+      if (!isOther && tryAdd(hop, [caller, profile, provider, "other"], counts, false)) return;
       if (tryAdd(hop, ["other", "", provider, model], counts, true)) return;
       if (tryAdd(hop, ["other", "", provider, "other"], counts, true)) return;
       const last = [hop, OTHER, 0, OTHER, OTHER];
