@@ -10,6 +10,7 @@ import * as grpc from "@grpc/grpc-js";
 import { nullLog } from "../../src/base/index.ts";
 import { loadExtProc, type ProcessingRequest__Output } from "../../src/server/ext-proc/index.ts";
 import { beginInspecting, type InspectingWith, openInspector } from "../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../src/server/memory/index.ts";
 import { peer } from "../peers/index.ts";
 import { countedMetrics, guardOf } from "../server/dataplane/support/guards.ts";
 import { openUpstream, startEnvoy } from "../server/inspector/envoy.ts";
@@ -49,9 +50,10 @@ function openInspecting() {
     mode: "streamed",
     responses: undefined,
     maxMessageBytes: 5 << 20,
-    maxHeldBytes: 64 << 20,
+    account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 64 << 20 }),
     maxStreams: 1_000,
     maxQuietMs: 60_000,
+    maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 4 << 20, ...beginInspecting(using) }),
     observer: { counted: () => undefined, inspected: () => undefined },
     log: nullLog,

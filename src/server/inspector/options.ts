@@ -1,5 +1,6 @@
 /** What the service is opened with, and what it tells. */
 import type { Log } from "../../base/index.ts";
+import type { Account } from "../memory/index.ts";
 import type { BegunAnswer } from "./answer/answer-inspection.ts";
 import type { ExchangeTerms, HeaderList, ResponseTerms, StreamFault, Verdict, WholeRequest } from "./exchange/index.ts";
 
@@ -12,11 +13,14 @@ export interface InspectorOptions {
   readonly responses?: ResponseTerms["mode"] | undefined;
   /** Longest gRPC message. */
   readonly maxMessageBytes: number;
-  /** Of all streams together. */
-  readonly maxHeldBytes: number;
+  /** Where held bytes are counted, with those of whatever else holds bodies in this process. */
+  readonly account: Account;
+  /** Of all peers; one of them may have three quarters. */
   readonly maxStreams: number;
-  /** For so many milliseconds a peer may say nothing while a request of it is not whole. */
+  /** For so many milliseconds a peer may say nothing while a request of it is not whole, and read nothing of what it is told. */
   readonly maxQuietMs: number;
+  /** As long for what follows: a response that is awaited or stands still, a stream that only watches. */
+  readonly maxSilentMs: number;
   /** What a stream is inspected with, from its first message to its last: no reload changes it. */
   readonly begin: () => Inspecting;
   readonly observer: InspectorObserver;

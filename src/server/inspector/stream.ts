@@ -3,6 +3,8 @@ import { asRefusal } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
 import type { AnswerInspection } from "./answer/answer-inspection.ts";
 import {
+  type Answer,
+  bytesOf,
   type HeaderList,
   openExchange,
   type ResponseNews,
@@ -17,37 +19,48 @@ import { watchQuiet } from "./quiet.ts";
 import { shapedRefusal } from "./refusal-shape.ts";
 import type { Streams } from "./streams.ts";
 import { type Call, talkOver } from "./talk.ts";
+import { countUnread, type Unread } from "./unread.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
 export interface Serving {
-  readonly options: Pick<InspectorOptions, "mode" | "responses" | "maxQuietMs" | "begin" | "observer" | "log">;
+  readonly options: Pick<
+    InspectorOptions,
+    "mode" | "responses" | "maxQuietMs" | "maxSilentMs" | "begin" | "observer" | "log"
+  >;
   readonly streams: Streams;
   readonly codes: Grpc["status"];
 }
 
 export function serveStream(call: Call, { options, streams, codes }: Serving): void {
-  const { mode, responses, maxQuietMs, begin, observer, log } = options;
+  const { mode, responses, maxQuietMs, maxSilentMs, begin, observer, log } = options;
   const peer = peerName(call.getPeer());
   const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
   let answering: AnswerInspection | undefined;
-  const quiet = watchQuiet(maxQuietMs, () => {
+  let unread: Unread | undefined;
+  const stalled = (what: string, forMs: number): void => {
     counted("stalled");
-    talk.fail(codes.DEADLINE_EXCEEDED, `the request stood still for ${maxQuietMs} ms before its end`);
-  });
+    talk.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
+  };
+  let quiet = watchQuiet(maxQuietMs, () => stalled("the request stood still before its end", maxQuietMs));
   const talk = talkOver(call, () => {
     quiet.end();
+    unread?.end();
     answering?.close();
     place?.leave();
     leaving.abort();
   });
-  const place = streams.enter(() => talk.fail(codes.UNAVAILABLE, "the inspector stops"));
+  const place = streams.enter(peer, () => talk.fail(codes.UNAVAILABLE, "the inspector stops"));
   if (place === undefined) {
     counted("too_many_streams");
-    talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector has as many streams as it may");
+    talk.fail(
+      codes.RESOURCE_EXHAUSTED,
+      "the inspector has as many streams as it may, or this peer more than its share",
+    );
     return;
   }
   const { hold } = place;
+  unread = countUnread(hold, maxQuietMs, () => stalled("what the peer was told stood unread", maxQuietMs));
   const { maxBodyBytes, inspect, answers } = begin();
   const exchange = openExchange({
     mode,
@@ -103,7 +116,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     // Such a filter waits for no answer.
     if (message.observability_mode === true) {
       if (headers.length === 0) counted("observed", "it only watches: `observability_mode` is on");
-      quiet.end();
+      if (headers.length === 0) watchSilence();
       headers = OBSERVED;
       return;
     }
@@ -118,7 +131,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
       if (talk.isOver()) return;
       switch (step.do) {
         case "answer":
-          talk.say(messageOf(step.answer));
+          answer(step.answer);
           break;
         case "inspect":
           judge(step.request);
@@ -143,6 +156,23 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     }
   }
 
+  function answer(given: Answer): void {
+    const bytes = bytesOf(given);
+    if (bytes === 0) talk.say(messageOf(given));
+    else if (unread?.add(bytes) === true) talk.say(messageOf(given), () => unread?.left(bytes));
+    else talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector holds as many bytes as it may");
+  }
+
+  /** Long, for what may be waited for by who knows why: an answer that is computed, an event that has not happened. */
+  function watchSilence(): void {
+    quiet.end();
+    quiet = watchQuiet(maxSilentMs, () => {
+      // Nothing of it is inspected any more: no harm is done where the filter goes on without us.
+      if (headers === OBSERVED || responses === undefined) talk.finish();
+      else stalled("the response stood still", maxSilentMs);
+    });
+  }
+
   function judge(request: WholeRequest): void {
     // All of it came: from here on the detectors' own limits hold.
     quiet.end();
@@ -151,6 +181,7 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
       observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
       guarded(() => take(exchange.decided(verdict)));
       finishIfDone();
+      if (!talk.isOver()) watchSilence();
     };
     inspect(request, leaving.signal).then(settle, (cause: unknown) =>
       settle({ kind: "refuse", error: asRefusal(cause) }),

@@ -6,7 +6,8 @@ export type Call = ServerDuplexStream<ProcessingRequest__Output, ProcessingRespo
 
 export interface Talk {
   readonly isOver: () => boolean;
-  readonly say: (message: ProcessingResponse) => void;
+  /** `onLeft`: it was written, as far as the peer reads. */
+  readonly say: (message: ProcessingResponse, onLeft?: () => void) => void;
   /** Status OK: what was said stands. */
   readonly finish: () => void;
   /** `code`: a gRPC status. */
@@ -21,8 +22,8 @@ export function talkOver(call: Call, onOver: () => void): Talk {
   call.on("drain", () => call.resume());
   return {
     isOver: () => isOver,
-    say(message) {
-      if (!call.write(message)) call.pause();
+    say(message, onLeft) {
+      if (!call.write(message, onLeft)) call.pause();
     },
     finish() {
       if (over()) call.end();

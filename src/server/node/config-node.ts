@@ -37,7 +37,7 @@ import { openGoverning } from "./governing.ts";
 import { openHistory } from "./history.ts";
 import { openNodeInspector } from "./inspector.ts";
 import { loginsOf } from "./issuers.ts";
-import { openOnce, routesAny } from "./late-data-plane.ts";
+import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
 import { listenersOf } from "./listeners.ts";
 import type { NodeDocuments } from "./load.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
@@ -46,7 +46,7 @@ import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
-import { type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
+import { admissionOf, type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
 
 /** Handing leadership over, and the last writes. */
@@ -332,11 +332,13 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     certificates && (await openFrontDoor({ ...observed, certificates, secret: keks?.keks.current.key, log }, owner));
 
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
+  const admission = admissionOf(options);
   const openDataPlane = async (snapshot: Snapshot): Promise<void> => {
     dataPlane = await serveDataPlane(
       {
         ...options,
         listen: nodeFile.listen,
+        admission,
         snapshot,
         statistics,
         refusals,
@@ -364,8 +366,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     const { extproc } = nodeFile;
     if (extproc?.inspect_listen !== undefined) {
       const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };
-      const given = { ...options, extproc, snapshot: () => inForce ?? snapshot, sinks, instruments };
-      inspector = await openNodeInspector({ ...given, reasons: observed.reasons }, owner);
+      const given = { ...options, extproc, snapshot: () => inForce ?? snapshot, sinks, admission };
+      inspector = await openNodeInspector({ ...given, instruments, reasons: observed.reasons }, owner);
     }
     if (inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
     else {
@@ -392,7 +394,3 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     },
   };
 }
-
-/** Source: design decisions, section 19. */
-const KEEPS_NOTHING =
-  "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";

@@ -10,7 +10,7 @@ import {
   settingsLine,
   warnOfPeers,
 } from "../inspector/index.ts";
-import { DEFAULT_ADMISSION } from "../memory/index.ts";
+import { type Admission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import { AFTER_DRAIN_MS, type DataPlaneBounds, DRAIN_MS } from "./start.ts";
 
@@ -20,12 +20,17 @@ const MESSAGE_OVERHEAD_BYTES = 1 << 20;
 /** A peer that says nothing for so long within one request has lost it. */
 const MAX_QUIET_MS = 60_000;
 
+/** What waits for longer than that for one event of a response is broken: proxies give up after five minutes of their own. */
+const MAX_SILENT_MS = 3_600_000;
+
 export interface NodeInspectorOptions extends DataPlaneBounds {
   /** It names `inspect_listen`. */
   readonly extproc: NonNullable<NodeFile["extproc"]>;
   /** In force now. */
   readonly snapshot: () => Pick<Snapshot, "guardrails" | "maxBodyBytes">;
   readonly sinks: GuardrailSinks;
+  /** Of this process: what is held for peers is counted with what the data plane holds. */
+  readonly admission: Admission;
   readonly instruments: Instruments;
   /** While one stands, the node is not ready. */
   readonly reasons: Set<string>;
@@ -46,9 +51,10 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     mode: extproc.request_body_mode,
     responses: extproc.inspect_responses === "" ? undefined : extproc.inspect_responses,
     maxMessageBytes: snapshot().maxBodyBytes + MESSAGE_OVERHEAD_BYTES,
-    maxHeldBytes: options.maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
+    account: options.admission,
     maxStreams: options.maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxQuietMs: MAX_QUIET_MS,
+    maxSilentMs: MAX_SILENT_MS,
     begin() {
       const { guardrails, maxBodyBytes } = snapshot();
       return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks }) };

@@ -19,3 +19,7 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
     );
   };
 }
+
+/** Told by one without a data directory. */
+export const KEEPS_NOTHING =
+  "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";

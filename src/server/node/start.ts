@@ -29,7 +29,7 @@ import {
   type SealKey,
   type Statistics,
 } from "../dataplane/index.ts";
-import { createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
+import { type Admission, createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import {
   type BuildInfo,
@@ -149,8 +149,17 @@ export interface DataPlane {
   answer(question: unknown): Uint8Array | undefined;
 }
 
+/** Of one process. */
+export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds): Admission =>
+  createAdmission({
+    maxInFlight: maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
+    maxBufferedBytes: maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
+  });
+
 export interface DataPlaneOptions extends DataPlaneBounds {
   readonly listen: string;
+  /** Left out where nothing else in this process holds bodies. */
+  readonly admission?: Admission;
   readonly snapshot: Snapshot;
   /** Left out where nobody can ask for them. */
   readonly statistics?: Statistics;
@@ -200,10 +209,7 @@ export async function serveDataPlane(
     }),
     (it) => it.close(),
   );
-  const admission = createAdmission({
-    maxInFlight: options.maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
-    maxBufferedBytes: options.maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
-  });
+  const { admission = admissionOf(options) } = options;
   instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
   instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());

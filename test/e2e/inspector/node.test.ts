@@ -1,6 +1,8 @@
 /** A node that inspects, as its operator meets it. Source: specification document 2, `extproc`; design decisions, section 19. */
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { status } from "@grpc/grpc-js";
@@ -164,4 +166,41 @@ test("a stream that never ends is ended with an error when the drain is over", a
   own.signal("SIGTERM");
   assert.equal(await talk.ended, status.UNAVAILABLE);
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
+});
+
+test("a node that routes too counts what it holds for both together", async (t) => {
+  const upstream = createServer(() => undefined).listen(0, "127.0.0.1");
+  t.after(() => upstream.close());
+  await new Promise((resolve) => upstream.once("listening", resolve));
+  const { port } = upstream.address() as { readonly port: number };
+  const dir = await mkdtemp(join(tmpdir(), "gateway-both-"));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const own = await startInspector(
+    t,
+    {
+      ...GUARDRAILS,
+      providers: [{ name: "p", dialect: "compat", base_url: `http://127.0.0.1:${port}`, api_key: "k" }],
+    },
+    {
+      changes: { listen: "127.0.0.1:0", cluster: { node_id: "n1", bootstrap: true, data_dir: dir } },
+      env: { GATEWAY_MAX_BUFFERED_BYTES: "300000" },
+    },
+  );
+  const peer = connectFilter(own.inspector);
+  t.after(() => peer.close());
+  const held = peer.talk();
+  held.say(headers());
+  await held.heard();
+  held.say(body("x".repeat(250_000), false));
+  await held.heard();
+  const post = () =>
+    fetch(`${own.url}/v1/chat/completions`, {
+      method: "POST",
+      body: chat("y".repeat(100_000)),
+      signal: AbortSignal.timeout(10_000),
+    });
+  const refused = await post();
+  assert.equal(refused.status, 503);
+  assert.match(await refused.text(), /overloaded/);
+  assert.match(await (await fetch(own.metricsUrl ?? "")).text(), /^gateway_buffered_bytes 250000$/m);
 });

@@ -15,6 +15,7 @@ import {
   type Inspector,
   openInspector,
 } from "../../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import { peer } from "../../peers/index.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 import { type Answer, type Answering, openAnswering } from "./answering.ts";
@@ -133,9 +134,10 @@ async function opened(
     mode: modes.request === "duplex" ? "duplex" : "streamed",
     responses: modes.response === "duplex" ? "duplex" : "streamed",
     maxMessageBytes: 32 << 20,
-    maxHeldBytes: 512 << 20,
+    account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 512 << 20 }),
     maxStreams: 100,
     maxQuietMs: 60_000,
+    maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 32 << 20, ...beginInspecting({ guardrails: () => GUARDRAILS, sinks }) }),
     observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
     log: nullLog,

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { GatewayError, nullLog } from "../../../src/base/index.ts";
 import { type Inspector, openInspector, type Verdict } from "../../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import { peer } from "../../peers/index.ts";
 import { type Envoy, type FilterModes, openUpstream, startEnvoy, type Upstream } from "./envoy.ts";
 
@@ -39,9 +40,10 @@ for (const mode of ["override", "streamed", "duplex"] as const satisfies readonl
         address: "127.0.0.1:0",
         mode: mode === "duplex" ? "duplex" : "streamed",
         maxMessageBytes: 4 << 20,
-        maxHeldBytes: 64 << 20,
+        account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 64 << 20 }),
         maxStreams: 100,
         maxQuietMs: 60_000,
+        maxSilentMs: 60_000,
         begin: () => ({ maxBodyBytes: 2_000_000, inspect }),
         observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
         log: nullLog,

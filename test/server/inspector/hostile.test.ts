@@ -168,6 +168,28 @@ test("twenty thousand messages of one byte, of a peer that reads no answer", asy
   });
 });
 
+test("large bodies, of a peer that opens no window for what they become", async () => {
+  const peer = rawPeer(port, { initialWindowSize: 0 });
+  try {
+    // Four times what may be held: what is answered and not read counts as what came does.
+    const body = (bytes: number, isEnd: boolean): Buffer =>
+      framed(
+        field(4, Buffer.concat([field(1, Buffer.alloc(bytes, 0x78)), ...(isEnd ? [Buffer.from([0x10, 1])] : [])])),
+      );
+    const whole = Buffer.concat([framed(HEADERS), body(1_999_000, false), body(1_999_000, false), body(0, true)]);
+    for (let at = 0; at < 64; at++) {
+      const stream = peer.open();
+      await Promise.race([new Promise((resolve) => stream.write(whole, resolve)), once(stream, "close")]);
+    }
+    await new Promise((resolve) => peer.session.ping(resolve));
+    const grown = residentBytes() - atFirst;
+    assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+  } finally {
+    peer.close();
+  }
+  await under(() => Promise.resolve());
+});
+
 test("streams that are opened and never say a word", async () => {
   await under(async () => {
     const peers = Array.from({ length: 10 }, () => rawPeer(port));

@@ -13,6 +13,8 @@ import {
   warnOfPeers,
 } from "../../../src/server/inspector/index.ts";
 import { peerName } from "../../../src/server/inspector/peer-name.ts";
+import { createStreams } from "../../../src/server/inspector/streams.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
@@ -23,9 +25,10 @@ const open = (changes: Partial<InspectorOptions> = {}) =>
     address: "127.0.0.1:0",
     mode: "streamed",
     maxMessageBytes: 1_000_000,
-    maxHeldBytes: 1_000_000,
+    account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 1_000_000 }),
     maxStreams: 20,
     maxQuietMs: 60_000,
+    maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 50_000, inspect: async () => ({ kind: "allow" }) }),
     observer: { counted: (what, peer) => void counted.push([what, peer]), inspected: () => undefined },
     log: nullLog,
@@ -81,6 +84,60 @@ test("a peer that opens a request and says no more is let go of, with an error",
   await inspector.close(0);
 });
 
+test("a response that never comes is given up after its own, longer time, and what only watches ends well", async () => {
+  const answers = { areRead: true, begin: () => undefined };
+  const verdict = { kind: "allow" } as const;
+  const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });
+  for (const [responses, watches, ends] of [
+    ["streamed", false, status.DEADLINE_EXCEEDED],
+    [undefined, false, status.OK],
+    ["streamed", true, status.OK],
+  ] as const) {
+    const inspector = await open({ maxSilentMs: 50, responses, begin });
+    const client = new ExternalProcessor(inspector.address, credentials.createInsecure());
+    const call = client.Process();
+    call.on("error", () => undefined);
+    call.on("data", () => undefined);
+    const code = await new Promise<number>((resolve) => {
+      call.on("status", (end) => resolve(end.code));
+      call.write({
+        request_headers: { headers: { headers: [] }, end_of_stream: true },
+        ...(watches && { observability_mode: true }),
+      });
+    });
+    assert.equal(code, ends, `${responses} ${watches}`);
+    assert.equal(inspector.openStreams(), 0);
+    client.close();
+    await inspector.close(0);
+  }
+});
+
+test("a response that moves is never given up", async () => {
+  const answers = { areRead: true, begin: () => undefined };
+  const verdict = { kind: "allow" } as const;
+  const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });
+  const inspector = await open({ maxSilentMs: 200, responses: "streamed", begin });
+  const client = new ExternalProcessor(inspector.address, credentials.createInsecure());
+  const call = client.Process();
+  const heard = call[Symbol.asyncIterator]();
+  call.write({ request_headers: { headers: { headers: [] }, end_of_stream: true } });
+  await heard.next();
+  call.write({ response_headers: { headers: { headers: [] } } });
+  await heard.next();
+  const until = performance.now() + 1_000;
+  while (performance.now() < until) {
+    call.write({ response_body: { body: Buffer.from("x"), end_of_stream: false } });
+    await heard.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  call.write({ response_body: { body: Buffer.alloc(0), end_of_stream: true } });
+  await heard.next();
+  call.end();
+  assert.equal((await heard.next()).done, true);
+  client.close();
+  await inspector.close(0);
+});
+
 test("one stream more than there may be is refused, and others go on", async () => {
   const inspector = await open({ maxStreams: 1 });
   const [first, second] = [1, 2].map((channel) => {
@@ -108,6 +165,30 @@ test("one stream more than there may be is refused, and others go on", async () 
   first.close();
   second.close();
   await inspector.close(0);
+});
+
+test("one peer takes three quarters of the places, and another finds the rest", () => {
+  const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
+  const streams = createStreams({ maxStreams: 8, account });
+  const enter = (peer: string) => streams.enter(peer, () => undefined);
+  const many = Array.from({ length: 9 }, () => enter("10.0.0.1"));
+  assert.deepEqual([many.filter((place) => place !== undefined).length, streams.count()], [6, 6]);
+  const others = Array.from({ length: 9 }, () => enter("10.0.0.2"));
+  assert.equal(others.filter((place) => place !== undefined).length, 2);
+  many[0]?.leave();
+  assert.equal(enter("10.0.0.2") === undefined, false);
+  assert.equal(enter("10.0.0.1"), undefined);
+});
+
+test("what is held for peers counts with what the process holds beside them", () => {
+  const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
+  const place = createStreams({ maxStreams: 8, account }).enter("10.0.0.1", () => undefined);
+  account.hold(60);
+  assert.deepEqual([place?.hold(50), place?.hold(40), account.bufferedBytes()], [false, true, 100]);
+  place?.hold(-10);
+  place?.leave();
+  assert.equal(place?.hold(-30), false);
+  assert.equal(account.bufferedBytes(), 60);
 });
 
 test("a peer is the address it calls from", () => {

@@ -9,6 +9,7 @@ import {
   type ProcessingResponse__Output,
 } from "../../../src/server/ext-proc/index.ts";
 import { type Inspector, openInspector, type Verdict } from "../../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 const HELD_BYTES = 100_000;
@@ -32,9 +33,10 @@ const open = (): Promise<Inspector> =>
     address: "127.0.0.1:0",
     mode: "streamed",
     maxMessageBytes: 1_000_000,
-    maxHeldBytes: HELD_BYTES,
+    account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: HELD_BYTES }),
     maxStreams: 20,
     maxQuietMs: 60_000,
+    maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 50_000, inspect }),
     observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
     log: nullLog,

@@ -2,7 +2,7 @@
 
 export { openExchange } from "./exchange.ts";
 export { HeldBody } from "./held-body.ts";
-export { PIECE_BYTES } from "./pieces.ts";
+export { bytesOf, PIECE_BYTES } from "./pieces.ts";
 export type {
   Answer,
   Arrival,

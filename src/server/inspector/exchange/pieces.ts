@@ -11,3 +11,9 @@ export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generato
     yield { kind: "piece", side, bytes, isEnd: endsHere && at + PIECE_BYTES >= body.length };
   }
 }
+
+/** Of a body that an answer bears. */
+export function bytesOf(answer: Answer): number {
+  if (answer.kind === "piece") return answer.bytes.length;
+  return answer.kind === "chunk" && typeof answer.becomes !== "string" ? answer.becomes.length : 0;
+}

@@ -1,6 +1,6 @@
 /** A peer that writes what it likes: gRPC over HTTP/2 without a library that knows better. */
 import { once } from "node:events";
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from "node:http2";
 
 const PATH = "/envoy.service.ext_proc.v3.ExternalProcessor/Process";
 
@@ -10,8 +10,13 @@ export interface RawPeer {
   readonly close: () => void;
 }
 
-export function rawPeer(port: number): RawPeer {
-  const session = connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 1_000, maxSendHeaderBlockLength: 64 << 20 });
+/** `settings`: as the peer announces them. */
+export function rawPeer(port: number, settings: Settings = {}): RawPeer {
+  const session = connect(`http://127.0.0.1:${port}`, {
+    maxSessionMemory: 1_000,
+    maxSendHeaderBlockLength: 64 << 20,
+    settings,
+  });
   session.on("error", () => undefined);
   return {
     session,
