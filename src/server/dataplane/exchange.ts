@@ -19,7 +19,7 @@ import {
 import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
-import { errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import { type AgentWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -79,6 +79,8 @@ export class Exchange implements Downstream {
   guardrails = "";
   /** Of the attempt that is delivered, of a request that is traced. */
   told: ToldAnswer | undefined;
+  /** Of a call of a server or agent, once it is read. */
+  called: AgentWords | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -346,16 +348,19 @@ export class Exchange implements Downstream {
 
   /** In the words of conventions, with what was used, which may be known only after the socket is done. */
   #measured(): void {
-    const { labels, facts, told, span } = this;
+    const { labels, facts, told, span, called } = this;
+    const { conventions } = this.#ports.metrics;
+    const seconds = this.#totalMs / 1_000;
     const status = this.#status ?? CLIENT_GONE;
     const error = errorOf(status, this.#code);
     const stream =
       this.#streamMs === undefined || error !== ""
         ? undefined
         : { firstBytes: this.#streamMs / 1_000, outputTokens: facts.usage?.outputTokens };
-    this.#ports.metrics.conventions.served(labels, this.#totalMs / 1_000, error, stream);
+    if (called?.mcpMethod !== undefined) conventions.mcpServed(called.mcpMethod, seconds, error);
+    else conventions.served(labels, seconds, error, stream);
     if (span === undefined) return;
-    const words = requestWords({ labels, streams: this.#isEventStream, usage: facts.usage, told });
+    const words = called?.words ?? requestWords({ labels, streams: this.#isEventStream, usage: facts.usage, told });
     span.end({ labels, status, code: this.#code, words, at: this.startedAt + this.#totalMs });
   }
 

@@ -6,5 +6,13 @@ export {
   type ServedStream,
 } from "./metrics.ts";
 export { attemptErrorOf, errorOf, operationOf } from "./names.ts";
-export { inWords, modelWords, requestWords, toldAttributes, usageAttributes } from "./spans.ts";
+export {
+  type AgentWords,
+  agentWords,
+  inWords,
+  modelWords,
+  requestWords,
+  toldAttributes,
+  usageAttributes,
+} from "./spans.ts";
 export { ToldAnswer } from "./told-answer.ts";

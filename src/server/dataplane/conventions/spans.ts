@@ -1,8 +1,10 @@
 /**
  * What spans say in the words of OpenTelemetry's conventions. Source: semantic conventions for generative AI, "Spans", and for MCP,
- * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of prompts and URIs of resources.
+ * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of tools and prompts, and URIs of
+ * resources.
  */
 import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanWords, StartedAttempt } from "../../../base/index.ts";
+import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import type { ConventionLabels } from "./metrics.ts";
 import { modelOf, operationOf, systemOf } from "./names.ts";
@@ -26,6 +28,44 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
     },
   };
 }
+
+/** A call of a server or agent, in the words of the conventions. */
+export interface AgentWords {
+  readonly words: SpanWords;
+  /** `mcp.method.name`; undefined: it is a call of an agent. */
+  readonly mcpMethod: string | undefined;
+}
+
+/** `method`: as the caller wrote it; one that MCP does not have is told as `_OTHER`. `name`: as configured. */
+export function agentWords(kind: AgentProtocol, name: string, method: string): AgentWords {
+  if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER");
+  const invokes = method === "SendMessage" || method === "SendStreamingMessage";
+  return {
+    words: {
+      name: invokes ? `invoke_agent ${name}` : `${method} ${name}`,
+      attributes: {
+        ...(invokes && { "gen_ai.operation.name": "invoke_agent" }),
+        "gen_ai.agent.name": name,
+        "rpc.system.name": "jsonrpc",
+        "rpc.method": method,
+      },
+    },
+    mcpMethod: undefined,
+  };
+}
+
+const mcpWords = (method: string): AgentWords => ({
+  words: {
+    name: method,
+    attributes: {
+      "mcp.method.name": method,
+      "mcp.protocol.version": MCP_VERSION,
+      "network.transport": "tcp",
+      ...(method === "tools/call" && { "gen_ai.operation.name": "execute_tool" }),
+    },
+  },
+  mcpMethod: method,
+});
 
 export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): SpanAttributes {
   if (usage === undefined) return NOTHING;
@@ -70,7 +110,7 @@ export function requestWords({ labels, streams, usage, told }: ServedRequest): S
 export function inWords(
   tracer: AttemptTracer,
   words: () => SpanWords | undefined,
-  learnt: () => SpanAttributes,
+  learnt: () => SpanAttributes = () => NOTHING,
 ): AttemptTracer {
   return {
     attempt(started: StartedAttempt): AttemptSpan {

@@ -22,6 +22,7 @@ import {
   type UpstreamRequest,
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
+import { agentWords, attemptErrorOf, inWords } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
@@ -73,6 +74,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   if (plain !== arrived) held.hold(plain.length); // 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
   exchange.facts.method = call.method;
+  exchange.called = agentWords(fronted.kind, fronted.name, call.method);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503
   const decided: DecidedRequest = {
@@ -231,6 +233,8 @@ async function forwardCall(
   };
   exchange.asked = provider.noun;
   const measured = ports.statistics?.of(provider.name);
+  const { called, span } = exchange;
+  let begunAt = 0;
   await forward({
     candidates: {
       at: (position) => (position === 0 ? candidate : undefined),
@@ -246,6 +250,7 @@ async function forwardCall(
     },
     downstream: exchange,
     attempting: () => {
+      begunAt = performance.now();
       measured?.begun(false);
       exchange.attempts++;
       charge?.attempt({ model: "", backend: provider.name });
@@ -253,6 +258,10 @@ async function forwardCall(
     answered: (ms) => measured?.answered(ms),
     attempted: (_, { result, status, failedAfterMs, error }) => {
       ports.metrics.attempted(provider.name, result);
+      if (called?.mcpMethod !== undefined) {
+        const seconds = (performance.now() - begunAt) / 1_000;
+        ports.metrics.conventions.mcpAttempted(called.mcpMethod, seconds, attemptErrorOf(result, status));
+      }
       if (isFailure(result)) {
         const told = { kind: result, status, attempt: 1, movedTo: null, ...whose(exchange, undefined) };
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
@@ -265,7 +274,7 @@ async function forwardCall(
       measured?.spent((charge?.spent ?? 0) - before);
     },
     waited: (ms) => exchange.waited(ms),
-    tracer: exchange.span,
+    tracer: span && inWords(span, () => called?.words),
   });
 }
 
