@@ -30,6 +30,7 @@ export type Intent =
   /** `place`: where what comes of it is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   | { readonly kind: "query"; readonly sql: string }
+  | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
 
 /** Work of this machine that changes nothing at the gateway. */

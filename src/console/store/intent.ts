@@ -44,6 +44,8 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
     }
     case "query":
       return toWorkbench(state, intent.sql, views);
+    case "quit":
+      return { state, effects: [{ kind: "quit" }] };
     case "flash":
       return only(flashed(state, intent.words, intent.tone));
     default:

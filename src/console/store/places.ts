@@ -32,6 +32,8 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     isHelpOpen: false,
     prompt: undefined,
     isSorting: false,
+    // Who comes to the query workbench types: no letter is a hot key there until Esc says so.
+    workbench: { ...state.workbench, isEditing: true },
   };
 }
 

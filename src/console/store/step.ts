@@ -14,7 +14,7 @@ import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { flashed } from "./flash.ts";
 import { helpOf } from "./help.ts";
-import { isUnsaved } from "./intent.ts";
+import { followed, isUnsaved } from "./intent.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { stepSorting, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
@@ -120,7 +120,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
     if (isOneOf(chord, COMMON.freeze)) return only(turnedFreeze(state));
     if (isOneOf(chord, COMMON.door)) return nextDoor(state);
-    if (isOneOf(chord, COMMON.quit)) return quit(state);
+    if (isOneOf(chord, COMMON.quit)) return quit(state, views);
     return undefined;
   }
 
@@ -187,9 +187,18 @@ function nextDoor(state: State): Step {
   return only(flashed(state, "no other gateway was given"));
 }
 
-const UNSAVED = "q again leaves; the statement is not saved";
-
-function quit(state: State): Step {
-  if (isUnsaved(state) && state.flash?.words !== UNSAVED) return only(flashed(state, UNSAVED));
-  return { state, effects: [{ kind: "quit" }] };
+/** Asks where something would be lost: no key that comes by accident says yes to it. */
+function quit(state: State, views: readonly View[]): Step {
+  if (!isUnsaved(state)) return { state, effects: [{ kind: "quit" }] };
+  return followed(
+    state,
+    {
+      kind: "ask",
+      label: "the statement in the query view is not saved; leave without it? yes or no",
+      initial: "",
+      next: (text) =>
+        /^\s*y(es)?\s*$/i.test(text) ? { kind: "quit" } : { kind: "flash", words: "still here; the statement is kept" },
+    },
+    views,
+  );
 }

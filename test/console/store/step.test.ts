@@ -179,12 +179,25 @@ test("a paste is text where something takes text, and is dropped elsewhere", () 
   assert.match(words(after(pressed(online(), "S"), [paste("N")])), /dropped/);
 });
 
-test("q asks once while a statement is kept nowhere, and ctrl-c leaves from anywhere", () => {
+test("the query view opens with its statement as it was left, and what is typed there is typed", () => {
+  const left = pressed(typed(pressed(online(), "9"), "select 1"), "esc 2");
+  for (const chords of ["9", "-"]) {
+    const again = typed(pressed(left, chords), "q sure");
+    assert.deepEqual([again.place.view, again.workbench.edit.text], ["query", "select 1q sure"], chords);
+  }
+});
+
+test("q asks while a statement is kept nowhere, and ctrl-c leaves from anywhere", () => {
   assert.deepEqual(lastStep(online(), "q").effects, [{ kind: "quit" }]);
   const unsaved = pressed(typed(pressed(online(), "9"), "select 1"), "esc");
-  assert.equal(words(pressed(unsaved, "q")), "q again leaves; the statement is not saved");
-  assert.deepEqual(lastStep(unsaved, "q").effects, []);
-  assert.deepEqual(lastStep(unsaved, "q q").effects, [{ kind: "quit" }]);
+  assert.match(pressed(unsaved, "q").prompt?.label ?? "", /not saved; leave without it\?/);
+  for (const chords of ["q", "q q", "q q enter", "q enter", "q n o enter"]) {
+    assert.deepEqual(lastStep(unsaved, chords).effects, [], chords);
+  }
+  assert.equal(pressed(unsaved, "q n o enter").workbench.edit.text, "select 1");
+  for (const chords of ["q y enter", "q y e s enter"]) {
+    assert.deepEqual(lastStep(unsaved, chords).effects, [{ kind: "quit" }], chords);
+  }
   for (const chords of ["ctrl-c", "s ctrl-c", ": ctrl-c", "/ ctrl-c", "? ctrl-c", "9 x ctrl-c", "S ctrl-c"]) {
     assert.deepEqual(lastStep(online(), chords).effects, [{ kind: "quit" }], chords);
   }

@@ -126,7 +126,10 @@ test("s suspends and u lifts by their kind, one or several, and say why not", ()
   ]);
   const one = dialogOf(startOf(a2aView, "suspend", context, "planner"));
   assert.deepEqual(requestsOf(one, context), [`PUT /admin/v1/suspensions/a2a:planner ${body}`]);
-  assert.deepEqual(linesOf(one, context), ["Effect: calls to agent planner are refused on all 3 nodes"]);
+  assert.deepEqual(linesOf(one, context), [
+    "Effect: calls to agent planner are refused on all 3 nodes",
+    "Callers: read the reason in what they are answered",
+  ]);
   assert.equal(whyOf(mcpView, "suspend", context, "wiki"), "mcp:wiki is suspended already, by alice@example");
   assert.equal(whyOf(mcpView, "lift", context, "files"), "files is not suspended");
   assert.equal(whyOf(a2aView, "lift", context, "tickets"), "tickets is not suspended");
