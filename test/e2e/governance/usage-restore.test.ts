@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { TABLES } from "../../../src/admin-api/index.ts";
+import { faultsOf } from "../../../src/server/admin/check.ts";
 import { runProgram } from "../support/gateway.ts";
 import { eventually, within } from "../support/wait.ts";
 import { chat, mint, say, simProvider, startGoverned } from "./support/governed.ts";
@@ -91,4 +93,25 @@ test("a statement about it is answered as CSV, with names as CSV has them", asyn
     "caller,model,sum(requests),told",
     `team,"sim-1,""b""",1,${row.output_tokens}`,
   ]);
+});
+
+test("rows of what was used, judged, asked and seen are as they are described", async () => {
+  const lists = {
+    usage: () => client.call("list_usage", {}),
+    reconcile: () => client.call("list_reconcile", {}),
+    reconcile_verdicts: () => client.call("list_reconcile_verdicts", {}),
+    requests: () => client.call("list_requests", {}),
+    history: () => client.call("list_history", {}),
+  } as const;
+  for (const table of Object.keys(lists) as (keyof typeof lists)[]) {
+    const items: readonly object[] = await eventually(
+      `rows of ${table}`,
+      async () => {
+        const answer = await lists[table]();
+        return answer.items.length > 0 ? answer.items : undefined;
+      },
+      LIMIT_MS,
+    );
+    for (const row of items) assert.deepEqual(faultsOf(TABLES[table], row), [], table);
+  }
 });
