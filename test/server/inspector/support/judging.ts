@@ -1,0 +1,44 @@
+/**
+ * The service with a detector of cards, in a process of its own: prints its port, ends with its stdin. Its first argument is
+ * the mode of requests, its second that of responses, where there is one.
+ */
+import { nullLog } from "../../../../src/base/index.ts";
+import {
+  beginInspecting,
+  type InspectingWith,
+  type InspectorOptions,
+  openInspector,
+} from "../../../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../../src/server/memory/index.ts";
+import { countedMetrics, guardOf } from "../../dataplane/support/guards.ts";
+
+const CARDS = { name: "cards", type: "pii", prefilter: "pure", entities: ["CREDIT_CARD", "EMAIL_ADDRESS"] };
+
+const [mode = "streamed", responses] = process.argv.slice(2) as InspectorOptions["mode"][];
+const guard = guardOf({
+  detectors: [{ ...CARDS, ...(responses && { apply_to: ["user", "output"] }) }],
+  rules: [
+    { name: "no-mail", action: "deny", when: "'pii/EMAIL_ADDRESS' in labels", message: "No addresses." },
+    { name: "mask", action: "redact", select: "a.label == 'CREDIT_CARD'", operator: "replace" },
+  ],
+  response: { max_body_bytes: 32 << 20 },
+});
+const using: InspectingWith = {
+  guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
+  sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
+};
+const { port } = await openInspector({
+  address: "127.0.0.1:0",
+  mode,
+  responses,
+  maxMessageBytes: 33 << 20,
+  account: createAdmission(DEFAULT_ADMISSION),
+  maxStreams: 1_000,
+  maxQuietMs: 60_000,
+  maxSilentMs: 60_000,
+  begin: () => ({ maxBodyBytes: 32 << 20, ...beginInspecting(using) }),
+  observer: { counted: () => undefined, inspected: () => undefined },
+  log: nullLog,
+});
+process.stdout.write(`${port}\n`);
+process.stdin.on("end", () => process.exit(0)).resume();
