@@ -67,7 +67,7 @@ const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ["gateway help s", ["simulate", "snapshot"]],
   ["gateway help snapshot ", ["save", "restore"]],
   ["gateway audit ", ["verify"]],
-  ["gateway audit verify -", ["-heads", "-key", "-q", "-help"]],
+  ["gateway audit verify -", ["-heads", "-key", "-controls", "-q", "-help"]],
   ["gateway audit verify -heads data/cli/help-ch", ["data/cli/help-check.txt"]],
   ["gateway audit verify data/cli/help-ch", ["data/cli/help-check.txt"]],
   ["gateway log", ["login", "logout"]],
