@@ -11,7 +11,7 @@ export const REPORT_EVERY_MS = 60_000;
 const LEAST_MS = 100;
 /** After a report whose outcome is not known. */
 const AGAIN_MS = 5_000;
-const CLOSE_LIMIT_MS = 5_000;
+const CLOSE_LIMIT_MS = 2_000;
 const LEADERLESS_LIMIT_MS = 500;
 
 export interface LedgerOptions {
