@@ -7,6 +7,7 @@ import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
 import { openPresenter } from "../../server/credentials/index.ts";
 import { issuersOf, type LoadedNode, loadNode, nameServersIn, readNode } from "../../server/node/index.ts";
+import { acmeAnswers, acmeProbes } from "../check/acme.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
@@ -85,6 +86,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...frontedProbes(node, presenter),
     ...detectorProbes(node, io.env),
     ...reconcileProbes(node),
+    ...acmeProbes(nodeFile, { env: io.env, nameServers }),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
   tell(await absentModelAnswers(node, path, limits));
@@ -150,7 +152,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   const isRouting = !onlyInspects(node);
   return [
     ...inspectorAnswers(node),
-    ...(isRouting ? [note(listenerWords(nodeFile))] : []),
+    ...(isRouting ? [note(listenerWords(nodeFile)), ...acmeAnswers(nodeFile)] : []),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
     ...doorAnswers(nodeFile, path),
     ...(nodeFile.deployment === undefined

@@ -42,9 +42,8 @@ export interface AcmeSurroundings {
 }
 
 /** Undefined where `tls` names no domains. Throws `ConfigurationRefused`. */
-export function acmeSettingsOf({ tls, cluster }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
+export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
-  if (cluster.secret === undefined) throw new ConfigurationRefused([NEEDS_SECRET]);
   const { eab } = tls;
   return {
     domains: tls.domains,
@@ -70,7 +69,8 @@ export interface AcmeNodeOptions {
 /** What is opened belongs to `owner`. Throws `ConfigurationRefused`. */
 export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime): Certificates {
   const { settings, cluster, here, version, instruments, log } = options;
-  if (here === undefined) throw new ConfigurationRefused([NEEDS_SECRET]);
+  // The node file is refused before it comes to this.
+  if (here === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
   return owner.own(
     "certificate orders",
     openAcme({
@@ -85,6 +85,3 @@ export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime)
     (it) => it.close(),
   );
 }
-
-export const NEEDS_SECRET =
-  "tls.domains: the keys of certificates are sealed with a key that `cluster.secret` derives: set it in the node file";

@@ -32,7 +32,7 @@ import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
 import { type CompiledSources, compileSources, type FileStatus, preparedSources, trustedBy } from "./sources.ts";
-import { changedKeys, limitRevision, storedAt, surroundingsOf } from "./surroundings.ts";
+import { changedKeys, limitRevision, restartNote, storedAt, surroundingsOf } from "./surroundings.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
@@ -293,7 +293,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const before = options.documents.nodeFile;
     if (before !== undefined) {
       for (const key of changedKeys(before, next.nodeFile)) {
-        if (!RELOADABLE.has(key)) log.warn("a change of the node file needs a restart", { key });
+        if (!RELOADABLE.has(key)) log.warn("a change of the node file needs a restart", { key, ...restartNote(key) });
       }
     }
     const isOther = surroundingsOf(documents) !== surroundingsOf(next);

@@ -1,3 +1,4 @@
+export { acmeSettingsOf } from "./acme.ts";
 export { type PolicyRead, readPolicy } from "./admin-plane.ts";
 export { BUILT_IN_PACKS, builtInPackIds } from "./built-in-packs.ts";
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";

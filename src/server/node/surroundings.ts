@@ -39,9 +39,22 @@ export const storedAt =
     return row === undefined ? undefined : readSource(row).at;
   };
 
-/** Of the node file. */
+type Keys = Readonly<Record<string, unknown>>;
+
+/** Of the node file; of `tls` which of its keys, such as `tls.email`. */
 export function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  const text = (file: NodeFile, key: string): string | undefined => JSON.stringify(file[key as keyof NodeFile]);
-  return [...keys].filter((key) => text(before, key) !== text(after, key));
+  return changedIn({ ...before }, { ...after }).flatMap((key) =>
+    key === "tls" ? changedIn(before.tls ?? {}, after.tls ?? {}).map((own) => `tls.${own}`) : [key],
+  );
 }
+
+function changedIn(before: Keys, after: Keys): readonly string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+}
+
+/** What a restart alone does not do. Source: specification document 2, `tls.eab`. */
+export const restartNote = (key: string): { readonly note?: string } =>
+  key === "tls.eab"
+    ? { note: "an account that is there keeps the binding it was made with; another tls.email makes another account" }
+    : {};

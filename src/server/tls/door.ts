@@ -172,9 +172,7 @@ export function createDoor({ certificates, placeholder, ticketKeys, clock, instr
       const { url = "" } = request;
       if (isSecure && hasCertificate && !url.startsWith(CHALLENGE_PATH)) return undefined;
       if (url.startsWith(CHALLENGE_PATH) && (request.method === "GET" || request.method === "HEAD")) {
-        const keyAuthorization = challengeOf(certificates, request);
-        counters.challenged(keyAuthorization !== undefined);
-        return { kind: "challenge", keyAuthorization };
+        return { kind: "challenge", keyAuthorization: challengeOf(certificates, request) };
       }
       if (!isSecure) return { kind: "refused", refusal: tlsRequired() };
       return hasCertificate ? undefined : { kind: "refused", refusal: noCertificate(certificates) };

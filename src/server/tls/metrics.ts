@@ -10,7 +10,6 @@ export interface HandshakeCounters {
   silent(): void;
   /** Cut off to make room for others. */
   dropped(): void;
-  challenged(isOurs: boolean): void;
 }
 
 /** What ends a handshake, by Node's code for it; all others are `other`. */
@@ -41,18 +40,12 @@ export function observeHandshakes(instruments: Instruments, underWay: () => numb
   const failed = instruments.counter("gateway_tls_handshake_failures_total", "Handshakes that did not, by reason.", [
     "reason",
   ]);
-  const challenges = instruments.counter(
-    "gateway_acme_challenges_served_total",
-    "Requests for the answer to an ACME challenge, by whether it was one of ours.",
-    ["result"],
-  );
   instruments.observedGauge("gateway_tls_handshakes_under_way", "Handshakes begun and not ended.", underWay);
   return {
     done: (socket) => done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),
     failed: ({ code = "" }) => failed.with(REASONS[code] ?? "other").inc(),
     silent: () => failed.with("silent").inc(),
     dropped: () => failed.with("dropped").inc(),
-    challenged: (isOurs) => challenges.with(isOurs ? "answered" : "unknown").inc(),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Path, Problem, ProblemAt } from "./problem.ts";
 /** What is wrong with a value. */
 type Why = (value: string) => string | undefined;
 
-export const checkTls: Check = ({ tls }, problem) => {
+export const checkTls: Check = ({ tls, cluster }, problem) => {
   if (tls === undefined) return [];
   const at = (key: "email" | "ca" | "trusted_roots" | "cert_file" | "key_file", why: Why): Problem | undefined => {
     const value = tls[key] ?? "";
@@ -17,6 +17,12 @@ export const checkTls: Check = ({ tls }, problem) => {
     return message === undefined ? undefined : problem(["tls", key], message);
   };
   return [
+    tls.domains !== undefined && cluster.secret === undefined
+      ? problem(
+          ["tls", "domains"],
+          "needs `cluster.secret`: the keys of certificates are sealed with a key that it derives",
+        )
+      : undefined,
     ...checkDomains(tls, problem),
     at("email", whyNoEmail),
     at("ca", whyNoDirectory),

@@ -8,6 +8,7 @@ import { Agent } from "undici";
 import { AcmeProblem, type CallContext, calls, loadClient } from "./adapter.ts";
 import { AttemptFailed } from "./failed.ts";
 import type { ChallengeType } from "./record.ts";
+import { remoteWords } from "./words.ts";
 
 export interface AuthorityOptions {
   /** URL. */
@@ -46,6 +47,8 @@ export interface AuthorizationState {
 export interface Directory {
   readonly renewalInfo: string | undefined;
   readonly requiresEab: boolean;
+  /** URL of the terms of service, as the authority writes it; undefined: it has none. */
+  readonly terms: string | undefined;
   /** The authority's clock ahead of this machine's, milliseconds; undefined: it does not tell. */
   readonly skewMs: number | undefined;
 }
@@ -132,6 +135,7 @@ export function openAuthority({ directory, roots, eab, userAgent, now }: Authori
       return {
         renewalInfo: typeof data["renewalInfo"] === "string" ? data["renewalInfo"] : undefined,
         requiresEab: meta["externalAccountRequired"] === true,
+        terms: remoteWords(meta["termsOfService"]) || undefined,
         skewMs: date === undefined ? undefined : date - now(),
       };
     },

@@ -137,11 +137,6 @@ export function openAcme({ settings, store, userAgent, now, random, instruments,
     "When a failed attempt is repeated, in seconds since 1970; 0: none has failed.",
     () => (seen.record?.failure == null ? 0 : seconds(seen.record.nextAttemptAt)),
   );
-  instruments.observedGauge(
-    "gateway_acme_failures",
-    "Attempts that failed since the last that succeeded.",
-    () => seen.record?.failures ?? 0,
-  );
 
   const troubles = new Map<string, number>();
   /** What repeats itself is told once an hour. */

@@ -43,4 +43,6 @@ export interface DnsProvider {
   publish(records: readonly { readonly name: string; readonly value: string }[], signal: AbortSignal): Promise<void>;
   /** One that is not there is removed. */
   remove(record: { readonly name: string; readonly value: string }, signal: AbortSignal): Promise<void>;
+  /** Whether records of these names could be written, as far as that shows without writing one; resolves with how. */
+  check(names: readonly string[], signal: AbortSignal): Promise<string>;
 }

@@ -4,9 +4,11 @@ import { readNodeFile } from "../../../../src/server/core/config/index.ts";
 import { TEST_CERTIFICATE } from "../../dataplane/hops/websocket/certificate.ts";
 import { lines, references } from "./samples.ts";
 
+const SECRET = "twenty-four-characters-24-of-no-one";
+
 /** What is said of `tls` but that a version does not order certificates. */
 const told = (tls: Readonly<Record<string, unknown>>): readonly string[] => {
-  const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true }, tls };
+  const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true, secret: SECRET }, tls };
   const result = readNodeFile({ name: "n", text: JSON.stringify(document) }, references);
   return lines(result)
     .filter((line) => !line.includes("not supported by this version"))
@@ -96,3 +98,12 @@ for (const [tls, ...expected] of BAD) {
     assert.deepEqual(told(tls), expected);
   });
 }
+
+test("certificates by ACME need the secret that their keys are sealed with", () => {
+  const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true }, tls: { domains: ["a.example"] } };
+  const found = lines(readNodeFile({ name: "n", text: JSON.stringify(document) }, references));
+  assert.deepEqual(
+    found.map((line) => line.replace(/^n:[0-9:]+ /, "")),
+    ["tls.domains: needs `cluster.secret`: the keys of certificates are sealed with a key that it derives"],
+  );
+});

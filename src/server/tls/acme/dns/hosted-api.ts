@@ -166,6 +166,16 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
         if (!answer.isSuccess && !isGone) throw refused(answer, `remove ${target}`);
       }
     },
+    async check(names, signal) {
+      const zones = new Set<string>();
+      for (const name of names) {
+        const target = await targetOf(name, signal);
+        const zone = await zoneOf(target, signal);
+        await recordsOf(zone.id, { name: target, value: "" }, signal);
+        zones.add(zone.name);
+      }
+      return `${what} shows the records of ${[...zones].join(", ")}; that they may be written shows with the first`;
+    },
   };
 }
 

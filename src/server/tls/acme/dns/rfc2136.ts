@@ -1,5 +1,5 @@
 /** DNS-01 by updates that are signed with TSIG (RFC 2136, RFC 8945). */
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { AttemptFailed, unreachable } from "../failed.ts";
 import type { DnsProvider } from "../ports.ts";
 import type { TxtRecord } from "../record.ts";
@@ -98,6 +98,15 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     },
     async remove(record, signal) {
       await write(record, undefined, signal);
+    },
+    async check(names, signal) {
+      const zones = new Set<string>();
+      for (const name of names) {
+        // What is not there is deleted, for which the server asks the same right and changes nothing.
+        const absent = { name, value: `check-${randomBytes(12).toString("hex")}` };
+        zones.add((await write(absent, undefined, signal)).zone);
+      }
+      return `${what} takes signed updates of ${[...zones].join(", ")}`;
     },
   };
 }

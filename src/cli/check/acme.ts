@@ -1,0 +1,134 @@
+/**
+ * What `gateway check` asks for the front door's certificate by ACME: the authority, whoever takes the DNS records of
+ * challenges, and where each name leads. No account is made, no order begun and no record written. Source: specification
+ * document 2, `tls`.
+ */
+import { Resolver } from "node:dns/promises";
+import { networkInterfaces } from "node:os";
+import { formatDuration, parseAddress, systemClock } from "../../base/index.ts";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { acmeSettingsOf } from "../../server/node/index.ts";
+import { type AcmeSettings, AttemptFailed, type DnsProvider, openAuthority } from "../../server/tls/index.ts";
+import type { Answer, Limits, Probe } from "./answer.ts";
+
+interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked for names in the place of the system's; empty: the system's. */
+  readonly nameServers: readonly string[];
+}
+
+const HTTP_PORT = 80;
+const MINUTE_MS = 60_000;
+/** Past it no order is begun. */
+const MAX_SKEW_MS = 60 * MINUTE_MS;
+const NOTED_SKEW_MS = 5 * MINUTE_MS;
+
+/** What the node file says by itself. */
+export function acmeAnswers({ listen, tls }: NodeFile): readonly Answer[] {
+  if (tls?.domains === undefined || tls.dns !== undefined || parseAddress(listen)?.port === HTTP_PORT) return [];
+  const words = `HTTP-01 asks port ${HTTP_PORT} of each domain: see that it reaches ${listen}, or set tls.dns`;
+  return [{ verdict: "note", subject: "certificate", words }];
+}
+
+export function acmeProbes(nodeFile: NodeFile, surroundings: Surroundings): readonly Probe[] {
+  const settings = acmeSettingsOf(nodeFile, surroundings);
+  if (settings === undefined) return [];
+  const { dns, domains } = settings;
+  return [
+    probe("certificate authority", (signal) => askAuthority(settings, signal)),
+    ...(dns === undefined ? [] : [probe("DNS of challenges", (signal) => askDns(dns, domains, signal))]),
+    ...domains
+      .filter((domain) => !domain.startsWith("*."))
+      .map((domain) =>
+        probe(`domain ${domain}`, (signal) => askName(domain, dns !== undefined, surroundings.nameServers, signal)),
+      ),
+  ];
+}
+
+type Told = Omit<Answer, "subject">;
+
+const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Probe => ({
+  subject,
+  async ask({ timeoutMs, signal }: Limits) {
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      return { subject, ...(await ask(AbortSignal.any([signal, limit]))) };
+    } catch (error) {
+      const words = error instanceof AttemptFailed ? error.message : undefined;
+      const late = `no answer within ${formatDuration(timeoutMs)}`;
+      return { subject, verdict: "fail", words: words ?? (limit.aborted ? late : "cannot be asked") };
+    }
+  },
+});
+
+async function askAuthority({ ca, roots, eab }: AcmeSettings, signal: AbortSignal): Promise<Told> {
+  const { now } = systemClock;
+  const authority = openAuthority({ directory: ca, roots, eab, userAgent: "gateway", now });
+  const startedAt = performance.now();
+  try {
+    const { requiresEab, terms, renewalInfo, skewMs = 0 } = await authority.directory(signal);
+    const tookMs = Math.round(performance.now() - startedAt);
+    if (requiresEab && eab === undefined) {
+      return { verdict: "fail", words: `${ca} makes accounts only with a binding that it issues: set tls.eab` };
+    }
+    const minutes = Math.round(Math.abs(skewMs) / MINUTE_MS);
+    const skew = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} that of ${ca}`;
+    if (Math.abs(skewMs) > MAX_SKEW_MS)
+      return { verdict: "fail", words: `${skew}; nothing is ordered until it is right` };
+    const words = [
+      `${ca} answered in ${tookMs} ms`,
+      eab === undefined ? "accounts need no binding" : "accounts are bound by tls.eab",
+      renewalInfo === undefined ? "it tells no renewal information" : "it tells renewal information",
+      terms === undefined ? "it names no terms of service" : `an order agrees to ${terms}`,
+    ].join("; ");
+    return Math.abs(skewMs) > NOTED_SKEW_MS
+      ? { verdict: "note", words: `${words}; ${skew}` }
+      : { verdict: "ok", words };
+  } finally {
+    await authority.close();
+  }
+}
+
+async function askDns(dns: DnsProvider, domains: readonly string[], signal: AbortSignal): Promise<Told> {
+  const names = new Set(domains.map((domain) => `_acme-challenge.${domain.replace(/^\*\./, "")}`));
+  return { verdict: "ok", words: await dns.check([...names], signal) };
+}
+
+/** `isProvedElsewhere`: by DNS-01, for which a name needs no address. */
+async function askName(
+  domain: string,
+  isProvedElsewhere: boolean,
+  nameServers: readonly string[],
+  signal: AbortSignal,
+): Promise<Told> {
+  const resolver = new Resolver({ tries: 2 });
+  if (nameServers.length > 0) resolver.setServers(nameServers);
+  const cancel = (): void => resolver.cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  const asked = await Promise.allSettled([resolver.resolve4(domain), resolver.resolve6(domain)]);
+  signal.removeEventListener("abort", cancel);
+  signal.throwIfAborted();
+  const found = asked.flatMap((it) => (it.status === "fulfilled" ? it.value : []));
+  if (found.length === 0) {
+    const codes = asked.map((it) => (it.status === "rejected" ? (it.reason as NodeJS.ErrnoException).code : undefined));
+    const isUnknown = codes.every((code) => code === "ENOTFOUND" || code === "ENODATA");
+    const words = isUnknown
+      ? "has no address in the DNS"
+      : `cannot be looked up: ${codes.find((it) => it !== "ENODATA")}`;
+    return isProvedElsewhere
+      ? { verdict: "note", words: `${words}; clients will need one` }
+      : { verdict: "fail", words: `${words}, so the authority cannot ask for the proof` };
+  }
+  const own = new Set(Object.values(networkInterfaces()).flatMap((them = []) => them.map(({ address }) => address)));
+  const here = found.filter((address) => own.has(address) || /^127\./.test(address));
+  const elsewhere = found.filter((address) => !here.includes(address));
+  if (elsewhere.length === 0) return { verdict: "ok", words: `resolves here (${here.join(", ")})` };
+  const partly = here.length === 0 ? "" : `resolves here (${here.join(", ")}), but also `;
+  const what =
+    elsewhere.length === 1 ? "which is no address of this machine" : "which are no addresses of this machine";
+  const must = isProvedElsewhere
+    ? "it must pass clients on to here"
+    : `port ${HTTP_PORT} there must reach a node of this cluster`;
+  const words = `${partly}${partly === "" ? "resolves " : ""}to ${elsewhere.join(", ")}, ${what}: ${must}`;
+  return { verdict: "note", words };
+}

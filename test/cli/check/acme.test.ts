@@ -1,0 +1,152 @@
+/** What `gateway check` says of certificates by ACME: of the authority, the DNS of challenges, and where names lead. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { type Document, writeFiles } from "../../e2e/support/config.ts";
+import { type DnsServer, dnsServer } from "../../e2e/support/dns.ts";
+import { freePort, listenLocally } from "../../e2e/support/ports.ts";
+import { atEnd, type Owner } from "../../e2e/support/wait.ts";
+import { peer } from "../../peers/index.ts";
+import { startBind, TSIG } from "../../server/tls/acme/support/bind.ts";
+import { bufferIo } from "../buffers.ts";
+
+const file = { after };
+const names: DnsServer = await dnsServer(file);
+names.names.set("gw.example.com", { addresses: ["127.0.0.1"] });
+names.names.set("both.example.com", { addresses: ["127.0.0.1", "203.0.113.5"] });
+names.names.set("away.example.com", { addresses: ["203.0.113.5", "2001:db8::5"] });
+names.names.set("broken.example.com", "failure");
+
+interface Manners {
+  readonly meta?: Document;
+  readonly more?: Document;
+  readonly aheadMs?: number;
+  /** In the place of a directory. */
+  readonly body?: string;
+}
+
+/** The directory of an authority, and nothing else of it. */
+async function authority(owner: Owner, { meta = {}, more = {}, aheadMs = 0, body }: Manners = {}): Promise<string> {
+  const server = createServer((request, response) => {
+    const at = (name: string): string => `http://${request.headers.host}/${name}`;
+    const directory = { newNonce: at("nonce"), newAccount: at("account"), newOrder: at("order"), meta, ...more };
+    response.setHeader("date", new Date(Date.now() + aheadMs).toUTCString());
+    response.setHeader("content-type", "application/json");
+    response.end(body ?? JSON.stringify(directory));
+  });
+  const port = await listenLocally(server);
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${port}/dir`;
+}
+
+interface Checked {
+  readonly status: number;
+  /** Of what has to do with the certificate. */
+  readonly lines: readonly string[];
+}
+
+async function check(owner: Owner, tls: Document, changes: Document = {}, dns = names.address): Promise<Checked> {
+  const files = await writeFiles(owner, {}, { tls, ...changes });
+  const io = bufferIo({ env: { GATEWAY_DNS_SERVERS: dns } });
+  const status = await execute(["check", "-config", files.nodePath, "-timeout", "5s"], io);
+  const lines = io.out().split("\n").slice(0, -1);
+  const isOurs = (line: string): boolean => /^.{6}(certificate|domain|DNS of|configuration: .*tls)/.test(line);
+  return { status, lines: lines.filter((line) => isOurs(line) || line.startsWith("fail")) };
+}
+
+test("the authority is asked, and says its terms; each name is looked up", async (t) => {
+  const meta = { termsOfService: "https://ca.example/terms\u001b[2J" };
+  const ca = await authority(t, { meta, more: { renewalInfo: "http://x" } });
+  const { status, lines } = await check(t, { domains: ["gw.example.com"], ca });
+  assert.equal(status, 0, lines.join("\n"));
+  assert.match(lines[0] ?? "", /^note {2}certificate: HTTP-01 asks port 80 of each domain: see that it reaches 127\.0/);
+  assert.match(
+    lines[1] ?? "",
+    /^ok {4}certificate authority: http:\S+\/dir answered in \d+ ms; accounts need no binding; it tells renewal information; an order agrees to https:\/\/ca\.example\/terms \[2J$/,
+  );
+  assert.equal(lines[2], "ok    domain gw.example.com: resolves here (127.0.0.1)");
+  assert.equal(lines.length, 3);
+});
+
+test("a name that leads elsewhere is a note, one that leads nowhere fails where it must be asked", async (t) => {
+  const ca = await authority(t);
+  const domains = ["both.example.com", "away.example.com", "none.example.com", "broken.example.com"];
+  const { status, lines } = await check(t, { domains, ca });
+  assert.equal(status, 1);
+  const of = (name: string): string => lines.find((line) => line.includes(`domain ${name}`)) ?? "";
+  assert.equal(
+    of("both.example.com"),
+    "note  domain both.example.com: resolves here (127.0.0.1), but also to 203.0.113.5, which is no address of this machine: port 80 there must reach a node of this cluster",
+  );
+  assert.match(of("away.example.com"), /^note .*: resolves to 203\.0\.113\.5, 2001:db8::5, which are no addresses of/);
+  assert.match(of("none.example.com"), /^fail .*has no address in the DNS, so the authority cannot ask for the proof$/);
+  assert.match(of("broken.example.com"), /^fail .*cannot be looked up: E[A-Z]+, so the authority/);
+});
+
+test("a binding that is wanted and not set, and a clock that is hours off, fail; minutes are a note", async (t) => {
+  const domains = ["gw.example.com"];
+  const eab = { key_id: "kid", mac_key: "c2VjcmV0" };
+  const bound = await authority(t, { meta: { externalAccountRequired: true } });
+  const cases = [
+    [{ ca: bound }, /^fail .*makes accounts only with a binding that it issues: set tls\.eab$/],
+    [{ ca: bound, eab }, /^ok .*accounts are bound by tls\.eab/],
+    [{ ca: await authority(t, { aheadMs: 2 * 3_600_000 }) }, /^fail .*machine is 120 min behind that of .*nothing is/],
+    [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of that of/],
+    [{ ca: await authority(t, { body: "<html>" }) }, /^fail .*says that it is JSON and is none/],
+    [{ ca: await authority(t, { body: "{}" }) }, /^fail .*no `newNonce`/],
+    [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nobody listens there/],
+  ] as const;
+  for (const [tls, words] of cases) {
+    const { status, lines } = await check(t, { domains, ...tls });
+    const line = lines.find((it) => it.includes("certificate authority")) ?? "";
+    assert.match(line, words);
+    assert.equal(status, line.startsWith("fail") ? 1 : 0, lines.join("\n"));
+    assert.doesNotMatch(lines.join("\n"), /c2VjcmV0/);
+  }
+});
+
+test("without the cluster secret it is refused as at start, offline too", async (t) => {
+  const dir = await authority(t);
+  const cluster = { node_id: "n1", data_dir: "data", bootstrap: true };
+  const { status, lines } = await check(t, { domains: ["gw.example.com"], ca: dir }, { cluster });
+  assert.equal(status, 1);
+  assert.match(lines[0] ?? "", /^fail {2}configuration: .*tls\.domains: needs `cluster\.secret`/);
+});
+
+const bind = await peer("bind9");
+
+test("the DNS server is asked for the right to write, and nothing of it stays", { skip: bind.missing }, async (t) => {
+  const server = await startBind(bind.missing === false ? bind.path : "");
+  atEnd(t, () => server.close());
+  const ca = await authority(t);
+  const dns = {
+    provider: "rfc2136",
+    server: server.address,
+    key_name: TSIG.name,
+    key_alg: TSIG.algorithm,
+    key: TSIG.secret,
+  };
+  const cases = [
+    [["example.com", "*.example.com"], {}, 0, /^ok .*takes signed updates of example\.com$/],
+    [["deleg.example.com"], {}, 0, /^ok .*takes signed updates of acme\.example\.net$/],
+    [["api.example.com"], {}, 1, /^fail .*_acme-challenge\.api\.example\.com: the key may not write this name/],
+    [["example.com"], { key: "AAAA" }, 1, /^fail .*tls\.dns\.key \(BADSIG\)/],
+    [
+      ["example.com"],
+      { server: `127.0.0.1:${await freePort()}` },
+      1,
+      /^fail .*the DNS server 127\S+ cannot be reached/,
+    ],
+  ] as const;
+  for (const [domains, changes, expected, words] of cases) {
+    const { status, lines } = await check(t, { domains, ca, dns: { ...dns, ...changes } }, {}, server.address);
+    assert.equal(status, expected, lines.join("\n"));
+    assert.match(lines.find((it) => it.includes("DNS of challenges")) ?? "", words);
+    assert.doesNotMatch(lines.join("\n"), new RegExp(TSIG.secret));
+  }
+  assert.deepEqual(await server.txt("_acme-challenge.example.com"), []);
+});
