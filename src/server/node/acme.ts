@@ -21,7 +21,7 @@ export const PUBLIC_DIRECTORY = "https://acme-v02.api.letsencrypt.org/directory"
 
 type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;
 
-/** For tests, which have no provider of the public. */
+/** Where the hosted API is, if elsewhere than usual. */
 const API_IN_ENVIRONMENT = "GATEWAY_DNS_API_URL";
 
 function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsProvider {
