@@ -14,6 +14,8 @@ export interface PebbleOptions {
   readonly httpPort: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly requiresEab?: boolean;
+  /** Of what it issues; left out: five years. */
+  readonly lifeSeconds?: number;
   /** `host:port` that the validator asks for names; left out: its own server, at which every name is the loopback. */
   readonly dnsServer?: string;
 }
@@ -58,6 +60,7 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
       externalAccountBindingRequired: options.requiresEab === true,
       externalAccountMACKeys: { [EAB.keyId]: EAB.macKey },
       domainBlocklist: ["blocked.example"],
+      ...(options.lifeSeconds !== undefined && { certificateValidityPeriod: options.lifeSeconds }),
     },
   };
   await writeFile(join(folder, "pebble.json"), JSON.stringify(settings));
