@@ -87,12 +87,12 @@ async function call(url: string, method: string, given: Readonly<Record<string, 
   try {
     const content = typeof body === "string" ? body : null;
     const answer = await request(target, { method: verb, headers, body: content, dispatcher, signal: limited });
+    const { statusCode: status } = answer;
     const retryAt = retryAtOf(answer.headers["retry-after"], now());
     const date = Date.parse(String(answer.headers["date"]));
     context.last = { retryAt, date: Number.isNaN(date) ? undefined : date };
     const text = await bounded(answer.body);
-    const data = /json/i.test(String(answer.headers["content-type"])) ? parsed(text) : text;
-    const { statusCode: status } = answer;
+    const data = /json/i.test(String(answer.headers["content-type"])) ? parsed(text, status) : text;
     const isRetried = (data as { readonly type?: unknown } | null)?.type === BAD_NONCE && status === 400;
     if (status >= 300 && !isRetried) throw new AcmeProblem(status, data, retryAt);
     return { data, status, headers: plain(answer.headers) };
@@ -116,10 +116,12 @@ async function bounded(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string, status: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
+    // Of what has failed the status says enough.
+    if (status >= 300) return undefined;
     throw new AttemptFailed("ca_answer", "the authority's answer says that it is JSON and is none", {
       keepsOrder: true,
     });

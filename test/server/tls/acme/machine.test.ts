@@ -272,7 +272,7 @@ test("each state takes its own answers, and what is none changes nothing", () =>
     const record = recordOf({ order: orderOf(at) });
     const effect: Effect = { do: at, account, order: orderOf(at) };
     for (const answer of answers) {
-      const next = after({ account, record }, effect, answer, wanted, T0).record;
+      const next: CertificateRecord | undefined = after({ account, record }, effect, answer, wanted, T0).record;
       const leads = STEPS[at][answer.kind];
       assert.equal(next === record, leads === undefined, `${at} ${answer.kind}`);
       if (leads !== undefined) assert.equal(next?.order?.step ?? "end", leads);

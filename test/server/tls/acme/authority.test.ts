@@ -1,0 +1,117 @@
+/** An authority that hangs, lies, or answers without end: each is a failed attempt within its bounds, in words. */
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import { test } from "node:test";
+import { openAuthority } from "../../../../src/server/tls/index.ts";
+import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
+
+type Reply = (response: ServerResponse, at: (path: string) => string) => void;
+
+async function start(owner: Owner, replies: Readonly<Record<string, Reply>>) {
+  const server = createServer((request, response) => {
+    const at = (path: string): string => `http://${request.headers.host}${path}`;
+    response.setHeader("content-type", "application/json");
+    const reply = replies[request.url ?? ""] ?? ((it) => void it.writeHead(404).end("{}"));
+    reply(response, at);
+  });
+  server.listen(0, "127.0.0.1");
+  await new Promise((ready) => server.once("listening", ready));
+  const { port } = server.address() as { port: number };
+  const url = `http://127.0.0.1:${port}`;
+  const options = { roots: undefined, eab: undefined, userAgent: "gateway/test", now: Date.now };
+  const authority = openAuthority({ directory: `${url}/dir`, ...options });
+  atEnd(owner, () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  atEnd(owner, () => authority.close());
+  return { authority, url };
+}
+
+const says =
+  (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Reply =>
+  (response) =>
+    void response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
+const problem = (type: string, detail: string, status: number, headers = {}): Reply =>
+  says({ type: `urn:ietf:params:acme:error:${type}`, detail }, status, headers);
+
+const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
+  ["a body without end", says("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
+  ["JSON that is none", says("{"), "ca_answer", /says that it is JSON and is none/],
+  ["an array", says([1]), "ca_answer", /not as RFC 8555 has it: no JSON object/],
+  ["null", says(null), "ca_answer", /no JSON object/],
+  ["addresses that are no text", says({ newNonce: 1, newAccount: {}, newOrder: [] }), "ca_answer", /no `newNonce`/],
+  ["an address that is too long", says({ newNonce: "x".repeat(3_000) }), "ca_answer", /no `newNonce`/],
+  ["a redirect", says("", 302, { location: "http://169.254.169.254/" }), "ca_answer", /status 302/],
+  ["a failure", says("<html>", 503, { "content-type": "text/html" }), "ca_unreachable", /status 503/],
+  [
+    "a limit",
+    problem("rateLimited", "too many\u001b[31m", 429, { "retry-after": "3600" }),
+    "rate_limited",
+    /too many \[31m$/,
+  ],
+  ["a failure that calls its words JSON", says("down", 503), "ca_unreachable", /status 503/],
+  ["a connection that is cut", (response) => void response.destroy(), "ca_unreachable", /cannot be reached/],
+];
+
+for (const [what, reply, reason, words] of CASES) {
+  test(`${what} in the place of a directory`, async (t) => {
+    const { authority } = await start(t, { "/dir": reply });
+    const asking = authority.directory(AbortSignal.timeout(10_000));
+    await assert.rejects(asking, (error: Error & { reason?: string }) => {
+      assert.equal(error.reason, reason, error.message);
+      assert.match(error.message, words);
+      assert.ok(error.message.length < 500);
+      return true;
+    });
+  });
+}
+
+test("silence, and an answer that drips, end with the signal at once", async (t) => {
+  const drip: Reply = (response) => {
+    response.write("{");
+    const timer = setInterval(() => response.write(" "), 20);
+    response.on("close", () => clearInterval(timer));
+  };
+  for (const reply of [() => undefined, drip]) {
+    const { authority } = await start(t, { "/dir": reply });
+    const stop = new AbortController();
+    const asking = authority.directory(stop.signal);
+    setTimeout(() => stop.abort(new Error("stopped")), 50);
+    const startedAt = performance.now();
+    await assert.rejects(asking, { message: "stopped" });
+    assert.ok(performance.now() - startedAt < 5_000);
+  }
+});
+
+test("renewal information that is none is none, and its certificate is named in the path", async (t) => {
+  const window = (start: unknown, end: unknown): Reply =>
+    says({ suggestedWindow: { start, end } }, 200, { "retry-after": "60" });
+  const { authority, url } = await start(t, {
+    "/ari/good": window("2026-12-22T04:12:13Z", "2026-12-24T04:12:13Z"),
+    "/ari/words": window("soon", {}),
+    "/ari/list": says({ suggestedWindow: [] }),
+  });
+  const signal = AbortSignal.timeout(10_000);
+  const good = await authority.renewalInfo(`${url}/ari/`, "good", signal);
+  assert.equal(good?.end, Date.UTC(2026, 11, 24, 4, 12, 13));
+  assert.ok((good?.retryAt ?? 0) > Date.now());
+  assert.equal(await authority.renewalInfo(`${url}/ari`, "words", signal), undefined);
+  await assert.rejects(authority.renewalInfo(`${url}/ari`, "list", signal), { reason: "ca_answer" });
+  await assert.rejects(authority.renewalInfo(`${url}/ari`, "unknown", signal), { reason: "ca_answer" });
+});
+
+test("an account of a lying authority is no account", async (t) => {
+  const directory: Reply = (response, at) =>
+    says({ newNonce: at("/nonce"), newAccount: at("/account"), newOrder: at("/order") })(response, at);
+  const { authority } = await start(t, {
+    "/dir": directory,
+    "/nonce": says("", 200, { "replay-nonce": "n" }),
+    "/account": says({}, 201),
+  });
+  const { generateKeyPairSync } = await import("node:crypto");
+  const key = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString();
+  await assert.rejects(authority.register(key, "", AbortSignal.timeout(10_000)), { reason: "ca_answer" });
+});
