@@ -8,11 +8,13 @@ import { countColumn, textColumn } from "../format/columns.ts";
 import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
+import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { heatLines, seriesOf, severityOf } from "./reconcile-heat.ts";
 
 export const verdictId = ({ day, provider, class: name }: ReconcileVerdictRecord): string =>
   `${day}/${provider}/${name}`;
@@ -48,7 +50,7 @@ const COLUMNS: readonly Column<ReconcileVerdictRecord>[] = [
     align: "left",
     priority: 1,
     cell: breachCell,
-    sortKey: ({ breach, hard }) => breach + hard,
+    sortKey: severityOf,
   },
 ];
 
@@ -65,6 +67,9 @@ const table = ({ data }: Pick<Context, "data">): Table =>
     rowsOf(data, "reconcile_verdicts"),
   );
 
+/** Of the map, its heads and its key with it. */
+const MOST_HEAT_ROWS = 12;
+
 const named = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
   rowsOf(data, "reconcile_verdicts").find((row) => verdictId(row) === id);
 
@@ -80,8 +85,41 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       span(row.breach === 1 ? "over the bounds" : "within the bounds", row.breach === 0 ? "plain" : "fail"),
       span(`  judged ${ago(row.judged_at, now)}`, "dim"),
     ),
+    labelled(
+      "behind it",
+      span(`delta ${count(row.delta)}: ${DIRECTIONS[row.direction]}`),
+      span(row.breach === 0 ? "" : row.hard === 1 ? "; nothing else explains it" : "; others may explain it", "dim"),
+    ),
+    ...seriesLines(row, data),
     ...(row.breach === 0 ? [] : [line(meaning(row, audited))]),
     ...(audited === undefined ? [] : [reportLine(audited, now)]),
+  ];
+}
+
+const DIRECTIONS = wordTable(
+  {
+    over: "more was metered here than is on the bill",
+    under: "more is on the bill than was metered here",
+    equal: "both are the same",
+  },
+  (word) => word,
+);
+
+/** How the other days of this provider and class were: the map above in words. */
+function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
+  const series = seriesOf(
+    rowsOf(data, "reconcile_verdicts").filter((it) => it.provider === row.provider && it.class === row.class),
+  )[0];
+  if (series === undefined || series.byDay.size < 2) return [];
+  const all = [...series.byDay.values()];
+  const over = all.filter(({ breach }) => breach === 1).length;
+  const { worst } = series;
+  return [
+    labelled(
+      "days",
+      span(`${over} of ${plural(all.length, "day")} over the bounds`, over === 0 ? "plain" : "warn"),
+      span(`; the worst ${worst.day}, ${percent(worst.ratio, 2)} % apart`),
+    ),
   ];
 }
 
@@ -133,7 +171,10 @@ export const reconcileView: View = {
   body: {
     kind: "table",
     table,
-    sort: { column: "day", isDescending: true },
+    // The worst first.
+    sort: { column: "breach", isDescending: true },
+    above: ({ data }, size) => heatLines(rowsOf(data, "reconcile_verdicts"), size),
+    aboveRows: MOST_HEAT_ROWS,
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty,

@@ -92,3 +92,39 @@ test("a report that cannot be had wants attention", () => {
     ["its usage report is not had: refused"],
   );
 });
+
+test("the map has a line a provider and class, the worst above, and a column a day of the calendar", () => {
+  const verdicts = [
+    ...VERDICTS,
+    verdict({ day: "2026-11-14", class: "cached", breach: 1, hard: 0, ratio: 0.3 }),
+    verdict({ day: "2026-11-14", provider: "hostile\u202e\n\u001b[31m", breach: 0, ratio: null }),
+  ];
+  const lines = (columns: number, rows: number): readonly string[] =>
+    textsOf(bodyOf(reconcileView).above?.(contextOf({ list_reconcile_verdicts: verdicts }), { columns, rows }) ?? []);
+  const [heads = "", first = "", second = "", ...more] = lines(100, 12);
+  assert.match(heads, /^2026-11-14 to 11-17 +14 15 16 17 $/);
+  // What nobody explains is above what is further apart, and a day without a verdict is no day without a difference.
+  assert.match(first, /^acme output +· {2}· !▅ ~▅ $/u);
+  assert.match(second, /^acme cached +~█ {2}· {2}· {2}· $/u);
+  assert.match(more.join("\n"), /^acme input.*▁ $/mu);
+  assert.ok(
+    more.every((line) => !/[\p{Cc}\p{Bidi_C}]/u.test(line)),
+    "nothing in a name moves the cursor",
+  );
+  assert.ok(lines(80, 5).length <= 5);
+  assert.match(lines(80, 5).join("\n"), /2 more below/);
+  assert.deepEqual(lines(80, 3), []);
+});
+
+test("the worst is the first row, and its pane says how the other days were", () => {
+  const { sort } = bodyOf(reconcileView);
+  assert.deepEqual(sort, { column: "breach", isDescending: true });
+  const by = TABLE.columns.findIndex(({ id }) => id === "breach");
+  const keys = [0, 1, 2].map((at) => Number(TABLE.sortKey(at, by)));
+  assert.ok((keys[1] ?? 0) > (keys[0] ?? 0) && (keys[0] ?? 0) > (keys[2] ?? 0), String(keys));
+  assert.match(
+    paneOf(1),
+    /behind it +delta 30,000: more was metered here than is on the bill; nothing else explains it/,
+  );
+  assert.match(paneOf(0), /days +2 of 2 days over the bounds; the worst 2026-11-16, 3\.00 % apart/);
+});

@@ -1,0 +1,102 @@
+/**
+ * Verdicts as a map of days: a line a provider and token class, the worst above, a column a day. What a cell says is told
+ * by its mark and its height, and by its colour only beside them.
+ */
+
+import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
+import { shown } from "../format/lines.ts";
+import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+
+const DAY_MS = 86_400_000;
+const DAY_CELLS = 3;
+const NAME_CELLS = 32;
+const LEAST_NAME_CELLS = 16;
+/** Where a cell is that high: metered and reported that far apart, as a ratio. */
+const HEIGHTS = [
+  ["▁", 0.001],
+  ["▂", 0.005],
+  ["▃", 0.01],
+  ["▄", 0.02],
+  ["▅", 0.05],
+  ["▆", 0.1],
+  ["▇", 0.25],
+] as const;
+
+/** 0 to 3: what nobody explains above what breaks the bounds above what keeps them, and then by how far apart. */
+export const severityOf = ({ breach, hard, ratio }: ReconcileVerdictRecord): number =>
+  breach + (breach === 1 ? hard : 0) + (ratio === null ? 1 : Math.abs(ratio) / (1 + Math.abs(ratio)));
+
+/** Of one provider and token class. */
+export interface Series {
+  readonly provider: string;
+  readonly class: string;
+  readonly byDay: ReadonlyMap<string, ReconcileVerdictRecord>;
+  readonly worst: ReconcileVerdictRecord;
+}
+
+/** The worst first. */
+export function seriesOf(verdicts: readonly ReconcileVerdictRecord[]): readonly Series[] {
+  const grouped = new Map<string, ReconcileVerdictRecord[]>();
+  for (const verdict of verdicts) {
+    const key = JSON.stringify([verdict.provider, verdict.class]);
+    const group = grouped.get(key);
+    if (group === undefined) grouped.set(key, [verdict]);
+    else group.push(verdict);
+  }
+  return [...grouped.values()]
+    .flatMap((group) => {
+      const worst = group.reduce((a, b) => (severityOf(b) > severityOf(a) ? b : a));
+      const byDay = new Map(group.map((verdict) => [verdict.day, verdict]));
+      return { provider: worst.provider, class: worst.class, byDay, worst };
+    })
+    .sort((a, b) => severityOf(b.worst) - severityOf(a.worst));
+}
+
+/** The last of the calendar that there are verdicts of, days without one among them. */
+function lastDays(verdicts: readonly ReconcileVerdictRecord[], most: number): readonly string[] {
+  const times = verdicts.map(({ day }) => Date.parse(`${day}T00:00:00Z`)).filter((time) => !Number.isNaN(time));
+  const last = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  if (times.length === 0) return [];
+  const length = Math.min(most, Math.round((last - first) / DAY_MS) + 1);
+  return Array.from({ length }, (_, at) => new Date(last - (length - 1 - at) * DAY_MS).toISOString().slice(0, 10));
+}
+
+export function heatLines(
+  verdicts: readonly ReconcileVerdictRecord[],
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
+  const nameCells = Math.max(LEAST_NAME_CELLS, Math.min(NAME_CELLS, Math.floor(columns / 3)));
+  const days = lastDays(verdicts, Math.max(1, Math.floor((columns - nameCells) / DAY_CELLS)));
+  // Heads, the key to the marks, a blank, and at least one line between them.
+  if (days.length === 0 || rows < 4) return [];
+  const all = seriesOf(verdicts);
+  const told = all.slice(0, rows - 3);
+  const left = all.length - told.length;
+  return [
+    [
+      span(padTo(`${days[0]} to ${days.at(-1)?.slice(5)}`, nameCells), "dim"),
+      span(days.map((day) => padTo(day.slice(8), DAY_CELLS)).join(""), "dim"),
+    ],
+    ...told.map(
+      (series): Line => [
+        shown(padTo(cutMiddle(shown(`${series.provider} ${series.class}`).text, nameCells - 1), nameCells)),
+        ...days.map((day) => cellOf(series.byDay.get(day))),
+      ],
+    ),
+    line(
+      `! not explained  ~ over the bounds  height: how far apart, full above 25 %${left === 0 ? "" : `; ${left} more below`}`,
+      "dim",
+    ),
+    BLANK,
+  ];
+}
+
+function cellOf(verdict: ReconcileVerdictRecord | undefined): Span {
+  if (verdict === undefined) return span(" · ", "dim");
+  const { ratio, breach, hard } = verdict;
+  const height = ratio === null ? "█" : (HEIGHTS.find(([, below]) => Math.abs(ratio) < below)?.[0] ?? "█");
+  if (breach === 0) return span(` ${height} `, "dim");
+  return hard === 1 ? span(`!${height} `, "fail") : span(`~${height} `, "warn");
+}
