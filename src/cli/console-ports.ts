@@ -7,6 +7,7 @@ import { access, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
+import { createDocumentPorts } from "./console-documents.ts";
 import { UsageError } from "./flags.ts";
 import { follow } from "./follow.ts";
 import { type Io, resolvePath } from "./io.ts";
@@ -65,6 +66,7 @@ export function createPorts(io: Io): ConsolePorts {
     },
     memory: createMemory(io),
     follow: (file, fromEnd, signal, onWaiting) => follow(resolvePath(io, file), fromEnd, signal, onWaiting),
+    documents: createDocumentPorts(io),
     scrape,
   };
 }

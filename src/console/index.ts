@@ -1,4 +1,5 @@
 /** The operator's terminal. Light until it is opened: React and Ink are loaded by `openConsole`. */
 
+export type { Compiling, OwnedDocument, PackFacts, Trial } from "./model/documents.ts";
 export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
 export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";

@@ -138,6 +138,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     doors,
     ...(metricsUrl !== undefined && { metricsUrl }),
     scrape: ports.scrape,
+    documents: ports.documents,
     ...(options.pace !== undefined && { pace: options.pace }),
     now,
     onData: (data) => dispatch({ kind: "data", data, now: now() }),

@@ -115,6 +115,7 @@ const WHOLE: readonly Shot[] = [
   view("mcp", /!FAILING[\s\S]*org\.example/, "MCP servers, the failing one first"),
   view("a2a", /planner/, "A2A agents, and what their calls took"),
   view("guardrails", /addresses/, "Guardrails in force, and what each did"),
+  view("packs", /its cases +pass/, "Control packs, and what adding the one under the cursor would change", "packs"),
   view("keys", /prod-search/, "Virtual keys and what they have used"),
   {
     name: "keys-80x24",

@@ -40,6 +40,11 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
       return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
     case "put_secret":
       return sealingCommand(job.name, job.file, { doorFlags });
+    case "write_change":
+      return [
+        `gateway admin ${doorFlags} -if-match ${job.change.revision}`,
+        `-d ${BODY_FILE} PUT ${quoted(`sources/${encodeURIComponent(job.change.source)}`)}`,
+      ].join(" ");
     case "put_document":
       return [
         `gateway admin ${doorFlags}`,

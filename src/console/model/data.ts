@@ -15,6 +15,7 @@ import type {
   SourceRevision,
   TableName,
 } from "../../admin-api/index.ts";
+import type { PackShelf, PackTrial, Trial } from "./documents.ts";
 
 /** Reads whose answer is kept up to date. Lists hold their items. */
 export type Readable = { readonly [T in TableName as `list_${T}`]: readonly RowOf<T>[] } & {
@@ -29,6 +30,12 @@ export type Readable = { readonly [T in TableName as `list_${T}`]: readonly RowO
   readonly list_backend_members: readonly BackendMember[];
   /** Of the source `name`. */
   readonly list_source_revisions: readonly SourceRevision[];
+  /** Packs and what a document holds of each; `name` is the subject of the view. Worked out on this machine. */
+  readonly packs: PackShelf;
+  /** What adding a pack comes to; `name` by `namedOf`. */
+  readonly pack_trial: PackTrial;
+  /** What writing a `score_threshold` comes to; `name` by `namedOf`. */
+  readonly threshold_trial: Trial;
   /** Series of the metrics address given; never an operation of the admin API. */
   readonly metrics: Metrics;
 };

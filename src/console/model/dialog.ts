@@ -5,6 +5,7 @@
 
 import type { Action } from "./action.ts";
 import type { Context } from "./context.ts";
+import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { Line } from "./text.ts";
 
@@ -57,6 +58,8 @@ export type SingleDeed =
 export type JobRequest =
   | { readonly kind: "save_snapshot"; readonly file: string }
   | { readonly kind: "restore_snapshot"; readonly file: string }
+  /** Into its file, which is then reloaded; or as a new revision over the one that was looked at. `does`: for what is said. */
+  | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
   | {
       readonly kind: "put_document";
       readonly source: string;

@@ -4,6 +4,7 @@
  */
 
 import type { AdminDoor } from "../../admin-api/index.ts";
+import type { DocumentChange, OwnedDocument, PackFacts, PackTrial, Trial } from "./documents.ts";
 import type { Line } from "./text.ts";
 
 export interface ConsoleDoor {
@@ -53,6 +54,17 @@ export interface ConsolePorts {
     signal: AbortSignal,
     onWaiting: (why: string | undefined) => void,
   ): AsyncIterable<string>;
+  /** What is tried on documents before it is written; only `write` writes. */
+  readonly documents: {
+    /** Those that come with the program, then those at the paths `own`. */
+    packs(document: OwnedDocument, own: readonly string[], signal: AbortSignal): Promise<readonly PackFacts[]>;
+    /** With what it builds on; its own cases are run. */
+    tryPack(document: OwnedDocument, name: string, signal: AbortSignal): Promise<PackTrial>;
+    /** `guardrails.score_threshold`, 0 to 1. */
+    tryThreshold(document: OwnedDocument, threshold: number, signal: AbortSignal): Promise<Trial>;
+    /** Into its file, whole or not at all, over exactly the text that was looked at. */
+    write(change: DocumentChange, signal: AbortSignal): Promise<void>;
+  };
   /** Text of the metrics page. Rejects after five seconds at the latest. */
   scrape(url: string, signal: AbortSignal): Promise<string>;
 }

@@ -2,6 +2,7 @@
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
+import type { ConsolePorts } from "../model/ports.ts";
 
 const TIME_LIMIT_MS = 60_000;
 
@@ -36,4 +37,29 @@ export async function putSecret(
     { signal, timeLimitMs: TIME_LIMIT_MS },
   );
   return `secret ${name}: version ${version} is sealed`;
+}
+
+/** Rejects with what writing, or reloading, failed with; a file that was written stays. */
+export async function writeChange(
+  client: AdminClient,
+  { change, does }: Extract<JobRequest, { readonly kind: "write_change" }>,
+  documents: ConsolePorts["documents"],
+  signal: AbortSignal,
+): Promise<string> {
+  const { source, revision, file, after } = change;
+  if (file === undefined) {
+    const params = { name: source };
+    const input = { params, query: {}, body: after, ifMatch: revision };
+    const put = await client.call("put_source", input, { signal, timeLimitMs: TIME_LIMIT_MS });
+    return `${does}: ${source} revision ${put.revision} in force`;
+  }
+  await documents.write(change, signal);
+  try {
+    const done = await client.call("reload_config", {}, { signal, timeLimitMs: TIME_LIMIT_MS });
+    if (done.applied) return `${does}: ${file} is written and applied, revision ${done.revision ?? "unknown"}`;
+    throw new Error(done.file_status.message);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${file} is written, and what ran before goes on: ${why}; correct it, then R in config`, { cause });
+  }
 }

@@ -10,7 +10,7 @@ import type { Effect, Event, Remembering } from "../model/state.ts";
 import type { LocalJob } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
-import { putDocument, putSecret } from "./document.ts";
+import { putDocument, putSecret, writeChange } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load.ts";
 import { follow } from "./visible.ts";
@@ -75,6 +75,9 @@ export function createEffects(options: EffectsOptions): Effects {
         return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
       case "put_secret":
         return await putSecret(watch.client(), request, await ports.readDocument(request.file, signal), signal);
+      case "write_change":
+        onProgress("writing");
+        return await writeChange(watch.client(), request, ports.documents, signal);
       case "put_document":
         return await putDocument(watch.client(), request, await ports.readDocument(request.file, signal), signal);
       default:

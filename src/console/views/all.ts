@@ -17,6 +17,7 @@ import { keysView } from "./keys.ts";
 import { mcpView } from "./mcp.ts";
 import { modelsView } from "./models.ts";
 import { overviewView } from "./overview.ts";
+import { packsView } from "./packs.ts";
 import { poolView } from "./pool.ts";
 import { profilesView } from "./profiles.ts";
 import { providersView } from "./providers.ts";
@@ -44,6 +45,7 @@ export const VIEWS: readonly View[] = [
   a2aView,
   guardrailsView,
   controlsView,
+  packsView,
   keysView,
   profilesView,
   budgetsView,

@@ -25,7 +25,7 @@ const HEIGHTS = [
 
 /** 0 to 3: what nobody explains above what breaks the bounds above what keeps them, and then by how far apart. */
 export const severityOf = ({ breach, hard, ratio }: ReconcileVerdictRecord): number =>
-  breach + (breach === 1 ? hard : 0) + (ratio === null ? 1 : Math.abs(ratio) / (1 + Math.abs(ratio)));
+  breach + (breach === 1 ? hard : 0) + Math.abs(ratio) / (1 + Math.abs(ratio));
 
 /** Of one provider and token class. */
 export interface Series {
@@ -96,7 +96,7 @@ export function heatLines(
 function cellOf(verdict: ReconcileVerdictRecord | undefined): Span {
   if (verdict === undefined) return span(" · ", "dim");
   const { ratio, breach, hard } = verdict;
-  const height = ratio === null ? "█" : (HEIGHTS.find(([, below]) => Math.abs(ratio) < below)?.[0] ?? "█");
+  const height = HEIGHTS.find(([, below]) => Math.abs(ratio) < below)?.[0] ?? "█";
   if (breach === 0) return span(` ${height} `, "dim");
   return hard === 1 ? span(`!${height} `, "fail") : span(`~${height} `, "warn");
 }

@@ -17,7 +17,9 @@ import {
 import type { Need, ReadableId } from "../model/data.ts";
 
 export type ListId = `list_${TableName}`;
-export type PlainId = Exclude<ReadableId, ListId | "metrics">;
+/** Answered by this machine. */
+export type OwnId = "metrics" | "packs" | "pack_trial" | "threshold_trial";
+export type PlainId = Exclude<ReadableId, ListId | OwnId>;
 
 export interface PlainRule {
   /** Read again when this list has changed, as long as that is read itself. */
@@ -113,7 +115,7 @@ export function answerSchemaOf(id: PlainId): JsonSchema | undefined {
 }
 
 /** With its query; the parts of `query` are encoded already. `isEarlier`: as a node of an earlier version takes it. */
-export function pathOf({ id, name }: Need<Exclude<ReadableId, "metrics">>, query = "", isEarlier = false): string {
+export function pathOf({ id, name }: Need<Exclude<ReadableId, OwnId>>, query = "", isEarlier = false): string {
   const operation: OperationId = id;
   const parameter = isPlain(id) && !isEarlier ? PLAIN[id].named : undefined;
   const asked = [

@@ -8,6 +8,7 @@ import type { AdminClient } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type ReadableId } from "../model/data.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
+import { isLocal, keepLocal } from "./documents.ts";
 import { createLeaderNotes } from "./leader.ts";
 import { createLink } from "./link.ts";
 import { PACE, type Pace } from "./pace.ts";
@@ -23,6 +24,7 @@ export interface WatchOptions {
   readonly doors: readonly [ConsoleDoor, ...ConsoleDoor[]];
   readonly metricsUrl?: string;
   readonly scrape: ConsolePorts["scrape"];
+  readonly documents: ConsolePorts["documents"];
   /** Milliseconds since 1970. */
   now(): number;
   /** At most once a turn, and twenty times a second. A reading that did not change is the same object as before. */
@@ -74,7 +76,7 @@ export function createWatch(options: WatchOptions): Watch {
     if (closing !== undefined || readers.has(key)) return;
     const reader: Reader = {
       id: need.id,
-      follows: isPlain(need) ? PLAIN[need.id].follows : undefined,
+      follows: isPlain(need) ? PLAIN[need.id].follows : isLocal(need) ? "list_sources" : undefined,
       ending: new AbortController(),
       bell: createBell(),
     };
@@ -92,6 +94,7 @@ export function createWatch(options: WatchOptions): Watch {
     const common = { entry, session, pace, signal, now };
     const table = tableOfList(need.id);
     if (table !== undefined) return keepList(table, { ...common, onChange: () => ringFollowersOf(need.id) });
+    if (isLocal(need)) return keepLocal({ ...common, need, bell, ports: options.documents });
     const isStatus = need.id === "get_status";
     const onValue = (value: unknown): void => (isStatus ? noteLeader(value) : undefined);
     return isPlain(need) ? keepPlain({ ...common, need, bell, onValue }) : undefined;

@@ -96,8 +96,8 @@ test("a report that cannot be had wants attention", () => {
 test("the map has a line a provider and class, the worst above, and a column a day of the calendar", () => {
   const verdicts = [
     ...VERDICTS,
-    verdict({ day: "2026-11-14", class: "cached", breach: 1, hard: 0, ratio: 0.3 }),
-    verdict({ day: "2026-11-14", provider: "hostile\u202e\n\u001b[31m", breach: 0, ratio: null }),
+    verdict({ day: "2026-11-14", class: "cached_input", breach: 1, hard: 0, ratio: 0.3 }),
+    verdict({ day: "2026-11-14", provider: "hostile\u202e\n\u001b[31m", breach: 0, ratio: 0 }),
   ];
   const lines = (columns: number, rows: number): readonly string[] =>
     textsOf(bodyOf(reconcileView).above?.(contextOf({ list_reconcile_verdicts: verdicts }), { columns, rows }) ?? []);
@@ -105,7 +105,7 @@ test("the map has a line a provider and class, the worst above, and a column a d
   assert.match(heads, /^2026-11-14 to 11-17 +14 15 16 17 $/);
   // What nobody explains is above what is further apart, and a day without a verdict is no day without a difference.
   assert.match(first, /^acme output +· {2}· !▅ ~▅ $/u);
-  assert.match(second, /^acme cached +~█ {2}· {2}· {2}· $/u);
+  assert.match(second, /^acme cached_input +~█ {2}· {2}· {2}· $/u);
   assert.match(more.join("\n"), /^acme input.*▁ $/mu);
   assert.ok(
     more.every((line) => !/[\p{Cc}\p{Bidi_C}]/u.test(line)),

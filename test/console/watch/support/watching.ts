@@ -16,7 +16,7 @@ export interface Watching extends Watch {
 
 export type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "pace" | "signal">>;
 
-const noScrape = (): Promise<string> => Promise.reject(new Error("no page"));
+const noScrape = (): Promise<never> => Promise.reject(new Error("no page"));
 
 export function startWatch(
   owner: Owner,
@@ -29,6 +29,7 @@ export function startWatch(
   const watch = createWatch({
     doors,
     scrape: noScrape,
+    documents: { packs: noScrape, tryPack: noScrape, tryThreshold: noScrape, write: noScrape },
     now: () => Date.now(),
     onData: (it) => data.push(it),
     onLink: (it) => links.push(it),

@@ -1,0 +1,28 @@
+/** The cases that a pack brings, run against a document that holds it and what it builds on. */
+
+import type { BaseOf, Pack } from "../../server/core/packs/index.ts";
+import type { Io } from "../io.ts";
+import { runSuites, type SuitesRun, subjectOf } from "../rule-suite/index.ts";
+import { compileWith } from "./compile.ts";
+
+export async function runCases(pack: Pack, baseOf: BaseOf, io: Io): Promise<SuitesRun> {
+  const { tests, trial } = pack.files;
+  if (tests === undefined) return { kind: "refused", problems: [`the pack ${pack.id} has no tests.yaml`] };
+  const source = trial ?? { name: `the document of ${pack.id}`, text: "" };
+  const made = await compileWith(source, inOrder(pack, baseOf), baseOf, io);
+  if (made.kind === "refused") return made;
+  const { compiled, deployment } = made;
+  // What a model finds is given by the cases.
+  const snapshot =
+    compiled.kind === "awaits" ? { ...compiled.rest, guardrails: compiled.guardrails } : compiled.snapshot;
+  return runSuites([tests], subjectOf(snapshot, deployment.document), io.signal);
+}
+
+/** What it builds on first. */
+export function inOrder(pack: Pack, baseOf: BaseOf): readonly Pack[] {
+  const bases = pack.buildsOn.flatMap((id) => {
+    const base = baseOf(id);
+    return base === undefined ? [] : inOrder(base, baseOf);
+  });
+  return [...new Set([...bases, pack])];
+}

@@ -1,0 +1,274 @@
+/**
+ * Control packs: those that come with the program and those named by a path, what each covers and what the document holds
+ * of it. What adding one comes to is tried on this machine as the cursor rests on it, its own cases too.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { writeWhy } from "../actions/source.ts";
+import { compilingLines, differenceOfTrial, trialDialog, trialWhy, whereWords } from "../actions/trial.ts";
+import { countColumn, textColumn } from "../format/columns.ts";
+import { quoted } from "../format/command-line.ts";
+import { labelled, shown } from "../format/lines.ts";
+import type { Context } from "../model/context.ts";
+import type { Need } from "../model/data.ts";
+import { namedOf, type PackFacts, type PackShelf, type PackTrial } from "../model/documents.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+
+type Reads = Pick<Context, "data" | "subject">;
+
+/** Of its README on the page of a pack. */
+const MOST_README_LINES = 2_000;
+
+function holdingCell({ there, objects, problem }: PackFacts): Span {
+  if (problem !== undefined) return span("! needs or differs", "warn");
+  if (there === objects) return span("all of it", "strong");
+  return there === 0 ? span("none of it", "dim") : span(`~ ${there} of ${objects}`, "warn");
+}
+
+const COLUMNS: readonly Column<PackFacts>[] = [
+  textColumn({ head: "PACK", letter: "p", width: { least: 16, flex: 2 }, priority: 1, cut: "middle" }, (it) => it.name),
+  textColumn({ head: "VERSION", letter: "v", width: 8, priority: 4 }, (it) => it.version),
+  countColumn({ head: "RULES", letter: "r", width: 6, priority: 3 }, (it) => it.rules),
+  countColumn({ head: "CONTROLS", letter: "c", width: 8, priority: 2 }, (it) => it.controls.length),
+  {
+    id: "in document",
+    head: "IN DOCUMENT",
+    letter: "d",
+    width: 18,
+    align: "left",
+    priority: 1,
+    cell: holdingCell,
+    sortKey: ({ there, objects }) => (objects === 0 ? 1 : there / objects),
+  },
+  textColumn({ head: "TITLE", letter: "t", width: { least: 20, flex: 4 }, priority: 3 }, (it) => it.title),
+];
+
+const packsNeed = (subject: string | undefined): Need<"packs"> => ({
+  id: "packs",
+  ...(subject !== undefined && { name: subject }),
+});
+
+const shelfOf = ({ data, subject }: Reads): PackShelf | undefined => data.get(packsNeed(subject))?.value;
+
+const packOf = (context: Reads, name: string): PackFacts | undefined =>
+  shelfOf(context)?.packs.find((pack) => pack.name === name);
+
+/** Of the pack; about the source that the view is about, once it is known which. */
+function trialNeed(context: Reads, name: string): Need<"pack_trial"> | undefined {
+  const shelf = shelfOf(context);
+  return shelf === undefined ? undefined : { id: "pack_trial", name: namedOf(shelf.source, name) };
+}
+
+function trialOf(context: Reads, name: string): PackTrial | undefined {
+  const need = trialNeed(context, name);
+  return need === undefined ? undefined : context.data.get(need)?.value;
+}
+
+const table = (context: Omit<Context, "now">): Table =>
+  tableOf<PackFacts>(
+    {
+      columns: COLUMNS,
+      idOf: ({ name }) => name,
+      nameOf: ({ name }) => name,
+      haystack: ({ name, title, controls }) => [name, title, ...controls.map(({ id }) => id)].join(" "),
+      isBad: ({ problem }) => problem !== undefined,
+      jsonOf: ({ readme: _, ...pack }) => pack,
+    },
+    shelfOf(context)?.packs ?? [],
+  );
+
+const CHANGES = {
+  added: { sign: "+", tone: "strong", words: "would be added" },
+  present: { sign: "=", tone: "dim", words: "there already" },
+  controls: { sign: "~", tone: "changed", words: "there; gets controls" },
+} as const;
+
+const objectLines = ({ objects }: PackTrial): readonly Line[] =>
+  objects.map(({ pack, list, name, change, controls }) => {
+    const { sign, tone, words } = CHANGES[change];
+    return [
+      span(`${sign} `, tone),
+      shown(`${list} ${name}`, tone),
+      shown(`  ${words}${controls.length === 0 ? "" : `: ${controls.join(", ")}`}`),
+      shown(`  (${pack})`, "dim"),
+    ];
+  });
+
+function tallyLine({ objects }: PackTrial): Line {
+  const number = (kind: keyof typeof CHANGES): number => objects.filter(({ change }) => change === kind).length;
+  return line(`${number("added")} added, ${number("controls")} given controls, ${number("present")} there already`);
+}
+
+function casesLine({ cases }: PackTrial): Line {
+  if (cases === undefined) return line("could not be run", "warn");
+  const sum = cases.lines.at(-2) ?? cases.lines[0] ?? "";
+  return cases.passes
+    ? shownLine(`pass: ${sum}`)
+    : [shown(`! do not pass: ${cases.lines.find((it) => /fail/i.test(it)) ?? sum}`, "fail")];
+}
+
+const shownLine = (text: string): Line => [shown(text)];
+
+/** What the cases and the compiler said, for pane and dialog. */
+function judged(trial: PackTrial): readonly Line[] {
+  return [
+    ...compilingLines(trial).map((it) => labelled("compiles", ...it)),
+    labelled("its cases", ...casesLine(trial)),
+  ];
+}
+
+function pane(name: string, context: Context): readonly Line[] {
+  const pack = packOf(context, name);
+  if (pack === undefined) return [];
+  const { buildsOn, controls } = pack;
+  const need = trialNeed(context, name);
+  const reading = need === undefined ? undefined : context.data.get(need);
+  const trial = reading?.value;
+  const builds = buildsOn.length === 0 ? [] : [span(`  on ${escapeControls(buildsOn.join(", "))}`, "dim")];
+  return [
+    labelled("covers", shown(pack.title), ...builds),
+    labelled("controls", shown(controls.map(({ id }) => id).join(", "))),
+    ...(reading?.failure === undefined ? [] : [labelled("add", shown(`! ${reading.failure.message}`, "fail"))]),
+    ...(trial === undefined
+      ? [labelled("add", span("being tried: the document is compiled, the cases of the pack are run", "dim"))]
+      : [labelled("add", ...tallyLine(trial)), ...judged(trial), ...objectLines(trial)]),
+  ];
+}
+
+function described(name: string, context: Context): readonly Line[] {
+  const pack = packOf(context, name);
+  if (pack === undefined) return [line("It is there no more.", "warn")];
+  return [
+    line(escapeControls(`${pack.id} ${pack.version}: ${pack.title}`), "strong"),
+    BLANK,
+    ...pack.controls.map((control) => [
+      shown(`${control.id}  `, "strong"),
+      shown(control.title),
+      shown(`  ${control.citation}`, "dim"),
+    ]),
+    BLANK,
+    ...pack.readme
+      .split("\n")
+      .slice(0, MOST_README_LINES)
+      .map((text) => shownLine(text)),
+  ];
+}
+
+function previewLines(trial: PackTrial): readonly Line[] {
+  return [
+    line(
+      trial.change === undefined ? "Nothing was written." : `Nothing was written: ${whereWords(trial.change)}.`,
+      "dim",
+    ),
+    BLANK,
+    ...objectLines(trial),
+    BLANK,
+    ...judged(trial),
+    ...(trial.why === undefined ? [] : [labelled("writing", shown(trial.why, "warn"))]),
+    BLANK,
+    ...differenceOfTrial(trial),
+    BLANK,
+    line("Its cases", "strong"),
+    ...(trial.cases?.lines ?? []).map((text) => shownLine(text)),
+  ];
+}
+
+const one = ({ ids: [name = ""] }: Chosen): string => name;
+
+function addWhy(name: string, context: Context): string | undefined {
+  const trial = trialOf(context, name);
+  const api = shelfOf(context)?.file === undefined ? writeWhy(context) : undefined;
+  if (api !== undefined) return api;
+  if (trial?.cases?.passes === false) return `the cases of ${escapeControls(name)} do not pass: p shows them`;
+  return trialWhy(trial);
+}
+
+export const packsView: View = {
+  id: "packs",
+  aliases: ["pack"],
+  title: "Packs",
+  about: "control packs: what each covers, what the document holds of it, and what adding it would change",
+  subject: "a source and paths of packs of your own, either left out",
+  needs: (subject) => [packsNeed(subject), { id: "list_sources" }, { id: "get_config" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "pack", isDescending: false },
+    above(context) {
+      const shelf = shelfOf(context);
+      return shelf === undefined ? [] : [labelled("document", span(whereWords(shelf)))];
+    },
+    aboveRows: 2,
+    pane,
+    paneNeeds(name, context) {
+      const need = trialNeed(context, name);
+      return need === undefined ? [] : [need];
+    },
+    empty: () => ({ sentence: "No packs come with this program.", next: "`:packs ./DIRECTORY` reads one of yours" }),
+    describe: described,
+  },
+  offers: [
+    {
+      verb: "preview",
+      does: "preview add",
+      needsRow: true,
+      why: (of, context) => (trialOf(context, one(of)) === undefined ? "it is being tried: a moment" : undefined),
+      start(of, context) {
+        const trial = trialOf(context, one(of));
+        return trial === undefined
+          ? { kind: "flash", words: "it is being tried: a moment" }
+          : {
+              kind: "page",
+              title: `${escapeControls(one(of))}, what adding it would change`,
+              lines: previewLines(trial),
+            };
+      },
+    },
+    {
+      verb: "difference",
+      needsRow: true,
+      why: (of, context) => trialWhy(trialOf(context, one(of))),
+      start(of, context) {
+        const trial = trialOf(context, one(of));
+        const lines = trial === undefined ? [] : differenceOfTrial(trial);
+        return { kind: "page", title: `${escapeControls(one(of))}, the difference`, lines };
+      },
+    },
+    {
+      verb: "create",
+      does: "add",
+      needsRow: true,
+      why: (of, context) => addWhy(one(of), context),
+      start(of, opened) {
+        const name = one(of);
+        const id = packOf(opened, name)?.id ?? name;
+        const dialog = trialDialog(
+          {
+            title: `Add pack ${escapeControls(id)}`,
+            done: `${escapeControls(id)} is added`,
+            typed: id,
+            label: "type the name of the pack",
+            trial: (context) => trialOf({ ...context, subject: opened.subject }, name),
+            why: (context) => addWhy(name, context),
+            lines(context) {
+              const trial = trialOf(context, name);
+              return trial === undefined
+                ? []
+                : [
+                    ["Objects", tallyLine(trial)],
+                    ...objectLines(trial).map((it) => ["", it] as const),
+                    ["Its cases", casesLine(trial)],
+                  ];
+            },
+            command: ({ file }) =>
+              file === undefined ? [] : [`gateway pack add -deployment ${quoted(file)} -write ${quoted(name)}`],
+          },
+          opened,
+        );
+        return { kind: "dialog", dialog };
+      },
+    },
+  ],
+};

@@ -1,0 +1,121 @@
+/** Reads that this machine answers out of a stored document: again when the list of sources has changed. */
+
+import { type AdminClient, AdminError } from "../../admin-api/index.ts";
+import type { Need, ReadableId } from "../model/data.ts";
+import type { OwnedDocument } from "../model/documents.ts";
+import type { ConsolePorts } from "../model/ports.ts";
+import type { Pace } from "./pace.ts";
+import { type Bell, pause } from "./pause.ts";
+import type { Entry } from "./readings.ts";
+import type { Session } from "./session.ts";
+
+const TIME_LIMIT_MS = 30_000;
+
+type Ports = ConsolePorts["documents"];
+type Look = (document: OwnedDocument, name: string, ports: Ports, signal: AbortSignal) => Promise<unknown>;
+
+interface Rule {
+  /** Of the need's name: the source, undefined for the first; and what else it is about. */
+  split(name: string | undefined): readonly [source: string | undefined, of: string];
+  readonly look: Look;
+}
+
+const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
+/** As the command line takes them: with a separator, or a dot at its start. */
+const isPath = (word: string): boolean => /^\.|[/\\]/.test(word);
+
+/** `default ./packs/ours`, either left out. */
+export function subjectOf(
+  subject: string | undefined,
+): readonly [source: string | undefined, paths: readonly string[]] {
+  const all = words(subject ?? "");
+  return [all.find((word) => !isPath(word)), all.filter(isPath)];
+}
+
+function pairOf(name = '[null,""]'): readonly [string | undefined, string] {
+  const [source, of]: readonly [string | null, string] = JSON.parse(name);
+  return [source ?? undefined, of];
+}
+
+export const LOCAL = {
+  packs: {
+    split: (name) => [subjectOf(name)[0], name ?? ""],
+    look: async ({ source, file, revision, ...rest }, name, ports, signal) => ({
+      source,
+      file,
+      revision,
+      packs: await ports.packs({ source, file, revision, ...rest }, subjectOf(name)[1], signal),
+    }),
+  },
+  pack_trial: {
+    split: pairOf,
+    look: (document, name, ports, signal) => ports.tryPack(document, name, signal),
+  },
+  threshold_trial: {
+    split: pairOf,
+    look: (document, threshold, ports, signal) => ports.tryThreshold(document, Number(threshold), signal),
+  },
+} as const satisfies Partial<Record<ReadableId, Rule>>;
+
+export type LocalId = keyof typeof LOCAL;
+
+export const isLocal = (need: Need): need is Need<LocalId> => Object.hasOwn(LOCAL, need.id);
+
+export interface LocalOptions {
+  readonly entry: Entry;
+  readonly need: Need<LocalId>;
+  readonly session: Session;
+  readonly ports: Ports;
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+  readonly bell: Bell;
+  now(): number;
+}
+
+export async function keepLocal({ entry, need, session, ports, pace, signal, bell, now }: LocalOptions): Promise<void> {
+  const rule: Rule = LOCAL[need.id];
+  const [source, of] = rule.split(need.name);
+  let seen: OwnedDocument | undefined;
+  // What a cursor only passes over is not begun.
+  await pause(pace.followMs, signal);
+  while (!signal.aborted) {
+    try {
+      const document = await documentOf(session.peer.client, source, signal);
+      session.answered();
+      if (seen?.text !== document.text || seen.revision !== document.revision || document.file !== undefined) {
+        const value = await rule.look(document, of, ports, signal);
+        if (signal.aborted) return;
+        seen = document;
+        entry.succeed(value);
+      } else entry.succeed(entry.value());
+    } catch (error) {
+      if (signal.aborted) return;
+      const { status = 0, code = "failed" } = error instanceof AdminError ? error : {};
+      entry.fail({ status, code, message: error instanceof Error ? error.message : String(error), at: now() });
+      if (entry.isForbidden) return;
+      if (error instanceof AdminError && status === 0) await session.doubt();
+    }
+    await pause(pace.followMs, signal);
+    await bell.wait(pace.seldomMs, signal);
+  }
+}
+
+/** The source of that name, else `default`, else the first by name; one that is not there yet is empty. */
+async function documentOf(
+  client: AdminClient,
+  wanted: string | undefined,
+  signal: AbortSignal,
+): Promise<OwnedDocument> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const [{ items }, config] = await Promise.all([
+    client.call("list_sources", {}, limits),
+    client.call("get_config", {}, limits),
+  ]);
+  const source = wanted ?? items.find(({ name }) => name === "default")?.name ?? items[0]?.name ?? "default";
+  const found = items.find(({ name }) => name === source);
+  const path = config.source === "api" ? undefined : config.source;
+  if (found === undefined) return { source, revision: 0, file: path, text: "" };
+  const { document, revision } = await client.call("get_source", { params: { name: source } }, limits);
+  const file = found.writer === "file" ? (path ?? "the file of another node") : undefined;
+  return { source, revision, file, text: document };
+}

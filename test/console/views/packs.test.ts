@@ -1,0 +1,138 @@
+/** Packs, what adding one comes to, and the dialog that writes exactly that. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { PackFacts, PackShelf, PackTrial } from "../../../src/console/model/documents.ts";
+import { packsView } from "../../../src/console/views/packs.ts";
+import {
+  bodyOf,
+  cellAt,
+  contextOf,
+  dialogOf,
+  startOf,
+  tableOfView,
+  textsOf,
+  valuesOf,
+  whyOf,
+  wordsOf,
+} from "./keys-fixture.ts";
+
+const facts = (others: Partial<PackFacts> = {}): PackFacts => ({
+  name: "secrets",
+  id: "secrets",
+  version: "1.0.0",
+  title: "Credentials stay",
+  buildsOn: [],
+  detectors: 1,
+  rules: 1,
+  controls: [{ id: "iso:8.12", title: "Leaks", citation: "ISO" }],
+  readme: "# Secrets\nNot covered: all else.\u001b[31m",
+  there: 1,
+  objects: 2,
+  problem: undefined,
+  ...others,
+});
+const shelf = (others: Partial<PackShelf> = {}): PackShelf => ({
+  source: "default",
+  revision: 4,
+  file: undefined,
+  packs: [facts(), facts({ name: "./ours", id: "ours", there: 0, problem: "another rule" })],
+  ...others,
+});
+const trial = (others: Partial<PackTrial> = {}): PackTrial => ({
+  problems: [],
+  change: {
+    source: "default",
+    revision: 4,
+    file: undefined,
+    text: "a: 1\napi_key: sk-canary\n",
+    after: "a: 1\napi_key: sk-canary\nb: 2\n",
+  },
+  compiling: { kind: "compiles", warnings: [] },
+  why: undefined,
+  objects: [
+    { pack: "secrets", list: "guardrails.detectors", name: "secrets", change: "present", controls: [] },
+    { pack: "secrets", list: "guardrails.rules", name: "deny\u202e", change: "added", controls: ["iso:8.12"] },
+  ],
+  cases: { lines: ["ok 1", "12 passed", "all decided"], passes: true },
+  ...others,
+});
+const contextWith = (tried: PackTrial | undefined, packs = shelf()) =>
+  contextOf({ packs, list_sources: [], ...(tried !== undefined && { pack_trial: tried }) });
+
+test("a pack says what of it the document holds, and one that differs is bad", () => {
+  const table = tableOfView(packsView, contextWith(trial()));
+  assert.deepEqual(
+    [cellAt(table, 0, "in document"), cellAt(table, 1, "in document")],
+    ["~ 1 of 2", "! needs or differs"],
+  );
+  assert.deepEqual([table.isBad(0), table.isBad(1)], [false, true]);
+  assert.deepEqual(bodyOf(packsView).paneNeeds?.("secrets", contextWith(undefined)), [
+    { id: "pack_trial", name: '["default","secrets"]' },
+  ]);
+});
+
+test("the pane tells what each object is, what compiles, and what the pack's own cases did", () => {
+  const text = textsOf(bodyOf(packsView).pane?.("secrets", contextWith(trial())) ?? []).join("\n");
+  assert.match(text, /1 added, 0 given controls, 1 there already/);
+  assert.match(text, /compiles +yes/);
+  assert.match(text, /its cases +pass: 12 passed/);
+  assert.match(text, /= guardrails\.detectors secrets {2}there already/);
+  assert.match(text, /\+ guardrails\.rules deny.* {2}would be added: iso:8\.12/);
+  assert.doesNotMatch(text, /\u202e/);
+});
+
+test("nothing is offered to be written while it is tried, refused, failing, there already or elsewhere", () => {
+  const why = (tried: PackTrial | undefined): string =>
+    whyOf(packsView, "create", ["secrets"], contextWith(tried)) ?? "";
+  const { change } = trial();
+  if (change === undefined) throw new Error("the fixture has one");
+  assert.match(why(undefined), /being tried/);
+  assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
+  assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
+  assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets do not pass/);
+  assert.match(why(trial({ why: "the file is elsewhere" })), /elsewhere/);
+  assert.match(why(trial({ change: { ...change, after: change.text } })), /holds all of it/);
+  assert.equal(why(trial()), "");
+});
+
+test("the dialog holds the difference without credentials, is confirmed by name, and writes what it showed", () => {
+  const context = contextWith(trial());
+  const dialog = dialogOf(startOf(packsView, "create", ["secrets"], context));
+  const words = wordsOf(dialog, context).join("\n");
+  assert.match(words, /Writes: source default, over revision 4/);
+  assert.match(words, /\+b: 2/);
+  assert.doesNotMatch(words, /canary/);
+  assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected(valuesOf(dialog)), "secrets");
+  assert.equal(dialog.why?.({}, context), undefined);
+  const deed = dialog.deed({}, context);
+  assert.deepEqual(deed, {
+    kind: "job",
+    job: { kind: "write_change", change: trial().change, does: "secrets is added" },
+  });
+  const moved = trial({
+    change: { source: "default", revision: 5, file: undefined, text: "c: 3\n", after: "c: 3\nb: 2\n" },
+  });
+  assert.match(dialog.why?.({}, contextWith(moved)) ?? "", /changed since this was opened/);
+});
+
+test("of a file that owns the document the dialog names the command that does the same", () => {
+  const { change } = trial();
+  if (change === undefined) throw new Error("the fixture has one");
+  const file = "/etc/gateway/deployment.yaml";
+  const context = contextWith(trial({ change: { ...change, file } }), shelf({ file }));
+  const dialog = dialogOf(startOf(packsView, "create", ["secrets"], context));
+  assert.deepEqual(dialog.commands?.({}, context), [
+    "gateway pack add -deployment /etc/gateway/deployment.yaml -write secrets",
+  ]);
+  assert.match(
+    wordsOf(dialog, context).join("\n"),
+    /the file \/etc\/gateway\/deployment\.yaml, which is then reloaded/,
+  );
+});
+
+test("the page of a pack has its controls with citations and what its authors say, made harmless", () => {
+  const text = textsOf(bodyOf(packsView).describe?.("secrets", contextWith(undefined)) ?? []).join("\n");
+  assert.match(text, /iso:8\.12 {2}Leaks {2}ISO/);
+  assert.match(text, /Not covered: all else/);
+  assert.doesNotMatch(text, /\u001b/);
+});
