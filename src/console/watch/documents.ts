@@ -1,11 +1,12 @@
 /** Reads that this machine answers out of a stored document: again when the list of sources has changed. */
 
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
+import { pause } from "../../base/index.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 import type { OwnedDocument } from "../model/documents.ts";
 import type { ConsolePorts } from "../model/ports.ts";
 import type { Pace } from "./pace.ts";
-import { type Bell, pause } from "./pause.ts";
+import type { Bell } from "./pause.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";
 
