@@ -191,7 +191,7 @@ export const packsView: View = {
   title: "Packs",
   about: "control packs: what each covers, what the document holds of it, and what adding it would change",
   subject: "a source and paths of packs of your own, either left out",
-  needs: (subject) => [packsNeed(subject), { id: "list_sources" }, { id: "get_config" }],
+  needs: (subject) => [{ id: "list_sources" }, { id: "get_config" }, packsNeed(subject)],
   body: {
     kind: "table",
     table,

@@ -66,6 +66,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /The front door serves plain HTTP/,
       empty: [/The front door serves plain HTTP/, /Set `tls\.domains`/],
     },
+    packs: { normal: /baseline-secrets/, empty: undefined },
     controls: {
       normal: /No rule carries a control\./,
       empty: [/No rule carries a control\./, /`gateway pack list`/],
