@@ -49,7 +49,11 @@ async function lookAtAll(console: SeenConsole, views = VIEWS_UNDER_TEST): Promis
 
 async function query(console: SeenConsole, sql: string): Promise<void> {
   await console.command("query");
-  await console.press("ctrl-u");
+  // The statement that was left may have several lines.
+  for (let lines = 0; lines < 6; lines += 1) {
+    await console.press("ctrl-u");
+    await console.press("backspace");
+  }
   console.type(sql);
   await console.press("ctrl-r");
   await console.until(/\d+ rows?/);

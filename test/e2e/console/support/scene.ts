@@ -130,6 +130,8 @@ export async function openConsole(
   });
   await terminal.until(awaits);
   const command = async (words: string): Promise<void> => {
+    // What the keys do is told by the last line, which is drawn with the rest.
+    await terminal.settled();
     await leaveEditor(terminal, "Esc leave");
     await terminal.press(":");
     terminal.type(words);

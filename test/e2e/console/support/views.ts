@@ -79,7 +79,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     recover: { normal: /WHEN/, empty: undefined },
     config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
-    secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Seal one with/] },
+    secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to seal one/] },
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
     "audit-tail": { normal: /admin/, empty: [/nodes remember no records yet/, /r reads again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
