@@ -169,7 +169,10 @@ test("what a client says is rewritten, one event a unit, and its numbers run thr
   assert.deepEqual([texts[7]?.includes("in bytes <CREDIT_CARD_1>"), session.farHeard[7]?.isBinary], [true, true]);
   session.socket.close();
   await session.farClosed;
-  const records = recordsOf(session.requestId);
+  const records = await eventually("a record of each event", () => {
+    const written = recordsOf(session.requestId);
+    return written.length >= 7 && written;
+  });
   assert.equal(records.length, 7);
   assert.ok(records.every(({ data }) => data["rule"] === "number-cards" && data["direction"] === "request"));
 });
