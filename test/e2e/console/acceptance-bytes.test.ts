@@ -34,10 +34,12 @@ async function everything(console: SeenConsole): Promise<void> {
   await console.until(/Revoke /);
   await console.press("esc");
   await console.command("query");
+  await console.until("Esc leave");
   console.type("select name, status from keys");
   await console.press("ctrl-r");
-  await console.until("2 rows");
+  await console.until(/── 2 rows .*Esc leave/s);
   await console.press("esc");
+  await console.until((text) => !text.includes("Esc leave"), "the result, with the keys");
   await console.press("r");
   await console.settled();
 }
@@ -45,7 +47,7 @@ async function everything(console: SeenConsole): Promise<void> {
 describe("what is written to the terminal", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
-  const { socket } = await startScene(owner);
+  const { socket, failAgain } = await startScene(owner);
 
   test("never clears the screen or what was above it after the first frame", async (t) => {
     const console = await openConsole(t, { socket });
@@ -79,6 +81,7 @@ describe("what is written to the terminal", { skip: ptySkip }, async () => {
         await console.command(view.command);
         await console.until(title(view.title));
       }
+      await failAgain();
       await console.command("providers");
       await console.until("!FAILING");
       await console.press("s");
