@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { chordsText } from "../../src/console/format/keys-text.ts";
 import type { Chord } from "../../src/console/model/key.ts";
 import { COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
-import { WORKBENCH_KEYS } from "../../src/console/workbench/keys.ts";
+import { WORKBENCH_PARTS } from "../../src/console/workbench/keys.ts";
 
 const README = new URL("../../README.md", import.meta.url);
 const BEGIN = "<!-- keys -->\n";
@@ -40,7 +40,7 @@ function keyTable(): string {
     ["In tables and pages", Object.values(MOVING)],
     ["On rows, where the view offers it", verbs],
     ["In a dialog", Object.values(DIALOG)],
-    ["In the query workbench", Object.values(WORKBENCH_KEYS)],
+    ...WORKBENCH_PARTS.map(({ where, keys }) => [`Query workbench, ${where}`, keys] as const),
   ];
   const rows = groups.flatMap(([where, entries]) => entries.map((entry, at) => row(at === 0 ? where : "", entry)));
   return ["| Where | Keys | |", "|---|---|---|", ...rows, ""].join("\n");

@@ -35,9 +35,6 @@ export function drawHints(state: State, views: readonly View[]): Line {
 
 const RECONNECT: Hint = { ...common(COMMON.refresh), does: "try now" };
 
-/** For who does not know the views yet, and so the first to go where room is short. */
-const DIGITS: Hint = { key: "1-9", does: "views" };
-
 const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, COMMON.command].map(
   ({ chords: [chord] }) => chordText(chord),
 );
@@ -49,7 +46,7 @@ const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, CO
 function fitting(hints: readonly Hint[], cells: number): readonly Hint[] {
   const stays = hints.some(({ key }) => key === HELP) ? HELP : ESC;
   const goes = [...hints].reverse();
-  const first = [DIGITS.key, ESC, ...FIRST_TO_GO].flatMap((key) => goes.find((hint) => hint.key === key) ?? []);
+  const first = [ESC, ...FIRST_TO_GO].flatMap((key) => goes.find((hint) => hint.key === key) ?? []);
   let kept = hints;
   for (const hint of [...first, ...goes]) {
     if (widthOf(kept) <= cells) break;
@@ -93,14 +90,16 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
   }
   return {
     own: state.link.state.kind === "online" || state.link.state.kind === "connecting" ? own : [RECONNECT, ...own],
-    always: [DIGITS, common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
+    always: [common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
   };
 }
 
 function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
   const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
-  return kind === "command" ? [accept, { key: "Tab", does: "complete" }, leave] : [accept, leave];
+  return kind === "command"
+    ? [accept, { key: "Up Down", does: "choose" }, { key: "Tab", does: "complete" }, leave]
+    : [accept, leave];
 }
 
 function dialogHints(

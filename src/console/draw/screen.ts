@@ -23,6 +23,7 @@ import {
   type ViewStatus,
   viewOf,
 } from "../store/select.ts";
+import { drawCandidates } from "./candidates.ts";
 import { centred, drawDialog } from "./dialog.ts";
 import { drawHeader, drawHealth } from "./header.ts";
 import { drawFlash, drawHints } from "./hints.ts";
@@ -51,10 +52,12 @@ function drawTooSmall(state: State): readonly Line[] {
 
 function drawAll(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
   const [identity, health] = drawHeader(state, views);
+  const middle = drawMiddle(state, views, drawWorkbench);
+  const over = drawCandidates(state, views);
   return [
     identity,
     health,
-    ...drawMiddle(state, views, drawWorkbench),
+    ...(over.length === 0 ? middle : [...middle.slice(0, -over.length - 1), ...over, ...middle.slice(-1)]),
     drawHints(state, views),
     drawFlash(state, views),
   ];
@@ -75,14 +78,14 @@ function drawMiddle(state: State, views: readonly View[], drawWorkbench: DrawWor
     return [
       title,
       ...inSides(centred(box, cellsOfLine(first), { columns: inner, rows }), columns),
-      drawFoot(columns, []),
+      drawFoot(state, views, []),
     ];
   }
   const { lines, position } = drawBody(state, views, drawWorkbench, status);
   return [
     title,
     ...fill(lines, rows).map((line) => (line.length === 0 ? bodyRow(BLANK, columns) : line)),
-    drawFoot(columns, position),
+    drawFoot(state, views, position),
   ];
 }
 

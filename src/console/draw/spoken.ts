@@ -11,6 +11,7 @@ import type { TableBody, View } from "../model/view.ts";
 import { sectionsOf } from "../store/help.ts";
 import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
 import { contextOf, freshnessOf, gapsOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
+import { shownCandidates } from "./candidates.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
 import type { DrawWorkbench } from "./screen.ts";
@@ -28,7 +29,13 @@ export function speak(state: State, views: readonly View[], drawWorkbench: DrawW
   if (isTooSmall(size)) {
     return [said(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
   }
-  return [where, health, ...speakMiddle(state, views, drawWorkbench), ...speakKeys(state, views), ...speakFlash(state)];
+  return [
+    where,
+    health,
+    ...speakMiddle(state, views, drawWorkbench),
+    ...speakKeys(state, views),
+    ...speakFlash(state, views),
+  ];
 }
 
 function whereabouts(state: State, views: readonly View[]): string {
@@ -165,8 +172,27 @@ function speakKeys(state: State, views: readonly View[]): Spoken {
   ];
 }
 
-function speakFlash({ prompt, flash }: State): Spoken {
-  if (prompt !== undefined)
-    return [{ role: "textbox", text: plain(`${prompt.label} ${prompt.edit.text}`), state: { selected: true } }];
+function speakFlash(state: State, views: readonly View[]): Spoken {
+  const { prompt, flash } = state;
+  if (prompt !== undefined) {
+    return [
+      { role: "textbox", text: plain(`${prompt.label} ${prompt.edit.text}`), state: { selected: true } },
+      ...speakCandidates(state, views),
+    ];
+  }
   return flash === undefined ? [] : [said(plain(flash.words))];
+}
+
+function speakCandidates(state: State, views: readonly View[]): Spoken {
+  const candidates = shownCandidates(state, views);
+  if (candidates === undefined) return [];
+  const { shown, at } = candidates;
+  const children = shown.map(
+    ({ text, about }, index): SpokenNode => ({
+      role: "listitem",
+      text: plain(`${text}: ${about}`),
+      state: { selected: index === at },
+    }),
+  );
+  return [{ role: "list", text: "go to", children }];
 }

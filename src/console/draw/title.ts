@@ -1,5 +1,6 @@
 /** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
 
+import { cellsOf } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { borderLine } from "../format/frame.ts";
 import { gapWords } from "../format/gaps.ts";
@@ -8,6 +9,7 @@ import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { gapsOf, listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
+import { viewsBar } from "./views-bar.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
   const { columns } = state.size;
@@ -110,7 +112,14 @@ export function positionWords(offset: number, shown: number, total: number): str
   return `${count(offset + 1)}-${count(Math.min(total, offset + shown))} of ${count(total)}`;
 }
 
-export function drawFoot(columns: number, words: readonly (string | undefined)[]): Line {
-  const known = words.filter((text) => text !== undefined);
-  return borderLine("bottom", columns, { right: known.length === 0 ? [] : [{ text: known.join("   "), tone: "dim" }] });
+/** The views that digits go to at the left, where on a list one is at the right. */
+export function drawFoot(state: State, views: readonly View[], words: readonly (string | undefined)[]): Line {
+  const { columns } = state.size;
+  const known = words.filter((text) => text !== undefined).join("   ");
+  // Corners and blanks beside both.
+  const room = columns - 6 - (known === "" ? 0 : cellsOf(known) + 3);
+  return borderLine("bottom", columns, {
+    left: viewsBar(state, views, room),
+    right: known === "" ? [] : [{ text: known, tone: "dim" }],
+  });
 }

@@ -45,7 +45,23 @@ export function bodyRow(
 ): Line {
   const side: Span = { text: "│", ...(tone !== undefined && { tone }) };
   const inner = [{ text: before }, ...fitLine(line, Math.max(0, columns - SIDES)), { text: after }];
-  return [side, ...(isInverse ? inner.map((span) => ({ ...span, isInverse })) : inner), side];
+  return [side, ...(isInverse ? inner.flatMap(inverted) : inner), side];
+}
+
+const CHARTED = /[\u2580-\u259f\u2800-\u28ff]+/gu;
+
+/** But for bars and charts: what is full in them would look empty, and what is empty full. */
+function inverted(span: Span): readonly Span[] {
+  const { text } = span;
+  const pieces: Span[] = [];
+  let at = 0;
+  for (const { 0: chart, index } of text.matchAll(CHARTED)) {
+    if (index > at) pieces.push({ ...span, text: text.slice(at, index), isInverse: true });
+    pieces.push({ ...span, text: chart });
+    at = index + chart.length;
+  }
+  if (at < text.length) pieces.push({ ...span, text: text.slice(at), isInverse: true });
+  return pieces;
 }
 
 /** `acme-chat ─────`, `cells` wide. */

@@ -25,6 +25,7 @@ export const NAMED_CHORDS = [
   "shift-right",
   "ctrl-left",
   "ctrl-right",
+  "ctrl-space",
   "alt-enter",
   "alt-backspace",
   "alt-b",

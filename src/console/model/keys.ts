@@ -68,7 +68,12 @@ interface CommonKey {
 /** What works everywhere. */
 export const COMMON = {
   view: { chords: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], does: "view", help: "go to the view of that number" },
-  command: { chords: [":"], does: "command", help: "go anywhere by name; Tab completes", isHinted: true },
+  command: {
+    chords: [":"],
+    does: "command",
+    help: "go anywhere: what fits is shown as it is typed, Up and Down choose, Tab completes",
+    isHinted: true,
+  },
   filter: {
     chords: ["/"],
     does: "filter",
@@ -101,7 +106,14 @@ export const MOVING = {
   sort: { chords: ["S"], does: "sort", help: "sort by the column whose letter comes next; again reverses" },
   sort_next: { chords: ["shift-right"], does: "sort next", help: "sort by the next column" },
   sort_before: { chords: ["shift-left"], does: "sort before", help: "sort by the column before" },
-  mark: { chords: ["space"], does: "mark", help: "mark the row; verbs act on marked rows" },
+  mark: { chords: ["space"], does: "mark", help: "mark the row and go on to the next; verbs act on marked rows" },
+  mark_more: {
+    chords: ["shift-down", "shift-up"],
+    does: "mark more",
+    help: "mark this row and the next or the one before; going back takes marks off",
+  },
+  mark_range: { chords: ["ctrl-space"], does: "mark range", help: "mark the rows from the nearest mark to here" },
+  mark_all: { chords: ["*"], does: "mark all", help: "mark all rows that the filter leaves; again none" },
   copy: { chords: ["c"], does: "copy", help: "copy the name; in a dialog, the command line" },
   query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
   wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },

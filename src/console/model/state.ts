@@ -85,6 +85,8 @@ export interface PromptState {
   readonly edit: Edit;
   /** Of `ask`. */
   readonly next?: (text: string) => Intent;
+  /** Of `command`: the candidate that the arrows went to; undefined: none was chosen. */
+  readonly chosen?: number | undefined;
   /** What the line was before a filter was typed, which Esc brings back. */
   readonly before: string;
 }
@@ -93,8 +95,15 @@ export interface Flash {
   readonly words: string;
   readonly tone: "plain" | "warn" | "fail";
   readonly at: number;
+  /** It goes with it: the answer to a key with the next key, how the console stands to a gateway once that is otherwise. */
+  readonly cause?: "key" | "link" | undefined;
   /** Of what the operator did: news that come within its time stand behind it, and not in its place. */
-  readonly outcome?: { readonly words: string; readonly at: number; readonly deed?: string };
+  readonly outcome?: {
+    readonly words: string;
+    readonly tone: Flash["tone"];
+    readonly at: number;
+    readonly deed?: string;
+  };
 }
 
 /** How the console stands to the gateway. */
@@ -126,6 +135,8 @@ export interface State {
   readonly place: Place;
   /** Places gone through, newest last, at most `MAX_PAST`. */
   readonly past: readonly Place[];
+  /** Each place once, the one looked at last first, at most `MAX_PAST`. */
+  readonly recent: readonly Place[];
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
   readonly isHelpOpen: boolean;

@@ -104,6 +104,8 @@ export interface View {
   readonly group?: string;
   /** Takes what stands after its name in `:errors acme-chat`; what it is. */
   readonly subject?: string;
+  /** Those that are known, for who types its name after `:`. */
+  subjects?(context: Context): readonly string[];
   /** The first one decides whether the view is loading, forbidden or failed. */
   needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
   readonly body: TableBody | PageBody | WorkbenchBody;

@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
-import { concluded, flashed, logged, noticed, refined, without, withoutOld } from "./flash.ts";
+import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf } from "./seen.ts";
 
@@ -73,20 +73,19 @@ function withLeader(before: State, after: State): State {
 const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: "get_status" })?.value?.leader;
 
 function withLink(state: State, link: Link): State {
-  const after = { ...state, link };
   const before = state.link.state.kind;
-  if (link.door.name !== state.link.door.name) return withWords(noticed(after, `now at ${link.door.name}`));
-  if (link.state.kind === before) return after;
-  return withWords(after);
+  if (link.door.name === state.link.door.name && link.state.kind === before) return { ...state, link };
+  const after = unlinked({ ...state, link });
+  return withWords(link.door.name === state.link.door.name ? after : noticed(after, `now at ${link.door.name}`));
 }
 
 function withWords(state: State): State {
   const { link } = state;
   switch (link.state.kind) {
     case "offline":
-      return noticed(state, `offline: ${link.state.failure.message}`, "fail");
+      return linked(state, `offline: ${link.state.failure.message}`, "fail");
     case "signed_out":
-      return noticed(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
+      return linked(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
     case "online":
       return logged(state, `online at ${link.door.name}`);
     case "connecting":

@@ -19,7 +19,7 @@ export function concluded(state: State, words: string, tone: Flash["tone"] = "pl
   const said = flashed(state, words, tone);
   return said.flash === undefined
     ? said
-    : { ...said, flash: { ...said.flash, outcome: { words: said.flash.words, at: state.now } } };
+    : { ...said, flash: { ...said.flash, outcome: { words: said.flash.words, tone, at: state.now } } };
 }
 
 /** Says what happened meanwhile: behind an outcome that has not had its time, as when the leader under a write dies. */
@@ -28,6 +28,28 @@ export function noticed(state: State, words: string, tone: Flash["tone"] = "plai
   const outcome = state.flash?.outcome;
   if (told.flash === undefined || outcome === undefined || state.now - outcome.at >= FLASH_MS) return told;
   return { ...told, flash: { ...told.flash, words: bounded(`${outcome.words}; ${told.flash.words}`), outcome } };
+}
+
+/** What a key was answered goes with the next key. */
+export const answered = (before: State, now: State): State => {
+  const { flash } = now;
+  if (flash === undefined || flash.outcome !== undefined) return now;
+  if (flash !== before.flash) return { ...now, flash: { ...flash, cause: "key" } };
+  return flash.cause === "key" ? { ...now, flash: undefined } : now;
+};
+
+/** Says how the console stands to the gateway, until it stands otherwise. */
+export function linked(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const said = noticed(state, words, tone);
+  return said.flash === undefined ? said : { ...said, flash: { ...said.flash, cause: "link" } };
+}
+
+/** Once it stands otherwise; what came of a deed, which the news stood behind, is said again. */
+export function unlinked(state: State): State {
+  const { flash } = state;
+  if (flash?.cause !== "link") return state;
+  const { outcome } = flash;
+  return { ...state, flash: outcome === undefined ? undefined : { ...outcome, outcome } };
 }
 
 /** Says more of what came of a deed, in its place; behind what came of a later one. `deed` is what the deed said. */

@@ -11,7 +11,7 @@ import { COMMON, type CommonId, MOVING, type MovingId, VERBS } from "../model/ke
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { WORKBENCH_KEYS } from "../workbench/keys.ts";
+import { WORKBENCH_PARTS } from "../workbench/keys.ts";
 import { bodyCells, bodyRows, ROOMY_SIZE } from "./layout.ts";
 import { offersOf, viewOf } from "./select.ts";
 
@@ -64,7 +64,7 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
       }),
     },
     ...(view.body.kind === "workbench"
-      ? [{ head: "Workbench", entries: Object.values(WORKBENCH_KEYS).map(entryOf) }]
+      ? WORKBENCH_PARTS.map(({ where, keys }) => ({ head: `Keys ${where}`, entries: keys.map(entryOf) }))
       : []),
     { head: "Moving", entries: movingOf(view, views).map((id) => entryOf(MOVING[id])) },
     { head: "Everywhere", entries: commonOf(state).map((id) => entryOf(COMMON[id])) },
@@ -95,7 +95,7 @@ function movingOf({ body, offers, group, id }: View, views: readonly View[]): re
     if (name === "tab") return hasTabs;
     if (body.kind !== "table")
       return OF_PAGES.includes(name) || (body.kind === "workbench" && OF_RESULTS.includes(name));
-    if (name === "mark") return offers.some(({ takesMany }) => takesMany);
+    if (name.startsWith("mark")) return offers.some(({ takesMany }) => takesMany);
     return name !== "query" || body.sql !== undefined;
   });
 }

@@ -33,6 +33,7 @@ export function initialState(options: InitialOptions): State {
     frozen: undefined,
     place,
     past: [],
+    recent: [place],
     tables: new Map(),
     page: undefined,
     isHelpOpen: false,

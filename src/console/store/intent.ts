@@ -69,10 +69,26 @@ function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
 }
 
 /** Whether the workbench holds a statement that is kept nowhere. */
-export function isUnsaved({ workbench }: State): boolean {
+function isUnsaved({ workbench }: State): boolean {
   const { edit, history, statements } = workbench;
   const text = edit.text.trim();
   return text !== "" && !history.some((one) => one.trim() === text) && ![...statements.values()].includes(edit.text);
+}
+
+/** Asks where something would be lost: no key that comes by accident says yes to it. */
+export function quit(state: State, views: readonly View[]): Step {
+  if (!isUnsaved(state)) return { state, effects: [{ kind: "quit" }] };
+  return followed(
+    state,
+    {
+      kind: "ask",
+      label: "the statement in the query view is not saved; leave without it? yes or no",
+      initial: "",
+      next: (text) =>
+        /^\s*y(es)?\s*$/i.test(text) ? { kind: "quit" } : { kind: "flash", words: "still here; the statement is kept" },
+    },
+    views,
+  );
 }
 
 function wordsOf(job: LocalJob): string {

@@ -11,9 +11,10 @@ import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
 import type { Listing } from "./listing.ts";
+import { stepMarks } from "./marks.ts";
 import { isOneOf, only } from "./only.ts";
 import { openedPage } from "./page.ts";
-import { clamp, withTable } from "./places.ts";
+import { clamp, onRow, withTable } from "./places.ts";
 import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
 
@@ -37,7 +38,8 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.sort_next)) return only(sortedByNeighbour(state, listing, 1));
   if (isOneOf(chord, MOVING.sort_before)) return only(sortedByNeighbour(state, listing, -1));
   if (isOneOf(chord, MOVING.query)) return query(state, body, views);
-  if (isOneOf(chord, MOVING.mark)) return only(marked(state, listing));
+  const marked = stepMarks(state, listing, chord);
+  if (marked !== undefined) return only(marked);
   if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
   if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
   if (isOneOf(chord, MOVING.describe)) return only(described(state, seen));
@@ -57,11 +59,6 @@ function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State
   if (isOneOf(chord, MOVING.first)) return to(0);
   if (isOneOf(chord, MOVING.last)) return to(last);
   return undefined;
-}
-
-function onRow(state: State, listing: Listing, index: number): State {
-  const id = cursorRowOf({ ...listing, cursor: index });
-  return id === undefined ? state : withTable(state, { cursorId: id, cursorAt: index });
 }
 
 function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
@@ -95,17 +92,6 @@ function sortedByNeighbour(state: State, { table: { columns }, sort }: Listing, 
   return next === undefined
     ? state
     : withTable(state, { sort: { column: next.id, isDescending: next.align === "right" } });
-}
-
-/** Marks of rows that are there no more go with the next one. */
-function marked(state: State, listing: Listing): State {
-  const id = cursorRowOf(listing);
-  if (id === undefined) return flashed(state, "there is no row to mark");
-  const { table } = listing;
-  const known = new Set(Array.from({ length: table.count }, (_, at) => table.idOf(at)));
-  const marks = new Set([...tableStateOf(state).marks].filter((one) => known.has(one)));
-  if (!marks.delete(id)) marks.add(id);
-  return withTable(state, { marks });
 }
 
 function copied(state: State, { table, order }: Listing, views: readonly View[]): Step {

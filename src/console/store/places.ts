@@ -4,6 +4,7 @@ import { MAX_PAST, type State, type TableState } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { bodyRows, tableRegions } from "./layout.ts";
+import type { Listing } from "./listing.ts";
 import { cursorRowOf, listingOf, placeKey, tableStateOf, textOf, viewOf } from "./seen.ts";
 
 /** Of as many places the cursor and the filter are kept; the one longest untouched is forgotten first. */
@@ -21,12 +22,19 @@ export function withTable(state: State, changes: Partial<TableState>): State {
   return { ...state, tables };
 }
 
+/** With the cursor on a row of the list, by its index in the order; as it was where there is none. */
+export function onRow(state: State, listing: Listing, index: number): State {
+  const id = cursorRowOf({ ...listing, cursor: index });
+  return id === undefined ? state : withTable(state, { cursorId: id, cursorAt: index });
+}
+
 /** There, with nothing over it. A held screen goes on, as what is elsewhere was not being read. */
 function at(state: State, place: Place, past: readonly Place[]): State {
   return {
     ...state,
     place,
     past: past.slice(-MAX_PAST),
+    recent: [place, ...state.recent.filter((one) => placeKey(one) !== placeKey(place))].slice(0, MAX_PAST),
     frozen: undefined,
     page: undefined,
     isHelpOpen: false,

@@ -4,9 +4,10 @@ import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import type { View } from "../model/view.ts";
-import { commandOfText, completed } from "./command.ts";
+import { candidatesOf, commandOf, highlighted } from "./candidates.ts";
+import type { Command } from "./command.ts";
 import { flashed } from "./flash.ts";
-import { followed } from "./intent.ts";
+import { followed, quit } from "./intent.ts";
 import { only } from "./only.ts";
 import { linesOfLog, openedHelp, openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
@@ -42,11 +43,17 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
     if (event.chord === "esc") return only(left(state, prompt));
     if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
     if (event.chord === "tab") return only(prompt.kind === "command" ? tabbed(state, prompt, views) : state);
+    if (event.chord === "up" || event.chord === "down") {
+      return only(prompt.kind === "command" ? chosen(state, prompt, event.chord === "up" ? -1 : 1, views) : state);
+    }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
   if (edit === undefined) return only(state);
   if (edit.text.length > MAX_PROMPT_LENGTH) return only(flashed(state, "that is too long for a line", "warn"));
-  const edited = { ...state, prompt: { ...prompt, edit } };
+  const edited = {
+    ...state,
+    prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined }) },
+  };
   return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }
 
@@ -64,7 +71,8 @@ function left(state: State, prompt: PromptState): State {
   }
 }
 
-function entered(state: State, { kind, edit, next }: PromptState, views: readonly View[]): Step {
+function entered(state: State, prompt: PromptState, views: readonly View[]): Step {
+  const { kind, edit, next } = prompt;
   switch (kind) {
     case "filter":
       return only(state);
@@ -73,19 +81,18 @@ function entered(state: State, { kind, edit, next }: PromptState, views: readonl
         ? only(flashed(state, "nothing was given, nothing was done"))
         : followed(state, next(edit.text), views);
     case "command":
-      return run(state, edit.text, views);
+      return run(state, commandOf(state, prompt, views), views);
     default:
       return kind satisfies never;
   }
 }
 
-function run(state: State, text: string, views: readonly View[]): Step {
-  const command = commandOfText(text, views);
+function run(state: State, command: Command, views: readonly View[]): Step {
   switch (command.kind) {
     case "nothing":
       return only(state);
     case "quit":
-      return { state, effects: [{ kind: "quit" }] };
+      return quit(state, views);
     case "log":
       return only(openedPage(state, "Log of this console", linesOfLog(state.log)));
     case "help":
@@ -101,8 +108,19 @@ function run(state: State, text: string, views: readonly View[]): Step {
   }
 }
 
+/** What is highlighted, or the first where nothing is, in the place of what is typed. */
 function tabbed(state: State, prompt: PromptState, views: readonly View[]): State {
-  const { text, words } = completed(prompt.edit.text, views);
-  const edited = { ...state, prompt: { ...prompt, edit: editAtEnd(text) } };
-  return words === undefined ? edited : flashed(edited, words);
+  const candidates = candidatesOf(state, views, prompt.edit.text);
+  const candidate = candidates[highlighted(prompt, candidates) ?? 0];
+  if (candidate === undefined) return state;
+  const text = candidate.text + (candidate.isOpen ? " " : "");
+  return { ...state, prompt: { ...prompt, edit: editAtEnd(text), chosen: undefined } };
+}
+
+/** From what is typed down into the candidates, and up out of them again. */
+function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly View[]): State {
+  const { length } = candidatesOf(state, views, prompt.edit.text);
+  const at = highlighted(prompt, candidatesOf(state, views, prompt.edit.text));
+  const next = (at ?? -1) + by;
+  return { ...state, prompt: { ...prompt, chosen: next < 0 || length === 0 ? undefined : Math.min(next, length - 1) } };
 }

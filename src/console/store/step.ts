@@ -12,9 +12,9 @@ import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { withAttachment } from "./attached.ts";
 import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
-import { flashed } from "./flash.ts";
+import { answered, flashed } from "./flash.ts";
 import { helpOf } from "./help.ts";
-import { followed, isUnsaved } from "./intent.ts";
+import { quit } from "./intent.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { stepSorting, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
@@ -132,7 +132,10 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   return (state, event) => {
     const next = withAttachment(state.dialog, stepIn(state, event));
     const isKey = event.kind === "key" || event.kind === "paste";
-    return { state: settled(isKey ? withoutAnswered(state, next.state) : next.state, views), effects: next.effects };
+    return {
+      state: settled(isKey ? answered(state, withoutAnswered(state, next.state)) : next.state, views),
+      effects: next.effects,
+    };
   };
 }
 
@@ -185,20 +188,4 @@ function turnedFreeze(state: State): State {
 function nextDoor(state: State): Step {
   if (state.link.doors > 1) return { state, effects: [{ kind: "door" }] };
   return only(flashed(state, "no other gateway was given"));
-}
-
-/** Asks where something would be lost: no key that comes by accident says yes to it. */
-function quit(state: State, views: readonly View[]): Step {
-  if (!isUnsaved(state)) return { state, effects: [{ kind: "quit" }] };
-  return followed(
-    state,
-    {
-      kind: "ask",
-      label: "the statement in the query view is not saved; leave without it? yes or no",
-      initial: "",
-      next: (text) =>
-        /^\s*y(es)?\s*$/i.test(text) ? { kind: "quit" } : { kind: "flash", words: "still here; the statement is kept" },
-    },
-    views,
-  );
 }

@@ -196,6 +196,7 @@ export function createDecoder(onAnswer: () => void = () => undefined): Decoder {
 }
 
 const CONTROLS: ReadonlyMap<number, Chord> = new Map([
+  [0x00, "ctrl-space"],
   [0x08, "backspace"],
   [0x09, "tab"],
   [0x0a, "enter"],

@@ -10,6 +10,7 @@ import { momentColumn, textColumn } from "../format/columns.ts";
 import { shown } from "../format/lines.ts";
 import { milliseconds } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
@@ -144,6 +145,7 @@ export const errorsView: View = {
   title: "Errors",
   about: "the last 50 failures that each node had with a provider: whose request, and what the provider said",
   subject: "provider name",
+  subjects: ({ data }) => rowsOf(data, "backends").map(({ name }) => name),
   needs: (subject) =>
     subject === undefined
       ? []

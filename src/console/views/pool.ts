@@ -6,6 +6,7 @@ import { countColumn, textColumn } from "../format/columns.ts";
 import { clock } from "../format/times.ts";
 import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -117,6 +118,7 @@ export const poolView: View = {
   title: "Pool",
   about: "the servers of a provider's pool as each node has met them: state, subsets, failed connects",
   subject: "provider name",
+  subjects: ({ data }) => rowsOf(data, "backends").map(({ name }) => name),
   needs: (subject) =>
     subject === undefined
       ? []

@@ -7,6 +7,7 @@ import { countColumn, momentColumn, textColumn } from "../format/columns.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
+import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
@@ -92,6 +93,7 @@ export const revisionsView: View = {
   title: "Revisions",
   about: "the revisions kept of a source, and the way back to one",
   subject: "source",
+  subjects: ({ data }) => rowsOf(data, "sources").map(({ name }) => name),
   needs: (subject) => [
     { id: "list_source_revisions", name: subject ?? DEFAULT },
     { id: "list_sources" },

@@ -113,6 +113,29 @@ export const WORKBENCH_KEYS = {
   },
 } as const satisfies Readonly<Record<string, WorkbenchKey>>;
 
+const MODES: Readonly<Record<Mode, string>> = {
+  editor: "the statement",
+  params: "the values of its `?`",
+  result: "the result",
+  asking: "a name that is asked for",
+};
+
+const partOf = (modes: readonly Mode[]): string => {
+  const all = Object.keys(MODES).filter((mode): mode is Mode => mode in MODES);
+  if (modes.length === all.length) return "anywhere in the workbench";
+  return `in ${all.flatMap((mode) => (modes.includes(mode) ? MODES[mode] : [])).join(", ")}`;
+};
+
+/** The keys by the parts of the workbench in which they act. */
+export const WORKBENCH_PARTS: readonly { readonly where: string; readonly keys: readonly WorkbenchKey[] }[] = (() => {
+  const parts = new Map<string, WorkbenchKey[]>();
+  for (const key of Object.values<WorkbenchKey>(WORKBENCH_KEYS)) {
+    const where = partOf(key.modes);
+    parts.set(where, [...(parts.get(where) ?? []), key]);
+  }
+  return [...parts].map(([where, keys]) => ({ where, keys }));
+})();
+
 export type WorkbenchKeyId = keyof typeof WORKBENCH_KEYS;
 
 export function modeOf({ asking, isEditingParams, isEditing }: WorkbenchState): Mode {

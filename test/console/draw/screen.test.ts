@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { viewsBar } from "../../../src/console/draw/views-bar.ts";
+import { bodyRow } from "../../../src/console/format/frame.ts";
 import type { Failure } from "../../../src/console/model/data.ts";
 import type { Link, State } from "../../../src/console/model/state.ts";
 import { type Line, textOfLine } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
+import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
 import {
   dataOf,
   frameOf,
@@ -263,4 +266,32 @@ test("what several reads of one view leave out is told once", () => {
   assert.ok(view !== undefined);
   const both: View = { ...view, needs: () => [{ id: "list_audit_records" }, { id: "list_refusals" }] };
   assert.match(titleOf(stateAt("120x35", { data }), [both, ...VIEWS.slice(1)]), /n2, n3 HAVE NOT ANSWERED/);
+});
+
+test("a bar in the row under the cursor keeps its direction: it is not turned round with the words", () => {
+  const row = bodyRow([{ text: "team ███░░ 60 %", tone: "warn" }], 30, { before: ">", isInverse: true });
+  const upright = row.filter(({ isInverse }) => isInverse !== true).map(({ text }) => text);
+  assert.deepEqual(upright, ["│", "███░░", "│"]);
+  assert.equal(textOfLine(row), "│>team ███░░ 60 %            │");
+});
+
+test("the lower border has the views that digits go to, the one on the screen in inverse, whatever the width", () => {
+  const footOf = (state: State): Line => frameOf(state).at(-3) ?? [];
+  const wide = footOf(stateAt("120x35"));
+  assert.match(textOfLine(wide), /^└─ 2 providers {2}9 query ─+/);
+  assert.deepEqual(
+    wide.filter(({ isInverse }) => isInverse === true).map(({ text }) => text),
+    ["2", " providers"],
+  );
+  const bars = [120, 80, 60].map((columns) =>
+    textOfLine(viewsBar({ ...stateAt("120x35"), place: { view: "overview" } }, ALL_VIEWS, columns - 6)),
+  );
+  assert.deepEqual(bars, [
+    "1 overview  2 providers  3 keys  4 budgets  5 reconcile  6 mcp  7 config  8 audit  9 query",
+    "1 over  2 prov  3 keys  4 budg  5 reco  6 mcp  7 conf  8 audi  9 quer",
+    "1 ove 2 pro 3 key 4 bud 5 rec 6 mcp 7 con 8 aud 9 que",
+  ]);
+  const typing = stateAt("120x35", { place: { view: "query" } });
+  assert.doesNotMatch(textOfLine(footOf(typing)), /2 providers/, "digits are typed there");
+  assert.doesNotMatch(textOfLine(footOf(stateAt("120x35", { dialog: opened(SUSPEND) }))), /2 providers/);
 });

@@ -1,8 +1,8 @@
-/** What `:` takes, and what Tab makes of its beginning. */
+/** What `:` takes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandOfText, completed, completionsOf } from "../../../src/console/store/command.ts";
+import { commandOfText } from "../../../src/console/store/command.ts";
 import { VIEWS } from "./fixture.ts";
 
 const go = (view: string, subject?: string, filter?: string) => ({
@@ -55,17 +55,4 @@ test("the start of two views' names is neither's", () => {
   const command = commandOfText("v", views);
   assert.ok(command.kind === "wrong");
   assert.equal(command.words, "v may be v0, v1, v2, v3");
-});
-
-test("Tab ends a name, goes as far as all agree, and else lists them", () => {
-  assert.deepEqual(completed("prov", VIEWS), { text: "providers " });
-  assert.deepEqual(completed("e", VIEWS), { text: "errors " });
-  assert.deepEqual(completed("q", VIEWS), { text: "qu" });
-  assert.deepEqual(completed("qu", VIEWS), { text: "qu", words: "query, quit" });
-  assert.deepEqual(completed("zz", VIEWS), { text: "zz" });
-  assert.deepEqual(completed("providers ", VIEWS), { text: "providers " });
-});
-
-test("completions say what each is about", () => {
-  assert.deepEqual(completionsOf("ho", VIEWS), [{ name: "home", about: "all at a glance" }]);
 });

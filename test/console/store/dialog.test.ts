@@ -139,7 +139,7 @@ test("what is shown once is copied on c, forgotten on Esc alone, and stands nowh
 });
 
 test("c copies the command lines that do the same", () => {
-  const { state, effects } = lastStep(online(), "space down space s c");
+  const { state, effects } = lastStep(online(), "space space s c");
   assert.deepEqual(effects, [
     {
       kind: "copy",

@@ -82,7 +82,9 @@ const PHRASES = [
   "esc esc esc 2 z X",
   "X a c m e - c h a t enter",
   "m c i tab y",
-  "space j space s y",
+  "space space s y",
+  "* s y",
+  "shift-down ctrl-space s y",
   "9 esc",
 ];
 const phrase = fc.constantFrom(...PHRASES).map((chords) => chords.split(" ").map(key));

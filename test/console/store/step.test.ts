@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
+import { sectionsOf } from "../../../src/console/store/help.ts";
 import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store/select.ts";
 import { after, dataOf, key, lastStep, NOW, online, pressed, ROWS, start, step, typed, VIEWS } from "./fixture.ts";
 
@@ -96,7 +97,6 @@ test("a command goes to a view with what it is about and a filter", () => {
   assert.equal(words(command(online(), "providres")), "there is no view providres; did you mean providers?");
   assert.equal(command(online(), "help").isHelpOpen, true);
   assert.deepEqual(lastStep(typed(pressed(online(), ":"), "q"), "enter").effects, [{ kind: "quit" }]);
-  assert.equal(pressed(typed(pressed(online(), ":"), "pro"), "tab").prompt?.edit.text, "providers ");
 });
 
 test("S and a letter sort by a column, again reverses, and shifted arrows go by columns", () => {
@@ -125,7 +125,7 @@ test("d shows the fields of a row and J its JSON, Enter what the view opens; wha
 
 test("c copies the name, or those that are marked in their order", () => {
   assert.deepEqual(lastStep(online(), "c").effects, [{ kind: "copy", text: "acme-chat" }]);
-  assert.deepEqual(lastStep(online(), "down space up space c").effects, [
+  assert.deepEqual(lastStep(online(), "down space up up space c").effects, [
     { kind: "copy", text: "acme-chat\nacme-alt" },
   ]);
   assert.equal(words(pressed(online(), "c")), "copied acme-chat");
@@ -137,7 +137,7 @@ test("a verb that is not offered, cannot be done or would write says why, and do
   assert.equal(words(pressed(online(), "u")), "u: acme-chat is not suspended");
   assert.equal(words(pressed(online(ROWS, { isReadOnly: true }), "s")), "read-only: s is not available");
   assert.equal(pressed(online(ROWS, { isReadOnly: true }), "s").dialog, undefined);
-  assert.equal(words(pressed(online(), "space down space X")), "X: X takes one row, and 2 are marked");
+  assert.equal(words(pressed(online(), "space space X")), "X: X takes one row, and 2 are marked");
   assert.equal(words(pressed(online(), "z s")), "s: the screen is held: z lets it go on");
 });
 
@@ -217,11 +217,14 @@ test("a flash goes after six seconds; what warns or fails stays in the log", () 
   assert.match(command(state, "log").page?.lines?.map(textOfLine).join("\n") ?? "", /14:02:07Z {2}broken/);
 });
 
-test("what a key was answered goes when something else comes on top, and a failure stays", () => {
+test("what a key was answered goes with the next key, and a failure stays", () => {
   const asked = pressed(online(), "x");
   assert.notEqual(words(asked), "");
-  assert.equal(words(pressed(asked, "j")), words(asked));
-  for (const chord of ["s", "?", ":", "/", "2", "d"]) assert.equal(words(pressed(asked, chord)), "", chord);
+  assert.equal(
+    words(after(asked, [{ kind: "tick", now: NOW + 1_000 }, dataOf({ list_backends: ROWS })])),
+    words(asked),
+  );
+  for (const chord of ["j", "s", "?", ":", "/", "2", "d"]) assert.equal(words(pressed(asked, chord)), "", chord);
   const failed = after(online(), [{ kind: "flash", flash: { words: "refused", tone: "fail" } }]);
   assert.equal(words(pressed(failed, "?")), "refused");
 });
@@ -231,6 +234,21 @@ test("losing contact and another leader are said", () => {
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const link = { ...state.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
   assert.equal(words(after(state, [{ kind: "link", link }])), "offline: no connection");
+  const back = { ...link, state: { kind: "online" } as const };
+  assert.equal(
+    words(
+      after(state, [
+        { kind: "link", link },
+        { kind: "link", link: back },
+      ]),
+    ),
+    "",
+    "it ends with its cause",
+  );
+  const done: Event = { kind: "deed_done", id: 1, words: "suspended" };
+  const between = after(state, [done, { kind: "link", link }]);
+  assert.equal(words(between), "suspended; offline: no connection");
+  assert.equal(words(after(between, [{ kind: "link", link: back }])), "suspended");
   const led = (leader: string | null) => dataOf({ get_status: { leader } });
   assert.equal(words(after(state, [led("n1"), led("n2")])), "n2 leads now");
   assert.equal(words(after(state, [led("n1"), led(null)])), "n1 leads no more");
@@ -310,4 +328,50 @@ test("keys over a page or the help that belong below say how to leave first", ()
   assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
   assert.equal(words(pressed(online(), "? s")), "Esc leaves the help first");
   assert.equal(words(after(online(), [key("x")])), "x does nothing here; ? lists the keys");
+});
+
+const marks = (state: State): readonly string[] => [...tableStateOf(state).marks].sort();
+
+test("Space marks and goes on, at the last row it stays there", () => {
+  const one = pressed(online(), "space");
+  assert.deepEqual([marks(one), cursor(one)], [["acme-chat"], "acme-alt"]);
+  assert.deepEqual(marks(pressed(one, "space")), ["acme-alt", "acme-chat"]);
+  assert.deepEqual(marks(pressed(one, "up space")), []);
+  const last = pressed(online(), "G space");
+  assert.deepEqual([marks(last), cursor(last)], [["gamma"], "gamma"]);
+});
+
+test("* marks all rows that the filter leaves, and again none of them", () => {
+  const filtered = pressed(typed(pressed(online(), "space /"), "alt"), "enter");
+  assert.deepEqual(marks(pressed(filtered, "*")), ["acme-alt", "acme-chat"], "what was marked before stays");
+  assert.deepEqual(marks(pressed(filtered, "* *")), ["acme-chat"]);
+  assert.equal(marks(pressed(online(), "*")).length, ROWS.length);
+  assert.match(words(pressed(online([]), "*")), /no row to mark/);
+});
+
+test("Shift and the arrows mark row after row, and give back what they leave", () => {
+  const three = pressed(online(), "shift-down shift-down");
+  assert.deepEqual(marks(three), ["acme-alt", "acme-chat", "pool-eu"]);
+  const two = pressed(three, "shift-up");
+  assert.deepEqual([marks(two), cursor(two)], [["acme-alt", "acme-chat"], "acme-alt"]);
+  assert.deepEqual(marks(pressed(online(), "shift-up")), ["acme-chat"]);
+});
+
+test("Ctrl-Space marks from the nearest mark to the cursor, and says how where there is none", () => {
+  assert.equal(marks(pressed(online(), "space down down ctrl-space")).length, ROWS.length);
+  assert.equal(marks(pressed(online(), "G space up up ctrl-space")).length, 3);
+  assert.match(words(pressed(online(), "ctrl-space")), /no row is marked yet/);
+});
+
+test("the help of the workbench says in which of its parts a key acts", () => {
+  const help = sectionsOf(online(ROWS, { place: { view: "query" } }), VIEWS);
+  const heads = help.map(({ head }) => head).filter((head) => head.startsWith("Keys "));
+  assert.ok(heads.includes("Keys in the statement"), heads.join());
+  assert.ok(heads.includes("Keys in the result"));
+  assert.ok(heads.includes("Keys anywhere in the workbench"));
+  const inResult = help.find(({ head }) => head === "Keys in the result");
+  assert.deepEqual(
+    inResult?.entries.map(({ key: text }) => text),
+    ["Enter", "c"],
+  );
 });

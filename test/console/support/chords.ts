@@ -7,6 +7,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["esc", "\u001b"],
   ["tab", "\t"],
   ["shift-tab", "\u001b[Z"],
+  ["ctrl-space", "\u0000"],
   ["space", " "],
   ["backspace", "\u007f"],
   ["f5", "\u001b[15~"],

@@ -97,7 +97,7 @@ const SWALLOWED: Readonly<Record<string, string>> = {
   "a version in upper controls": "\u0090>|xterm(390)\u009c",
   "an arrow that has no end of its own": `\u001b[${"1;".repeat(500)}A`,
   "the end of a paste that did not begin": "\u001b[201~",
-  "a control that is no key": "\u0000\u001c\u001f\u0085",
+  "a control that is no key": "\u001c\u001f\u0085",
   "a character that turns the direction of text": "\u202e",
 };
 

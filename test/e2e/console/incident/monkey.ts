@@ -25,6 +25,8 @@ const CALM = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-
 /** Verbs that open dialogs, and the ways to where they work. */
 const VERBS = [..."ssuEnmTXRBPIwL12345678"];
 const CHORDS = [...NAMED_CHORDS, "ctrl-a", "ctrl-d", "ctrl-e", "ctrl-k", "ctrl-l", "ctrl-o", "ctrl-p", "ctrl-r"];
+/** What marks rows, of which several are confirmed by their number. */
+const MARKING: ReadonlySet<string> = new Set(["space", "shift-up", "shift-down", "ctrl-space"]);
 const ARROWS = ["up", "down", "left", "right", "tab", "shift-tab", "esc", "esc", "backspace"] as const;
 /** A paste is text, whatever it spells. */
 const PASTES = ["y", "y\ry\r", "yyy\n", "s\ry", "\u0000\u0007\u009b31m", "select 1;\n", "(a+)+$", "x".repeat(5_000)];
@@ -61,7 +63,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
   const typed = (text: string): readonly MonkeyEvent[] => [...text].map((one) => bytes(one, confirms && one === "y"));
   const enter = bytes("\r", true);
   const chord = (one: string): MonkeyEvent =>
-    one === "enter" ? enter : bytes(one === "space" && !confirms ? "j" : bytesOfChord(one), false);
+    one === "enter" ? enter : bytes(MARKING.has(one) && !confirms ? "j" : bytesOfChord(one), false);
 
   const makers: readonly (readonly [weight: number, make: () => readonly MonkeyEvent[]])[] = [
     [30, () => typed(random.pick(CALM))],

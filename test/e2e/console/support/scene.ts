@@ -157,6 +157,7 @@ export async function openConsole(
  * statement that runs, the first `Esc` is the end.
  */
 export async function leaveEditor(terminal: TestTerminal, shown: string): Promise<void> {
+  await terminal.settled();
   for (let times = 0; times < 3 && terminal.screen().includes(shown); times += 1) {
     await terminal.press("esc");
     await terminal.settled();

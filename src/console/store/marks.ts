@@ -1,0 +1,81 @@
+/** Marking rows: one and on, row after row, from a mark to here, or all that can be seen by scrolling. */
+
+import type { Chord } from "../model/key.ts";
+import { MOVING } from "../model/keys.ts";
+import type { State } from "../model/state.ts";
+import { flashed } from "./flash.ts";
+import { type Listing, placeOfRow } from "./listing.ts";
+import { isOneOf } from "./only.ts";
+import { clamp, onRow, withTable } from "./places.ts";
+import { cursorRowOf, tableStateOf } from "./seen.ts";
+
+/** Undefined: it is no key that marks. */
+export function stepMarks(state: State, listing: Listing, chord: Chord): State | undefined {
+  const does = isOneOf(chord, MOVING.mark)
+    ? marked
+    : isOneOf(chord, MOVING.mark_more)
+      ? chord === "shift-up"
+        ? markedUp
+        : markedDown
+      : isOneOf(chord, MOVING.mark_range)
+        ? markedRange
+        : isOneOf(chord, MOVING.mark_all)
+          ? markedAll
+          : undefined;
+  if (does === undefined) return undefined;
+  return listing.order.length === 0 ? flashed(state, "there is no row to mark") : does(state, listing);
+}
+
+/** Of rows that are there; marks of others go with the next one. */
+function marksOf(state: State, { table }: Listing): Set<string> {
+  const { marks } = tableStateOf(state);
+  if (marks.size === 0) return new Set();
+  const known = new Set(Array.from({ length: table.count }, (_, at) => table.idOf(at)));
+  return new Set([...marks].filter((one) => known.has(one)));
+}
+
+const idAt = (listing: Listing, cursor: number): string => cursorRowOf({ ...listing, cursor }) ?? "";
+const lastOf = ({ order }: Listing): number => order.length - 1;
+
+function marked(state: State, listing: Listing): State {
+  const marks = marksOf(state, listing);
+  const id = idAt(listing, listing.cursor);
+  if (!marks.delete(id)) marks.add(id);
+  return onRow(withTable(state, { marks }), listing, Math.min(listing.cursor + 1, lastOf(listing)));
+}
+
+const markedDown = (state: State, listing: Listing): State => markedMore(state, listing, 1);
+const markedUp = (state: State, listing: Listing): State => markedMore(state, listing, -1);
+
+/** Who goes back over marked rows gives up the one that is left. */
+function markedMore(state: State, listing: Listing, by: 1 | -1): State {
+  const { cursor } = listing;
+  const next = clamp(cursor + by, 0, lastOf(listing));
+  const marks = marksOf(state, listing);
+  const [here, there] = [idAt(listing, cursor), idAt(listing, next)];
+  if (next !== cursor && marks.has(here) && marks.has(there)) marks.delete(here);
+  else marks.add(here).add(there);
+  return onRow(withTable(state, { marks }), listing, next);
+}
+
+function markedRange(state: State, listing: Listing): State {
+  const { table, order, cursor } = listing;
+  const marks = marksOf(state, listing);
+  const places = [...marks].flatMap((id) => placeOfRow(table, order, id) ?? []);
+  const [nearest] = places.sort((a, b) => Math.abs(a - cursor) - Math.abs(b - cursor));
+  if (nearest === undefined) return flashed(state, "no row is marked yet: Space marks one, then Ctrl-Space from there");
+  for (let at = Math.min(nearest, cursor); at <= Math.max(nearest, cursor); at += 1) marks.add(idAt(listing, at));
+  return withTable(state, { marks });
+}
+
+/** Where all that the filter leaves are marked, none of them. */
+function markedAll(state: State, listing: Listing): State {
+  const marks = marksOf(state, listing);
+  const ids = listing.order.map((_, at) => idAt(listing, at));
+  const isAll = ids.every((id) => marks.has(id));
+  for (const id of ids) {
+    if (isAll) marks.delete(id);
+    else marks.add(id);
+  }
+  return withTable(state, { marks });
+}

@@ -1,0 +1,116 @@
+/** What `:` offers while it is typed, and what the arrows, Tab and Enter make of it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawScreen } from "../../../src/console/draw/screen.ts";
+import { speak } from "../../../src/console/draw/spoken.ts";
+import type { State } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { candidatesOf } from "../../../src/console/store/candidates.ts";
+import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
+import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
+import { lastStep, online, pressed, typed, VIEWS } from "./fixture.ts";
+
+const offered = (state: State, text: string): readonly string[] =>
+  candidatesOf(state, VIEWS, text).map((candidate) => candidate.text);
+const prompted = (state: State, text = ""): State => typed(pressed(state, ":"), text);
+const screenOf = (state: State): string =>
+  drawScreen(state, VIEWS, drawWorkbench)
+    .map((line) => textOfLine(line).trimEnd())
+    .join("\n");
+
+const MATCHES: readonly (readonly [text: string, offered: readonly string[]])[] = [
+  ["", ["overview", "providers", "errors", "query", "help", "log", "quit"]],
+  ["prov", ["providers"]],
+  ["back", ["providers"]],
+  ["PROV", ["providers"]],
+  ["pvd", ["providers"]],
+  ["rovi", ["providers"]],
+  ["e", ["errors", "overview", "providers", "query"]],
+  ["q", ["quit", "query"]],
+  ["qu", ["query", "quit"]],
+  ["it", []],
+  ["lo", ["log"]],
+  ["zz", []],
+  ["providers ", []],
+  ["errors /5xx", []],
+];
+
+for (const [text, expected] of MATCHES) {
+  test(`:${text} offers ${expected.join(", ") || "nothing"}`, () => {
+    assert.deepEqual(offered(online(), text), expected);
+  });
+}
+
+test("what was looked at last is offered first, with what it was about, and the view on the screen last of all", () => {
+  const been = pressed(typed(prompted(online()), "errors acme-chat"), "enter");
+  const there = pressed(been, "9 esc 1");
+  assert.deepEqual(offered(there, "").slice(0, 4), ["query", "errors acme-chat", "providers", "overview"]);
+  assert.deepEqual(offered(there, "err"), ["errors", "errors acme-chat"]);
+  assert.deepEqual(offered(there, "acme"), ["errors acme-chat"]);
+  assert.deepEqual(offered(there, "errors ac"), ["errors acme-chat"]);
+  const back = pressed(prompted(there, "acme"), "enter");
+  assert.deepEqual(back.place, { view: "errors", subject: "acme-chat" });
+});
+
+test("Enter takes what is highlighted: the best as one types, another one by the arrows, what is typed after a blank", () => {
+  assert.equal(pressed(prompted(online(), "e"), "enter").place.view, "errors");
+  assert.equal(pressed(prompted(online(), "e"), "down enter").place.view, "overview");
+  assert.equal(pressed(prompted(online(), "e"), "down down up enter").place.view, "overview");
+  assert.equal(pressed(prompted(online()), "enter").place.view, "providers", "nothing was typed or chosen");
+  assert.equal(pressed(prompted(online()), "down enter").place.view, "overview");
+  assert.equal(pressed(prompted(online()), "up up enter").place.view, "providers");
+  assert.deepEqual(pressed(prompted(online(), "err x"), "enter").place, { view: "errors", subject: "x" });
+  const typedOn = typed(pressed(prompted(online(), "e"), "down down"), "rr");
+  assert.equal(pressed(typedOn, "enter").place.view, "errors", "a letter takes the choice back");
+});
+
+test("Tab puts what is highlighted in the line, with a blank where something may follow", () => {
+  const line = (state: State): string | undefined => pressed(state, "tab").prompt?.edit.text;
+  assert.equal(line(prompted(online(), "pro")), "providers");
+  assert.equal(line(prompted(online(), "err")), "errors ");
+  assert.equal(line(prompted(online())), "overview");
+  assert.equal(line(prompted(online(), "zz")), "zz");
+  assert.equal(line(pressed(prompted(online(), "e"), "down")), "overview");
+});
+
+test("the candidates stand above the line, the one that Enter takes with its mark, and are gone with it", () => {
+  for (const [columns, rows] of [
+    [120, 35],
+    [60, 16],
+  ] as const) {
+    const at = { ...online(), size: { columns, rows } };
+    const screen = screenOf(prompted(at, "e"));
+    assert.match(screen, /│>errors +what failed/);
+    assert.match(screen, /│ overview +all at a glance/);
+    assert.equal(screen.split("\n").length, rows - 1);
+    assert.doesNotMatch(screenOf(pressed(prompted(at, "e"), "esc")), /all at a glance/);
+  }
+  assert.match(screenOf(prompted(online(), "zzz")), /there is no view zzz/);
+  assert.match(screenOf(prompted(online(), "err ")), /errors: provider/);
+  assert.match(screenOf(prompted(online(), "prov /acme")), /providers: .*, filtered by acme/);
+});
+
+test("a screen reader is told of them, and which one is taken", () => {
+  const spoken = speak(prompted(online(), "e"), VIEWS, drawWorkbench);
+  const list = spoken.find(({ text }) => text === "go to");
+  assert.deepEqual(list?.children?.map(({ text, state }) => [text, state?.selected]).slice(0, 2), [
+    ["errors: what failed", true],
+    ["overview: all at a glance", false],
+  ]);
+});
+
+test(":q asks before a statement that is kept nowhere is lost, as q does", () => {
+  const unsaved = pressed(typed(pressed(online(), "9"), "select 1"), "esc");
+  const asked = lastStep(typed(pressed(unsaved, ":"), "q"), "enter");
+  assert.deepEqual(asked.effects, []);
+  assert.match(asked.state.prompt?.label ?? "", /not saved; leave without it\?/);
+  assert.deepEqual(lastStep(asked.state, "y enter").effects, [{ kind: "quit" }]);
+});
+
+test("each view is found by the first four letters of its name, as the bar of views has them", () => {
+  for (const { id, digit } of ALL_VIEWS) {
+    if (digit === undefined) continue;
+    assert.equal(candidatesOf(online(), ALL_VIEWS, id.slice(0, 4))[0]?.text, id);
+  }
+});
