@@ -42,6 +42,7 @@ async function openEmpty(): Promise<{ readonly port: number; readonly close: () 
 function openInspecting() {
   const guard = guardOf({ detectors: [CARDS], rules: [{ name: "mask", action: "redact" }] });
   const using: InspectingWith = {
+    hasResponses: false,
     guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
     sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
   };

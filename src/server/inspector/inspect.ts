@@ -1,7 +1,7 @@
 /** What guardrails make of a request that another proxy routes. Source: design decisions, sections 11 and 19. */
 import { cutText, escapeControls, GatewayError } from "../../base/index.ts";
 import { layersIn, type Peeled, peel } from "../coding/index.ts";
-import type { ProxiedShape } from "../core/agents/index.ts";
+import { a2aFault, type ProxiedShape } from "../core/agents/index.ts";
 import type { Route } from "../core/dialects/index.ts";
 import {
   changesOf,
@@ -21,12 +21,14 @@ import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
-import { readSaid, routeOf, type Said, type SaidOnce, UnreadableRequest } from "./said.ts";
+import { readSaid, routeOf, type Said, type SaidOnce, ShapedError } from "./said.ts";
 
 export interface InspectingWith {
   /** In force now. */
   readonly guardrails: () => GuardrailSnapshot;
   readonly sinks: GuardrailSinks;
+  /** Responses come here too. */
+  readonly hasResponses: boolean;
 }
 
 const ALLOW: Verdict = { kind: "allow" };
@@ -59,7 +61,7 @@ export const askedWith = ({ guardrails }: Pick<InspectingWith, "guardrails">): A
 export async function inspectRequest(
   { headers, body, room }: WholeRequest,
   signal: AbortSignal,
-  { sinks }: Pick<InspectingWith, "sinks">,
+  { sinks, hasResponses }: Pick<InspectingWith, "sinks" | "hasResponses">,
   asked: Asked,
 ): Promise<Verdict> {
   const { guard } = asked;
@@ -73,12 +75,13 @@ export async function inspectRequest(
     const read = readSaid(headers, plain, guard.inspectsBody);
     shape = read.shape;
     asked.shape = shape;
+    if (read.asksForPush && hasResponses && guard.inspectsOutput) throw pushed(shape);
     asked.once = read.said.messages.at(-1);
     const verdict = await judged(read.said, headers, { guard, signal, sinks, asked });
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return { kind: "refuse", error, shape: error instanceof UnreadableRequest ? error.shape : shape };
+    return { kind: "refuse", error, shape: error instanceof ShapedError ? error.shape : shape };
   } finally {
     holding.close();
   }
@@ -171,6 +174,13 @@ function refuseUninspected(headers: HeaderList, route: Route): void {
     const message = `Guardrails apply here, and what the ${route.name} route opens is not inspected.`;
     throw new GatewayError("guardrail_denied", message, { by });
   }
+}
+
+/** What an agent posts to somewhere comes past the guard that reads its answers: refused in the words of the protocol. */
+function pushed(shape: ProxiedShape | undefined): ShapedError {
+  const { code, message } = a2aFault("push", "null");
+  const why = `${message}: guardrails would not see what the agent posts.`;
+  return new ShapedError("guardrail_denied", why, shape && { ...shape, code });
 }
 
 function ownHeaders(headers: HeaderList): readonly string[] {

@@ -34,30 +34,44 @@ export interface Rewritten {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** A request that is refused since it cannot be read. */
-export class UnreadableRequest extends GatewayError {
+/** A refusal that has a shape of its own. */
+export class ShapedError extends GatewayError {
   readonly shape: ProxiedShape | undefined;
 
-  constructor(message: string, shape?: ProxiedShape, cause?: unknown) {
-    super("invalid_request", message, { cause });
+  constructor(code: GatewayError["code"], message: string, shape: ProxiedShape | undefined, cause?: unknown) {
+    super(code, message, { cause });
     this.shape = shape;
+  }
+}
+
+/** A request that is refused since it cannot be read. */
+export class UnreadableRequest extends ShapedError {
+  constructor(message: string, shape?: ProxiedShape, cause?: unknown) {
+    super("invalid_request", message, shape, cause);
   }
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
+export interface ReadSaid {
+  readonly said: Said;
+  /** Undefined: it is of neither agent protocol. */
+  readonly shape: ProxiedShape | undefined;
+  /** An agent is to post its results to somewhere. */
+  readonly asksForPush: boolean;
+}
+
+const OF_MODEL = { shape: undefined, asksForPush: false } as const;
+
 /** `plain`: the body without its content encoding. `isRead`: somebody reads bodies. Throws `UnreadableRequest`. */
-export function readSaid(
-  headers: HeaderList,
-  plain: Buffer,
-  isRead: boolean,
-): { readonly said: Said; readonly shape: ProxiedShape | undefined } {
+export function readSaid(headers: HeaderList, plain: Buffer, isRead: boolean): ReadSaid {
   const route = routeOf(headers);
-  if (route.name !== UNKNOWN.name) return { said: ofModel(route, headers, plain, isRead), shape: undefined };
+  if (route.name !== UNKNOWN.name) return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
   const reading = readProxied(arrivalOf(headers), plain);
   if (reading.kind === "refused") throw new UnreadableRequest(reading.message, reading.shape);
-  if (reading.kind === "read") return { said: ofAgents(reading.request, plain, isRead), shape: reading.request.shape };
-  return { said: ofModel(route, headers, plain, isRead), shape: undefined };
+  if (reading.kind === "other") return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
+  const { shape, asksForPush } = reading.request;
+  return { said: ofAgents(reading.request, plain, isRead), shape, asksForPush };
 }
 
 /** Of a body that belongs to no known route. */

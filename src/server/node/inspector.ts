@@ -57,7 +57,8 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     maxSilentMs: MAX_SILENT_MS,
     begin() {
       const { guardrails, maxBodyBytes } = snapshot();
-      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks }) };
+      const hasResponses = extproc.inspect_responses !== "";
+      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks, hasResponses }) };
     },
     observer: {
       ...observer,

@@ -38,6 +38,7 @@ async function answerTo(request: string, asks: readonly string[], type: string, 
   const room = { maxBodyBytes: 1_000_000, hold: () => true };
   const { inspect, answers } = beginInspecting({
     guardrails: () => ({ of: () => GUARD }) as unknown as ReturnType<InspectingWith["guardrails"]>,
+    hasResponses: true,
     sinks: { trail: { decided: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verb = request === "" ? "GET" : "POST";

@@ -68,6 +68,7 @@ async function asked(path: string, body: string | Buffer, ...headers: readonly s
   const room = { maxBodyBytes: 2_000_000, hold: held.hold };
   const { inspect } = beginInspecting({
     guardrails: () => ({ ...NOBODY, of: () => GUARD }),
+    hasResponses: false,
     sinks: { trail: { decided: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verdict = await inspect({ headers: all, body: Buffer.from(body), room }, signal);

@@ -19,9 +19,9 @@ export function passResponse(mode: PeerMode | undefined): (arrival: Arrival) => 
         phase = arrival.isEnd ? "ended" : "open";
         return [{ kind: "headers", side, dropsLength: false, asksBody: false }];
       case "body":
-        if (phase === "first") return undefined;
+        // A filter may keep the headers to itself.
         if (phase === "ended") return [];
-        if (arrival.isEnd) phase = "ended";
+        phase = arrival.isEnd ? "ended" : "open";
         return mode === "duplex"
           ? [...piecesOf(side, arrival.bytes, arrival.isEnd)]
           : [{ kind: "chunk", side, becomes: "itself" }];

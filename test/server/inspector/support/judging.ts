@@ -25,6 +25,7 @@ const guard = guardOf({
 });
 const using: InspectingWith = {
   guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
+  hasResponses: responses !== undefined,
   sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
 };
 const { port } = await openInspector({

@@ -1,6 +1,7 @@
 export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
 export { type A2aFaultKind, a2aFault } from "./faults.ts";
 export { type OwnCardReading, readOwnCard } from "./own-card.ts";
+export { asksForPush } from "./push.ts";
 export {
   A2A_VERSION,
   type A2aArrival,

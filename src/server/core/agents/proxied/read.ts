@@ -6,7 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
-import { doubtInMessage, isA2aMethod, readA2aParams } from "../a2a/index.ts";
+import { asksForPush, doubtInMessage, isA2aMethod, readA2aParams } from "../a2a/index.ts";
 import {
   aliasIn,
   envelopeOf,
@@ -56,6 +56,8 @@ export interface ProxiedRequest {
   readonly shape: ProxiedShape;
   /** One, or those of a batch in their order. */
   readonly calls: readonly ProxiedCall[];
+  /** Of an agent: that it posts its results to somewhere beside its answers. */
+  readonly asksForPush: boolean;
   /** Throws `TooManyTexts`. */
   readonly texts: () => ProxiedTexts;
 }
@@ -116,6 +118,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
     request: {
       shape,
       calls: messages.map(({ method, name }) => ({ method, name })),
+      asksForPush: protocol === "a2a" && messages.some(({ method, said }) => asksForPush(text, method, said)),
       texts: () => textsOf(text, messages, protocol, protocol === "mcp" ? headers : {}),
     },
   };
@@ -251,6 +254,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
       request: {
         shape,
         calls,
+        asksForPush: asksForPush(text, method, undefined),
         texts: () => ({ ...withMirrors("", [], new TextCollector("").texts(), {}), ends: [0] }),
       },
     };
@@ -266,6 +270,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
     request: {
       shape,
       calls,
+      asksForPush: asksForPush(text, method, root),
       texts() {
         const collector = new TextCollector(text);
         readA2aParams(collector, text, true, root);

@@ -17,7 +17,7 @@ const ROWS: readonly RestRow[] = [
   { verb: "POST", path: /\/tasks\/[^/]+:cancel$/, method: "CancelTask" },
   { verb: "POST", path: /\/tasks\/[^/]+:subscribe$/, method: "SubscribeToTask" },
   { verb: "GET", path: /\/tasks\/[^/]+:subscribe$/, method: "SubscribeToTask" },
-  { verb: "POST", path: /\/pushNotificationConfigs$/, method: "CreateTaskPushNotificationConfig", isCommon: true },
+  { verb: "POST", path: /\/tasks\/[^/]+\/pushNotificationConfigs$/, method: "CreateTaskPushNotificationConfig" },
   { verb: "GET", path: /\/pushNotificationConfigs$/, method: "ListTaskPushNotificationConfigs", isCommon: true },
   { verb: "GET", path: /\/pushNotificationConfigs\/[^/]+$/, method: "GetTaskPushNotificationConfig", isCommon: true },
   {

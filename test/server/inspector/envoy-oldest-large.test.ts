@@ -1,0 +1,4 @@
+/** Bodies of 20 MB through the oldest Envoy that is kept up. Runs with `INSPECTOR_MATRIX=full`. Source: ext-proc reference, C.4. */
+import { describeLarge } from "./support/large-matrix.ts";
+
+await describeLarge("envoy-oldest");

@@ -1,0 +1,103 @@
+/**
+ * Agents that are asked to post their results to somewhere, past the guard that reads their answers: refused where answers
+ * are read, in the protocol's own words. Source: a2a reference, 3 and 7.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { nullLog } from "../../../src/base/index.ts";
+import { beginInspecting, type InspectingWith, type Verdict } from "../../../src/server/inspector/index.ts";
+import { shapedRefusal } from "../../../src/server/inspector/refusal-shape.ts";
+import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
+
+const reading = (...kinds: readonly string[]) =>
+  guardOf({
+    detectors: [{ name: "cards", type: "pii", prefilter: "pure", entities: ["CREDIT_CARD"], apply_to: kinds }],
+    rules: [{ name: "mask", action: "redact", operator: "replace" }],
+  });
+const OF_ANSWERS = reading("user", "output");
+const OF_REQUESTS = reading("user");
+
+async function asked(path: string, body: string, guard = OF_ANSWERS, hasResponses = true) {
+  const headers = [":method", "POST", ":path", path, "content-type", "application/json"];
+  const { inspect } = beginInspecting({
+    guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
+    sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
+    hasResponses,
+  });
+  const room = { maxBodyBytes: 1_000_000, hold: () => true };
+  const verdict = await inspect({ headers, body: Buffer.from(body), room }, new AbortController().signal);
+  return { verdict, headers };
+}
+
+const rpc = (method: string, params: object, id: unknown = 7): string =>
+  JSON.stringify({ jsonrpc: "2.0", id, method, params });
+const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
+const old = { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "hello" }] };
+const config = { url: "https://elsewhere.example/hook", token: "t" };
+const sending = (configuration: object, what: object = message): object => ({ message: what, configuration });
+
+const ASKING: readonly (readonly [string, string, string])[] = [
+  ["1.0, with a message", "/rpc", rpc("SendMessage", sending({ taskPushNotificationConfig: config }))],
+  ["1.0, with a stream", "/rpc", rpc("SendStreamingMessage", sending({ taskPushNotificationConfig: config }))],
+  ["1.0, by itself", "/rpc", rpc("CreateTaskPushNotificationConfig", { taskId: "t", ...config })],
+  ["0.3, with a message", "/rpc", rpc("message/send", sending({ pushNotificationConfig: config }, old))],
+  ["0.3, with a stream", "/rpc", rpc("message/stream", sending({ push_notification_config: config }, old))],
+  ["0.3, by itself", "/rpc", rpc("tasks/pushNotificationConfig/set", { taskId: "t", pushNotificationConfig: config })],
+];
+const OVER_REST: readonly (readonly [string, string, string])[] = [
+  ["HTTP, with a message", "/v1/message:send", JSON.stringify(sending({ taskPushNotificationConfig: config }))],
+  ["HTTP, by itself", "/v1/tasks/t/pushNotificationConfigs", JSON.stringify(config)],
+];
+
+const refusalOf = (verdict: Verdict, headers: readonly string[]) => {
+  assert.ok(verdict.kind === "refuse", verdict.kind);
+  return shapedRefusal(verdict.error, headers, verdict.shape);
+};
+
+describe("where answers are read", () => {
+  for (const [what, path, body] of ASKING) {
+    test(what, async () => {
+      const { verdict, headers } = await asked(path, body);
+      const { status, body: said, details } = refusalOf(verdict, headers);
+      const { id, error } = JSON.parse(said) as {
+        readonly id: number;
+        readonly error: { code: number; message: string };
+      };
+      assert.deepEqual([status, id, error.code, details], [200, 7, -32003, "guardrail_denied"]);
+      assert.match(error.message, /^Push Notification is not supported: /);
+      assert.ok(!said.includes("elsewhere"));
+    });
+  }
+  for (const [what, path, body] of OVER_REST) {
+    test(what, async () => {
+      const { verdict, headers } = await asked(path, body);
+      const { status, body: said } = refusalOf(verdict, headers);
+      assert.deepEqual([status, JSON.parse(said).error.status], [403, "PERMISSION_DENIED"]);
+    });
+  }
+  test("in a batch, none of it goes on", async () => {
+    const { verdict, headers } = await asked("/rpc", `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`);
+    const told = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
+    assert.deepEqual(
+      told.map(({ id }) => id),
+      [7, 8],
+    );
+  });
+});
+
+test("a message that asks for none, and one that says so, go on", async () => {
+  for (const configuration of [{}, { taskPushNotificationConfig: null }, { historyLength: 1 }]) {
+    assert.equal((await asked("/rpc", rpc("SendMessage", sending(configuration)))).verdict.kind, "allow");
+  }
+  const others = ["GetTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"];
+  for (const method of others) {
+    assert.equal((await asked("/rpc", rpc(method, { taskId: "t", id: "c" }))).verdict.kind, "allow");
+  }
+});
+
+test("where no answer is read, there is nothing to go past", async () => {
+  for (const [, path, body] of [...ASKING, ...OVER_REST]) {
+    assert.equal((await asked(path, body, OF_REQUESTS)).verdict.kind, "allow");
+    assert.equal((await asked(path, body, OF_ANSWERS, false)).verdict.kind, "allow");
+  }
+});

@@ -1,0 +1,233 @@
+/**
+ * Responses of each size and fate through a real Envoy: what is allowed arrives byte for byte, what is redacted as it was
+ * rewritten, and of what is denied nothing; a duplex filter answers a denial with its status, and a streamed one says it behind
+ * the status that went already. Source: ext-proc reference, A.7, C.4.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { nullLog } from "../../../../src/base/index.ts";
+import type { GuardrailRecord } from "../../../../src/server/core/guardrails/index.ts";
+import {
+  beginInspecting,
+  type InspectingWith,
+  type Inspector,
+  openInspector,
+} from "../../../../src/server/inspector/index.ts";
+import { createAdmission, DEFAULT_ADMISSION } from "../../../../src/server/memory/index.ts";
+import { type Peer, type PeerName, peer } from "../../../peers/index.ts";
+import { countedMetrics, guardOf } from "../../dataplane/support/guards.ts";
+import { type Answering, openAnswering } from "../answering.ts";
+import { type Envoy, type FilterModes, startEnvoy } from "../envoy.ts";
+import { ADDRESS, answersOf, CARD, filled, heard, whole } from "./model-answers.ts";
+
+const SIZES = [100, 1_500_000];
+const ANSWERS = answersOf(SIZES);
+
+const GUARD = guardOf({
+  detectors: [
+    {
+      name: "pii",
+      type: "pii",
+      prefilter: "pure",
+      entities: ["CREDIT_CARD", "EMAIL_ADDRESS"],
+      apply_to: ["user", "output"],
+    },
+  ],
+  rules: [
+    { name: "no-mail", action: "deny", when: "'pii/EMAIL_ADDRESS' in labels", message: "No addresses." },
+    { name: "mask", action: "redact", select: "a.label == 'CREDIT_CARD'", operator: "replace" },
+  ],
+  response: { max_body_bytes: 32 << 20 },
+});
+
+const GUARDRAILS = { of: () => GUARD } as unknown as ReturnType<InspectingWith["guardrails"]>;
+
+export const RESPONSE_MODES: readonly FilterModes[] = [
+  { request: "override", response: "override" },
+  { request: "streamed", response: "streamed" },
+  { request: "streamed", response: "buffered" },
+  { request: "streamed", response: "duplex" },
+  { request: "duplex", response: "streamed" },
+  { request: "duplex", response: "duplex" },
+];
+
+async function opened(
+  modes: FilterModes,
+  ports: { path: string; upstream: Answering },
+  counted: string[],
+  records: GuardrailRecord[],
+): Promise<{ inspector: Inspector; proxy: Envoy }> {
+  const { metrics } = countedMetrics();
+  const sinks = { trail: { decided: (record: GuardrailRecord) => void records.push(record) }, metrics, log: nullLog };
+  const inspector = await openInspector({
+    address: "127.0.0.1:0",
+    mode: modes.request === "duplex" ? "duplex" : "streamed",
+    responses: modes.response === "duplex" ? "duplex" : "streamed",
+    maxMessageBytes: 32 << 20,
+    account: createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 512 << 20 }),
+    maxStreams: 100,
+    maxQuietMs: 60_000,
+    maxSilentMs: 60_000,
+    begin: () => ({
+      maxBodyBytes: 32 << 20,
+      ...beginInspecting({ guardrails: () => GUARDRAILS, sinks, hasResponses: true }),
+    }),
+    observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
+    log: nullLog,
+  });
+  const { port: upstream, port2: upstream2 } = ports.upstream;
+  const proxy = await startEnvoy(ports.path, modes, { inspector: inspector.port, upstream, upstream2 });
+  return { inspector, proxy };
+}
+
+const ASKED = Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
+
+/** Registers the tests of one version in these modes. */
+export async function describeResponses(name: PeerName, all: readonly FilterModes[]): Promise<void> {
+  const envoy = await peer(name);
+  for (const modes of all) describeModes(name, envoy, modes);
+  refusesOverride(name, envoy);
+}
+
+function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
+  describe(`${name}, requests ${modes.request}, responses ${modes.response}`, { skip: envoy.missing }, () => {
+    let upstream: Answering;
+    let inspector: Inspector;
+    let proxy: Envoy;
+    const counted: string[] = [];
+    const records: GuardrailRecord[] = [];
+
+    before(async () => {
+      upstream = await openAnswering();
+      for (const [key, answer] of ANSWERS) upstream.answers.set(key, answer);
+      ({ inspector, proxy } = await opened(modes, { path: envoy.path, upstream }, counted, records));
+    });
+    after(async () => {
+      await proxy?.stop();
+      await inspector?.close(0);
+      await upstream?.close();
+    });
+
+    const ask = (answer: string, isHttp2: boolean): ReturnType<Envoy["post"]> =>
+      proxy.post(ASKED, {
+        headers: { "x-answer": answer, "accept-encoding": "gzip", ...(isHttp2 && { "x-http2": "1" }) },
+      });
+    const isWithinBuffer = (bytes: number): boolean => modes.response !== "buffered" || bytes < 1_000_000;
+
+    for (const isHttp2 of [false, true]) {
+      const over = isHttp2 ? "HTTP/2" : "HTTP/1.1";
+      test(`whole, over ${over}`, async () => {
+        for (const bytes of SIZES.filter(isWithinBuffer)) {
+          for (const form of ["whole", "chunked", "trailers"]) {
+            if (form === "trailers" && isHttp2 && modes.response !== "duplex" && modes.response !== "buffered")
+              continue;
+            const allowed = await ask(`allow ${form} ${bytes}`, isHttp2);
+            assert.equal(allowed.status, 200);
+            assert.ok(Buffer.from(allowed.body).equals(whole(filled("allow", bytes))), `${form} ${bytes}`);
+
+            const redacted = await ask(`redact ${form} ${bytes}`, isHttp2);
+            assert.deepEqual(
+              [
+                redacted.status,
+                redacted.body === String(whole(filled("redact", bytes))).replace(CARD, "<CREDIT_CARD>"),
+              ],
+              [200, true],
+              `${form} ${bytes}`,
+            );
+            assert.equal(redacted.headers.etag, undefined);
+
+            const denied = await ask(`deny ${form} ${bytes}`, isHttp2);
+            assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
+            // Of a streamed one the status has left, unless all of the body was there by then.
+            const isHeld = modes.response === "duplex" || modes.response === "buffered";
+            assert.ok(denied.status === 403 || (!isHeld && denied.status === 200), String(denied.status));
+            if (denied.status === 403) assert.equal(denied.headers["x-should-retry"], "false");
+          }
+        }
+      });
+
+      test(`events, over ${over}`, async () => {
+        for (const bytes of SIZES.filter(isWithinBuffer)) {
+          for (const form of ["events", ...(modes.response === "duplex" ? ["events-trailers"] : [])]) {
+            const allowed = heard((await ask(`allow ${form} ${bytes}`, isHttp2)).body);
+            assert.deepEqual([allowed.text === filled("allow", bytes), allowed.ends], [true, ["stop"]]);
+            const redacted = heard((await ask(`redact ${form} ${bytes}`, isHttp2)).body);
+            assert.equal(redacted.text, filled("redact", bytes).replace(CARD, "<CREDIT_CARD>"));
+            const denied = await ask(`deny ${form} ${bytes}`, isHttp2);
+            assert.ok(!denied.body.includes(ADDRESS));
+            if (denied.status === 403) assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
+            else
+              assert.deepEqual(
+                [heard(denied.body).code, denied.body.endsWith("data: [DONE]\n\n")],
+                ["guardrail_denied", true],
+              );
+          }
+        }
+      });
+    }
+
+    test("without a body, encoded although nobody asked, and of an upstream that failed", async () => {
+      assert.equal((await ask("none", false)).status, 204);
+      const packed = await ask("redact gzip 1000", false);
+      assert.equal(packed.headers["content-encoding"], undefined);
+      assert.equal(packed.body, String(whole(filled("redact", 1_000))).replace(CARD, "<CREDIT_CARD>"));
+      const failed = await ask("redact error 100", true);
+      assert.deepEqual(
+        [failed.status, failed.body.includes(CARD), failed.body.includes("<CREDIT_CARD>")],
+        [400, false, true],
+      );
+      assert.equal(JSON.parse((await ask("deny error 100", true)).body).error.code, "guardrail_denied");
+    });
+
+    test("Envoy expected each of our answers, and the trail says whose they were", async () => {
+      const counters = await proxy.counters();
+      assert.ok((counters.get("streams_started") ?? 0) > 10, JSON.stringify([...counters]));
+      for (const name of [
+        "spurious_msgs_received",
+        "failure_mode_allowed",
+        "message_timeouts",
+        "streams_failed",
+        "rejected_header_mutations",
+      ]) {
+        assert.equal(counters.get(name) ?? 0, 0, `${name}: ${JSON.stringify([...counters])}`);
+      }
+      assert.deepEqual(counted, []);
+      assert.equal(inspector.heldBytes(), 0);
+      const directions = new Set(records.map(({ data }) => `${data["direction"]} ${data["hop"]} ${data["model"]}`));
+      assert.deepEqual([...directions], ["response inspect m"]);
+      assert.ok(!JSON.stringify(records).includes("4111") && !JSON.stringify(records).includes("ada@"));
+    });
+
+    test("trailers where the mode leaves no way behind them: nothing unproven goes on", async () => {
+      if (modes.response === "duplex" || modes.response === "buffered") return;
+      for (const says of ["allow", "redact", "deny"]) {
+        // Cut off, or refused where no header had left.
+        const told = await ask(`${says} trailers 100`, true).catch(() => undefined);
+        assert.ok(told === undefined || told.status === 501, JSON.stringify(told));
+      }
+      assert.ok(counted.length > 0 && counted.every((what) => what === "response_trailers"), counted.join());
+      assert.equal((await proxy.counters()).get("spurious_msgs_received") ?? 0, 0);
+    });
+  });
+}
+
+function refusesOverride(name: PeerName, envoy: Peer): void {
+  test(`${name}: an override beside duplex cannot be, and is refused`, { skip: envoy.missing }, async () => {
+    const upstream = await openAnswering();
+    const counted: string[] = [];
+    const { inspector, proxy } = await opened(
+      { request: "override", response: "duplex" },
+      { path: envoy.path, upstream },
+      counted,
+      [],
+    );
+    try {
+      assert.equal((await proxy.post(ASKED)).status, 500);
+      assert.deepEqual([counted, upstream.bodies.length], [["mode_mismatch"], 0]);
+    } finally {
+      await proxy.stop();
+      await inspector.close(0);
+      await upstream.close();
+    }
+  });
+}
