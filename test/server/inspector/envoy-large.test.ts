@@ -1,4 +1,5 @@
-/** Bodies of 20 MB through a real Envoy. Runs with `INSPECTOR_MATRIX=full`. Source: ext-proc reference, C.4. */
-import { describeLarge } from "./support/large-matrix.ts";
+/** Requests of 20 MB through both versions of Envoy. Runs with `INSPECTOR_MATRIX=full`. Source: ext-proc reference, C.4. */
+import { describeLargeRequests } from "./support/large-matrix.ts";
 
-await describeLarge("envoy");
+await describeLargeRequests("envoy");
+await describeLargeRequests("envoy-oldest");

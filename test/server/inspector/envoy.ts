@@ -188,7 +188,11 @@ export async function startEnvoy(binary: string, modes: FilterModes, ports: Port
   };
   try {
     const until = Date.now() + START_MS;
-    const admin = await eventually(child, until, () => readFile(adminFile, "utf8"));
+    const admin = await eventually(child, until, async () => {
+      const written = await readFile(adminFile, "utf8");
+      if (written === "") throw new Error("its address is not written yet");
+      return written;
+    });
     const port = await eventually(child, until, async () => {
       const listed = await fetch(`http://${admin.trim()}/listeners?format=json`);
       const { listener_statuses: statuses } = (await listed.json()) as {

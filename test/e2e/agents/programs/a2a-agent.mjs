@@ -1,6 +1,7 @@
 /**
  * An agent made with the official A2A SDK: `node a2a-agent.mjs PEER`. What it is told decides what it does: `task`,
- * `stream`, `slow` (until it is cancelled), `ask`, `data`, `fail`, and everything else it says again. Writes its address.
+ * `stream`, `relay` (what stands behind it, piece by piece, with `-` for `~`), `slow` (until it is cancelled), `ask`, `data`, `fail`, and everything
+ * else it says again. Writes its address.
  */
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
@@ -47,7 +48,7 @@ class Agent {
       bus.publish(AgentEvent.task(Task.fromJSON({ ...first, history: [Message.toJSON(userMessage)] })));
     };
     if (said.startsWith("fail")) throw new Error("the agent failed");
-    if (!/^(?:task|stream|slow|ask|data)/.test(said) && task === undefined) {
+    if (!/^(?:task|stream|relay|slow|ask|data)/.test(said) && task === undefined) {
       const parts = [{ text: `you said ${said}` }, { data: { parts: userMessage.parts.length } }];
       bus.publish(AgentEvent.message(Message.fromJSON({ messageId: "m-1", role: "ROLE_AGENT", contextId, parts })));
       bus.finished();
@@ -66,6 +67,15 @@ class Agent {
     }
     if (said.startsWith("ask")) {
       status("INPUT_REQUIRED", "which one?");
+      bus.finished();
+      return;
+    }
+    if (said.startsWith("relay")) {
+      for (const [at, text] of said.replaceAll("~", "-").split("|").slice(1).entries()) {
+        artifact([{ text }], { append: at > 0 });
+        await after(20);
+      }
+      status("COMPLETED");
       bus.finished();
       return;
     }

@@ -120,6 +120,17 @@ function tools(server) {
     outputSchema: z.object({ sum: z.number() }),
   });
   tool("echo", ({ said }) => text(said), { inputSchema: z.object({ said: z.string() }) });
+  tool(
+    "relay",
+    async ({ pieces }, { mcpReq }) => {
+      for (const piece of pieces) {
+        await mcpReq.log("info", piece);
+        await after(20);
+      }
+      return text("relayed");
+    },
+    { inputSchema: z.object({ pieces: z.array(z.string()) }) },
+  );
   tool("wait", async (_, { mcpReq }) => {
     await mcpReq.notify({
       method: "notifications/progress",

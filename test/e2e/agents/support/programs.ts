@@ -13,7 +13,8 @@ const LIMIT_MS = 60_000;
 /** Of what a client says about its failure. */
 const MAX_OUTPUT = 4_096;
 
-type Program = `${"mcp-server" | "mcp-client" | "a2a-agent" | "a2a-client"}.${"mjs" | "py"}`;
+type Program =
+  `${"mcp-server" | "mcp-client" | "mcp-guarded" | "a2a-agent" | "a2a-client" | "a2a-guarded"}.${"mjs" | "py"}`;
 
 /**
  * Runs until the owner's end. Its address, which is the first line that it writes. `peer`: of the packages that it loads, or

@@ -1,0 +1,62 @@
+/**
+ * What the official A2A client sees of guardrails before an agent: `node a2a-guarded.mjs PEER URL`. Writes one line of JSON for
+ * each thing that it does: `[what, what was seen]`.
+ */
+import { createRequire } from "node:module";
+
+const [, , peer, url] = process.argv;
+const load = createRequire(peer);
+const { AgentCard, SendMessageRequest } = load("@a2a-js/sdk");
+const { ClientFactory } = load("@a2a-js/sdk/client");
+
+const card = AgentCard.fromJSON({
+  name: "x",
+  description: "x",
+  version: "1",
+  supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+  capabilities: { streaming: true, pushNotifications: true },
+  defaultInputModes: ["text/plain"],
+  defaultOutputModes: ["text/plain"],
+  skills: [],
+});
+const client = await new ClientFactory().createFromAgentCard(card);
+const seenOf = ({ name, code, message }) => ({ name, code, message });
+const told = async (what, run) => {
+  const seen = await run().catch((error) => ({ error: seenOf(error) }));
+  console.log(JSON.stringify([what, seen]));
+};
+let made = 0;
+const asking = (text, configuration) =>
+  SendMessageRequest.fromJSON({
+    message: { messageId: `c-${made++}`, role: "ROLE_USER", parts: [{ text }] },
+    ...(configuration && { configuration }),
+  });
+const textsIn = (value) => {
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value !== "object" || value === null) return [];
+  return value.$case === "text" ? [value.value] : Object.values(value).flatMap(textsIn);
+};
+const send = async (text, configuration) => textsIn(await client.sendMessage(asking(text, configuration)));
+const artifacts = async (text) => {
+  const texts = [];
+  try {
+    for await (const event of client.sendMessageStream(asking(text))) {
+      if (JSON.stringify(event).includes("artifactId")) texts.push(...textsIn(event));
+    }
+  } catch (error) {
+    return { texts, error: seenOf(error) };
+  }
+  return { texts };
+};
+
+await told("message", () => send("hello"));
+await told("redacted", () => send("mail ada@example.com"));
+await told("denied answer", () => send("number 536-90-4399"));
+await told("denied request", () => send("key AKIAZ3PXQ7LMWT5RKD4B"));
+await told("stream", () => artifacts("relay|one|two|three"));
+await told("redacted stream", () => artifacts("relay|one|mail ada@example.com|three"));
+await told("denied stream", () => artifacts("relay|one|number 536~90~4399|three"));
+await told("push", () =>
+  send("hello", { taskPushNotificationConfig: { url: "https://elsewhere.example/hook", token: "t" } }),
+);
+await told("afterwards", () => send("hello again"));

@@ -1,0 +1,47 @@
+/**
+ * What the official MCP client sees of guardrails before a server: `node mcp-guarded.mjs PEER URL`. Writes one line of JSON for
+ * each thing that it does: `[what, what was seen]`.
+ */
+import { createRequire } from "node:module";
+
+const [, , peer, url] = process.argv;
+const { Client, StreamableHTTPClientTransport } = createRequire(peer)("@modelcontextprotocol/client");
+
+const client = new Client(
+  { name: "the-client", version: "1.0.0" },
+  { capabilities: {}, versionNegotiation: { mode: { pin: "2026-07-28" } } },
+);
+const told = async (what, run) => {
+  let seen;
+  try {
+    seen = await run();
+  } catch (error) {
+    const { name, code, message, data } = error;
+    seen = { error: { name, code, message, data, isError: error instanceof Error } };
+  }
+  console.log(JSON.stringify([what, seen]));
+};
+const logged = [];
+client.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params.data));
+const said = async (name, args) => {
+  logged.length = 0;
+  const _meta = { "io.modelcontextprotocol/logLevel": "info" };
+  const { content } = await client.callTool({ name, arguments: args, _meta });
+  return { text: content[0].text, logged: [...logged] };
+};
+
+await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+await told("list", async () => (await client.listTools()).tools.map(({ name }) => name));
+await told("plain", () => said("echo", { said: "hello" }));
+await told("redacted", () => said("echo", { said: "mail ada@example.com" }));
+await told("denied result", () => said("echo", { said: "number 536-90-4399" }));
+await told("denied argument", () => said("echo", { said: "key AKIAZ3PXQ7LMWT5RKD4B" }));
+await told("redacted stream", () => said("relay", { pieces: ["one", "mail ada@example.com", "three"] }));
+await told("denied stream", async () => {
+  const error = await said("relay", { pieces: ["one", "number 536-90-4399", "three"] }).catch(
+    ({ name, code, message }) => ({ name, code, message }),
+  );
+  return { error, logged: [...logged] };
+});
+await told("afterwards", () => said("echo", { said: "hello again" }));
+await client.close();

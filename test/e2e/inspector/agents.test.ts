@@ -1,0 +1,134 @@
+/**
+ * The official SDKs of both agent protocols through a real Envoy, with a node that inspects: what is found nothing in is what
+ * it is without them, feature by feature; what is redacted is so for both sides, and a denial is an error that the SDK raises,
+ * also in the midst of a stream. Source: ext-proc reference, A.7; mcp reference, 13; a2a reference, 11.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { peer } from "../../peers/index.ts";
+import { type FilterModes, startEnvoy } from "../../server/inspector/envoy.ts";
+import { startProgram, tellAll } from "../agents/support/programs.ts";
+import { atEnd, type Owner } from "../support/wait.ts";
+import { startInspector } from "./support/inspecting.ts";
+
+const [envoy, mcp, a2a] = await Promise.all([peer("envoy"), peer("mcp-sdk"), peer("a2a-sdk")]);
+
+/** Keys are looked for in what is asked, addresses and numbers of persons in what is answered. */
+const GUARDED = {
+  guardrails: {
+    detectors: [
+      ...[{ name: "asked", type: "pii", prefilter: "pure", entities: ["AWS_ACCESS_KEY_ID"] }],
+      {
+        name: "answered",
+        type: "pii",
+        prefilter: "pure",
+        entities: ["EMAIL_ADDRESS", "US_SSN"],
+        apply_to: ["output", "tool_result"],
+      },
+    ],
+    rules: [
+      { name: "no-key", action: "deny", when: 'annotations.exists(a, a.category == "secret")', message: "Keys stay." },
+      { name: "no-ssn", action: "deny", when: "'pii/US_SSN' in labels", message: "Numbers of persons stay here." },
+      { name: "mask", action: "redact" },
+    ],
+  },
+};
+
+const MODES = [
+  { request: "duplex", response: "duplex" },
+  { request: "override", response: "override" },
+] as const satisfies readonly FilterModes[];
+
+/** Where the program at `url` is found through an Envoy that asks. */
+async function throughEnvoy(owner: Owner, modes: FilterModes, url: string) {
+  const gateway = await startInspector(owner, GUARDED, {
+    extproc: {
+      request_body_mode: modes.request === "duplex" ? "duplex" : "streamed",
+      inspect_responses: modes.response === "duplex" ? "duplex" : "streamed",
+    },
+  });
+  const { port, pathname } = new URL(url);
+  const inspector = Number(gateway.inspector.split(":").at(-1));
+  const proxy = await startEnvoy(envoy.path, modes, { inspector, upstream: Number(port) });
+  atEnd(owner, () => proxy.stop());
+  return {
+    url: `${proxy.url}${pathname}`,
+    async expectedAll() {
+      const counters = await proxy.counters();
+      for (const name of ["spurious_msgs_received", "failure_mode_allowed", "message_timeouts"]) {
+        assert.equal(counters.get(name) ?? 0, 0, `${name}: ${JSON.stringify([...counters])}`);
+      }
+    },
+  };
+}
+
+interface Told {
+  readonly error: { readonly name: string; readonly code: number; readonly message: string };
+}
+
+const errorIn = (told: ReadonlyMap<string, unknown>, what: string): Told["error"] => {
+  const seen = told.get(what) as Told;
+  assert.ok(seen?.error !== undefined, `${what}: ${JSON.stringify(seen)}`);
+  return seen.error;
+};
+
+for (const modes of MODES) {
+  describe(`MCP, requests ${modes.request}, responses ${modes.response}`, {
+    skip: envoy.missing || mcp.missing,
+  }, () => {
+    test("listed, called, redacted, denied; all else feature by feature as the server answers it", async (t) => {
+      const url = await startProgram(t, "mcp-server.mjs", mcp.path);
+      const through = await throughEnvoy(t, modes, url);
+      const told = await tellAll("mcp-guarded.mjs", mcp.path, through.url);
+      assert.ok((told.get("list") as readonly string[]).includes("echo"));
+      assert.deepEqual(told.get("plain"), { text: "hello", logged: [] });
+      assert.deepEqual(told.get("redacted"), { text: "mail <EMAIL_ADDRESS>", logged: [] });
+      assert.deepEqual(told.get("redacted stream"), {
+        text: "relayed",
+        logged: ["one", "mail <EMAIL_ADDRESS>", "three"],
+      });
+      for (const what of ["denied argument", "denied result", "denied stream"]) {
+        const { message } = errorIn(told, what);
+        assert.match(message, what === "denied argument" ? /Keys stay\./ : /Numbers of persons stay here\./, what);
+      }
+      // What came before it was the client's.
+      const { logged } = told.get("denied stream") as { readonly logged: readonly string[] };
+      assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
+      assert.deepEqual(logged, ["one"]);
+      assert.deepEqual(told.get("afterwards"), { text: "hello again", logged: [] });
+
+      // What is found nothing in is what it is without them.
+      const direct = await tellAll("mcp-client.mjs", mcp.path, url);
+      assert.deepEqual([...(await tellAll("mcp-client.mjs", mcp.path, through.url))], [...direct]);
+      await through.expectedAll();
+    });
+  });
+
+  describe(`A2A, requests ${modes.request}, responses ${modes.response}`, {
+    skip: envoy.missing || a2a.missing,
+  }, () => {
+    test("sent, streamed, redacted, denied; all else method by method as the agent answers it", async (t) => {
+      const url = await startProgram(t, "a2a-agent.mjs", a2a.path);
+      const through = await throughEnvoy(t, modes, url);
+      const told = await tellAll("a2a-guarded.mjs", a2a.path, through.url);
+      assert.deepEqual(told.get("message"), ["you said hello"]);
+      assert.deepEqual(told.get("redacted"), ["you said mail <EMAIL_ADDRESS>"]);
+      assert.deepEqual(told.get("stream"), { texts: ["one", "two", "three"] });
+      assert.deepEqual(told.get("redacted stream"), { texts: ["one", "mail <EMAIL_ADDRESS>", "three"] });
+      for (const what of ["denied answer", "denied stream"]) {
+        assert.match(errorIn(told, what).message, /Numbers of persons stay here\./, what);
+      }
+      assert.match(errorIn(told, "denied request").message, /Keys stay\./);
+      assert.equal(errorIn(told, "push").name, "PushNotificationNotSupportedError");
+      // What came before it was the client's.
+      assert.deepEqual((told.get("denied stream") as { readonly texts: unknown }).texts, ["one"]);
+      assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
+      assert.deepEqual(told.get("afterwards"), ["you said hello again"]);
+
+      // What is found nothing in is what it is without them.
+      const direct = await tellAll("a2a-client.mjs", a2a.path, url);
+      assert.deepEqual([...(await tellAll("a2a-client.mjs", a2a.path, through.url))], [...direct]);
+      await through.expectedAll();
+    });
+  });
+}

@@ -1,0 +1,4 @@
+/** Responses of 20 MB through a real Envoy. Runs with `INSPECTOR_MATRIX=full`. Source: ext-proc reference, C.4. */
+import { describeLargeResponses } from "./support/large-matrix.ts";
+
+await describeLargeResponses("envoy");

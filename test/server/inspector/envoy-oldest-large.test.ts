@@ -1,4 +1,0 @@
-/** Bodies of 20 MB through the oldest Envoy that is kept up. Runs with `INSPECTOR_MATRIX=full`. Source: ext-proc reference, C.4. */
-import { describeLarge } from "./support/large-matrix.ts";
-
-await describeLarge("envoy-oldest");
