@@ -13,7 +13,7 @@ export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "
 /** As access rules name hops; a session over WebSocket is told apart. */
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
-export const HISTORY_KINDS = ["backends", "models", "budgets", "guardrails", "cluster"] as const;
+export const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
 
 const METADATA = {
   /** Leaves out what a JavaScript object would take for its prototype. */
@@ -227,9 +227,13 @@ export const TABLES = {
       time: time("Begin of the ten seconds."),
       kind: choice("What was measured.", HISTORY_KINDS),
       name: text(
-        "Provider; model as in `models`; budget; rule or detector, `streams` for `held_bytes`; node of the cluster.",
+        "Status of requests; provider; model as in `models`; budget; rule or detector, `streams` for `held_bytes`; node of the cluster.",
       ),
-      attempts: nullable(integer("Of a provider or model: attempts that were answered or failed.")),
+      attempts: nullable(
+        integer(
+          "Of a provider or model: attempts that were answered or failed. Of a status: requests that ended with it.",
+        ),
+      ),
       failures: nullable(integer("Those that failed.")),
       ttfb_p50_ms: nullable(number("Median of the time to the first byte of answered ones, in milliseconds.")),
       ttfb_p95_ms: nullable(number("95th percentile of it.")),

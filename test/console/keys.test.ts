@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chordsText, chordText } from "../../src/console/format/keys-text.ts";
 import { type Chord, characterOf } from "../../src/console/model/key.ts";
-import { COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
 import type { State } from "../../src/console/model/state.ts";
 import type { View } from "../../src/console/model/view.ts";
 import { commandOfText } from "../../src/console/store/command.ts";
@@ -155,7 +155,7 @@ test("the help of a view lists what it offers, what works everywhere, and every 
 
 test("what moves, and each key of the workbench, is told by the help of some view", () => {
   const told = new Set(VIEWS.flatMap((view) => [...helpOf(view)]));
-  for (const { chords } of [...MOVING_KEYS, ...Object.values(WORKBENCH_KEYS)]) {
+  for (const { chords } of [...MOVING_KEYS, ...Object.values(CHARTS), ...Object.values(WORKBENCH_KEYS)]) {
     assert.ok(told.has(chordsText(chords)), chordsText(chords));
   }
 });

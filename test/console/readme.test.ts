@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { chordsText } from "../../src/console/format/keys-text.ts";
 import type { Chord } from "../../src/console/model/key.ts";
-import { COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
 import { WORKBENCH_PARTS } from "../../src/console/workbench/keys.ts";
 
 const README = new URL("../../README.md", import.meta.url);
@@ -38,6 +38,7 @@ function keyTable(): string {
   const groups: readonly (readonly [string, readonly Entry[]])[] = [
     ["Everywhere", Object.values(COMMON)],
     ["In tables and pages", Object.values(MOVING)],
+    ["In charts", Object.values(CHARTS)],
     ["On rows, where the view offers it", verbs],
     ["In a dialog", Object.values(DIALOG)],
     ...WORKBENCH_PARTS.map(({ where, keys }) => [`Query workbench, ${where}`, keys] as const),

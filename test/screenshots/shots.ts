@@ -54,6 +54,8 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
   },
 });
 
+/** With requests in the newest ten seconds. */
+const PULSE_SHOWS = /REQUESTS +[1-9]/;
 /** With the failures of the row below. */
 const PROVIDERS_SHOW = /attempt \d[\s\S]*attempt \d/;
 /** With the last changes, where there is room for them. */
@@ -220,6 +222,25 @@ const WHOLE: readonly Shot[] = [
     title: "A list that the policy of the node does not permit",
     node: "n3",
     act: (terminal) => go(terminal, "secrets", /not permit|policy/),
+  },
+  // Last, as there is more to chart the longer the nodes have run.
+  view("pulse", PULSE_SHOWS, "The pulse: the whole gateway in charts of 15 minutes"),
+  {
+    name: "pulse-80x24",
+    title: "The pulse in 80 columns",
+    ...SMALL,
+    act: (terminal) => go(terminal, "pulse", PULSE_SHOWS),
+  },
+  {
+    name: "pulse-cursor",
+    title: "The pulse with its cursor at an earlier moment, on a wide screen",
+    columns: 200,
+    rows: 60,
+    async act(terminal) {
+      await go(terminal, "pulse", PULSE_SHOWS);
+      await terminal.press("left", "left");
+      await terminal.until(/s ago/);
+    },
   },
 ];
 

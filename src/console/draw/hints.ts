@@ -6,7 +6,7 @@
 import { cellsOf } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { chordText } from "../format/keys-text.ts";
-import { COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
+import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -87,6 +87,14 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
     return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.command), common(COMMON.help)] };
+  }
+  if (view.body.kind === "charts") {
+    const back = tableStateOf(state).moment === undefined ? [] : [common(CHARTS.now)];
+    const moving = { key: "Left Right", does: "another moment" };
+    return {
+      own: [moving, ...back, ...own],
+      always: [common(COMMON.command), common(COMMON.help), common(COMMON.back)],
+    };
   }
   return {
     own: state.link.state.kind === "online" || state.link.state.kind === "connecting" ? own : [RECONNECT, ...own],

@@ -114,7 +114,19 @@ function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkb
       position: [],
     };
   if (view.body.kind === "page") return drawText(state, views, isOld(status));
-  const { data, now, isAscii } = contextOf(state);
+  const context = contextOf(state);
+  if (view.body.kind === "charts") {
+    const charts = view.body.lines(
+      context,
+      { columns: bodyCells(size), rows: bodyRows(size) },
+      tableStateOf(state).moment,
+    );
+    return {
+      lines: inSides(isOld(status) ? charts.map((line) => allIn(line, "dim")) : charts, columns),
+      position: [],
+    };
+  }
+  const { data, now, isAscii } = context;
   const tables = data.get({ id: "list_query_tables" })?.value ?? [];
   const lines = drawWorkbench(state.workbench, tables, {
     columns: bodyCells(size),

@@ -76,6 +76,14 @@ function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWo
       return [title, ...told, ...speakTable(state, views, view, view.body)];
     case "page":
       return [title, ...told, ...speakText(state, views)];
+    case "charts": {
+      const words = view.body.words(contextOf(state), tableStateOf(state).moment);
+      return [
+        title,
+        ...told,
+        { role: "list", text: "", children: words.map((text) => ({ role: "listitem", text: plain(text) })) },
+      ];
+    }
     case "workbench":
       return [title, ...told, ...speakWorkbench(state, drawWorkbench)];
     default:

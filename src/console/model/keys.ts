@@ -121,6 +121,17 @@ export const MOVING = {
   tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
 } as const satisfies Readonly<Record<string, CommonKey>>;
 
+/** What works in charts, beside what works everywhere. */
+export const CHARTS = {
+  earlier: { chords: ["left"], does: "earlier", help: "ten seconds earlier: the values are those of that moment" },
+  later: { chords: ["right"], does: "later", help: "ten seconds later" },
+  minute_earlier: { chords: ["pageup"], does: "minute back", help: "a minute earlier" },
+  minute_later: { chords: ["pagedown"], does: "minute on", help: "a minute later" },
+  first: { chords: ["home"], does: "oldest", help: "the oldest moment that is kept" },
+  now: { chords: ["end"], does: "now", help: "now again, which moves on" },
+  copy: { chords: ["c"], does: "copy", help: "copy the values of the moment as text" },
+} as const satisfies Readonly<Record<string, CommonKey>>;
+
 /** What works in a dialog. Any other letter leaves it with nothing done; Enter does nothing. */
 export const DIALOG = {
   confirm: { chords: ["y"], does: "yes", help: "do it" },

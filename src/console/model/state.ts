@@ -41,6 +41,8 @@ export interface TableState {
   readonly scrolled: number;
   /** Only rows that want attention. */
   readonly isNarrowed: boolean;
+  /** Of charts: the moment under the cursor, milliseconds since 1970; undefined: now. */
+  readonly moment?: number | undefined;
 }
 
 export interface DialogState {

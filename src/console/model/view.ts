@@ -86,6 +86,21 @@ export interface PageBody {
   lines(context: Context): readonly Line[];
 }
 
+/** Charts of one span of time with a cursor in it, which arrow keys move; they fill the body whatever its size. */
+export interface ChartsBody {
+  readonly kind: "charts";
+  /** Where the cursor can stand, oldest first, milliseconds since 1970; the last is where it stands by itself. */
+  moments(context: Context): readonly number[];
+  /** At most `rows` lines. `at`: the moment under the cursor; undefined: now, which moves on. */
+  lines(
+    context: Context,
+    size: { readonly columns: number; readonly rows: number },
+    at: number | undefined,
+  ): readonly Line[];
+  /** The values of that moment without a drawing: for a screen reader, and for `c`. */
+  words(context: Context, at: number | undefined): readonly string[];
+}
+
 /** The query workbench, whose keys are its own while it edits. */
 export interface WorkbenchBody {
   readonly kind: "workbench";
@@ -108,6 +123,6 @@ export interface View {
   subjects?(context: Context): readonly string[];
   /** The first one decides whether the view is loading, forbidden or failed. */
   needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
-  readonly body: TableBody | PageBody | WorkbenchBody;
+  readonly body: TableBody | PageBody | ChartsBody | WorkbenchBody;
   readonly offers: readonly Offer[];
 }

@@ -7,7 +7,7 @@ import { cellsOf } from "../../base/index.ts";
 import { padTo } from "../format/cut.ts";
 import { fitLine, wrapLine } from "../format/fit.ts";
 import { chordsText, chordText } from "../format/keys-text.ts";
-import { COMMON, type CommonId, MOVING, type MovingId, VERBS } from "../model/keys.ts";
+import { CHARTS, COMMON, type CommonId, MOVING, type MovingId, VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -66,6 +66,7 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
     ...(view.body.kind === "workbench"
       ? WORKBENCH_PARTS.map(({ where, keys }) => ({ head: `Keys ${where}`, entries: keys.map(entryOf) }))
       : []),
+    ...(view.body.kind === "charts" ? [{ head: "Charts", entries: Object.values(CHARTS).map(entryOf) }] : []),
     { head: "Moving", entries: movingOf(view, views).map((id) => entryOf(MOVING[id])) },
     { head: "Everywhere", entries: commonOf(state).map((id) => entryOf(COMMON[id])) },
     {
@@ -93,6 +94,7 @@ function movingOf({ body, offers, group, id }: View, views: readonly View[]): re
   const all = Object.keys(MOVING).filter((name): name is MovingId => name in MOVING);
   return all.filter((name) => {
     if (name === "tab") return hasTabs;
+    if (body.kind === "charts") return false;
     if (body.kind !== "table")
       return OF_PAGES.includes(name) || (body.kind === "workbench" && OF_RESULTS.includes(name));
     if (name.startsWith("mark")) return offers.some(({ takesMany }) => takesMany);

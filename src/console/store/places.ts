@@ -53,7 +53,7 @@ export function gone(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);
   const there = at(state, place, isHere ? state.past : [...state.past, state.place]);
   if (!state.tables.has(placeKey(place))) return there;
-  return withTable(there, { cursorId: undefined, cursorAt: 0, offset: 0, marks: new Set() });
+  return withTable(there, { cursorId: undefined, cursorAt: 0, offset: 0, marks: new Set(), moment: undefined });
 }
 
 /** To another tab of the same view: not a step to go back from. */

@@ -21,9 +21,10 @@ export const commandPrompt = (state: State): State => ({
   prompt: { kind: "command", label: ":", edit: editAtEnd(""), before: "" },
 });
 
-/** Of the page that is open, else of the view; a workbench has none. */
+/** Of the page that is open, else of the view; a workbench and charts have none. */
 export function filterPrompt(state: State, views: readonly View[]): State {
-  if (state.page === undefined && viewOf(state, views).body.kind === "workbench") {
+  const { kind } = viewOf(state, views).body;
+  if (state.page === undefined && (kind === "workbench" || kind === "charts")) {
     return flashed(state, "there is nothing to filter here");
   }
   const before = filterText(state);

@@ -10,6 +10,7 @@ import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { withAttachment } from "./attached.ts";
+import { stepCharts } from "./charts.ts";
 import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { answered, flashed } from "./flash.ts";
@@ -96,7 +97,9 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
         ? stepTable(state, { view, body: view.body, listing }, chord, views)
         : view.body.kind === "page"
           ? stepPageView(state, chord, views)
-          : undefined;
+          : view.body.kind === "charts"
+            ? stepCharts(state, view.body, chord)
+            : undefined;
     return moved ?? unknown(state, chord, undefined);
   }
 

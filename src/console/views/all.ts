@@ -21,6 +21,7 @@ import { packsView } from "./packs.ts";
 import { poolView } from "./pool.ts";
 import { profilesView } from "./profiles.ts";
 import { providersView } from "./providers.ts";
+import { pulseView } from "./pulse.ts";
 import { queryView } from "./query.ts";
 import { reconcileView } from "./reconcile.ts";
 import { recoverView } from "./recover.ts";
@@ -33,6 +34,7 @@ import { usageView } from "./usage.ts";
 
 export const VIEWS: readonly View[] = [
   overviewView,
+  pulseView,
   providersView,
   errorsView,
   poolView,

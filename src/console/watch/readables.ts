@@ -65,7 +65,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   guardrails: ["kind", "name", "node"],
   certificates: ["node", "source"],
   controls: ["control", "node"],
-  history: ["kind", "name", "time"],
+  history: ["kind", "name", "time", "node"],
   usage: ["hour", "hop", "caller", "profile", "provider", "model"],
   models: ["kind", "model", "provider"],
   mcp_servers: ["name"],
@@ -87,6 +87,14 @@ export const OF_EVERY_NODE: ReadonlyMap<TableName, number> = new Map([["refusals
 
 /** Of lists that are long, which rows are read. */
 export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);
+
+/**
+ * Lists of which a named part is read, of every node: the parameter that the name is given to, and how long an answer is
+ * held back, since the buckets of other nodes are over a moment before or after those of this one.
+ */
+export const NAMED: ReadonlyMap<TableName, { readonly parameter: string; readonly holdMs: number }> = new Map([
+  ["history", { parameter: "kind", holdMs: 5_000 }],
+]);
 
 export type Row = Readonly<Record<string, unknown>>;
 

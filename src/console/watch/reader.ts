@@ -13,7 +13,7 @@ import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
 import { type Bell, pauseUntil } from "./pause.ts";
-import { OF_EVERY_NODE, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
+import { NAMED, OF_EVERY_NODE, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";
 
@@ -41,8 +41,7 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
   const { entry, pace, signal, onChange } = options;
   const need = { id: `list_${table}` } as const satisfies Need;
   const parse = listParser(table);
-  const everyMs = OF_EVERY_NODE.get(table);
-  const only = ONLY.get(table);
+  const { everyMs, only } = whichOf(table, entry.need.name);
   let index: number | undefined;
   while (!signal.aborted) {
     const asked = index;
@@ -71,6 +70,16 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     if (outcome === "over") return;
     if (outcome === "failed") index = undefined;
   }
+}
+
+/** Which rows are read; `everyMs`: those of every node, an answer being held back for no longer. */
+function whichOf(
+  table: TableName,
+  name: string | undefined,
+): { readonly everyMs: number | undefined; readonly only: string | undefined } {
+  const named = name === undefined ? undefined : NAMED.get(table);
+  if (named === undefined) return { everyMs: OF_EVERY_NODE.get(table), only: ONLY.get(table) };
+  return { everyMs: named.holdMs, only: `${named.parameter}=${encodeURIComponent(name ?? "")}` };
 }
 
 export interface PlainOptions extends ReaderOptions {

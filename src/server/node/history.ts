@@ -111,6 +111,7 @@ const COUNTED: readonly Counted[] = [
   tokens("backends", "provider", "output_tokens"),
   tokens("models", "model", "input_tokens"),
   tokens("models", "model", "output_tokens"),
+  { metric: "gateway_requests_total", label: "status", kind: "requests", measure: "attempts" },
   { metric: "gateway_budget_units_total", label: "budget", kind: "budgets", measure: "used" },
   { metric: "gateway_budget_refusals_total", label: "budget", kind: "budgets", measure: "refused" },
   { metric: "gateway_guardrail_decisions_total", label: "rule", kind: "guardrails", measure: "decisions" },

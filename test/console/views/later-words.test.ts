@@ -42,7 +42,7 @@ const context = contextOf({
 /** All that a view says, row by row. */
 function wordsOf(view: View, at: Context): string {
   const { body } = view;
-  if (body.kind === "workbench") return "";
+  if (body.kind === "workbench" || body.kind === "charts") return "";
   if (body.kind === "page") return textsOf(body.lines(at)).join("\n");
   const ids = idsShown(view, at);
   const lines = ids.flatMap((id) => [...(body.pane?.(id, at) ?? []), ...(body.describe?.(id, at) ?? [])]);

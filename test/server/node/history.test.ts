@@ -41,6 +41,10 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
     tokens.with("acme", "m-*", "input").inc(30);
     tokens.with("acme", "m-*", "cached_input").inc(10);
     tokens.with("acme", "m-*", "output").inc(5);
+    const requests = instruments.counter("gateway_requests_total", "", ["route", "status"]);
+    requests.with("chat", "200").inc(2);
+    requests.with("models", "200").inc();
+    requests.with("chat", "429").inc(4);
     instruments.counter("gateway_budget_units_total", "", ["budget"]).with("day").inc(40);
     const refusals = instruments.counter("gateway_budget_refusals_total", "", ["budget", "code"]);
     refusals.with("day", "budget_exhausted").inc();
@@ -64,6 +68,8 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
     { time, kind: "models", name: "m-*", ...attempts },
   ]);
   assert.deepEqual(rows.filter(({ kind }) => kind !== "backends" && kind !== "models").map(measured), [
+    { time, kind: "requests", name: "200", attempts: 3 },
+    { time, kind: "requests", name: "429", attempts: 4 },
     { time, kind: "budgets", name: "day", used: 40, refused: 3 },
     { time, kind: "guardrails", name: "cards", decisions: 3 },
     { time, kind: "guardrails", name: "pii", findings: 4 },

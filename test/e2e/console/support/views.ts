@@ -28,6 +28,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /FAIL .*acme/,
       empty: [/Nothing wants attention/, /2 providers, 3 keys, 4 budgets, : for everything else/],
     },
+    pulse: { normal: /REQUESTS[\s\S]*RAFT/, empty: undefined },
     providers: {
       normal: /acme-alt +!FAILING/,
       empty: [/No providers are configured\./, /written in the deployment document/],

@@ -1,0 +1,101 @@
+/** A chart of columns, some lines high: bands upon each other, a cell a value. Units of height: an eighth of a cell. */
+
+import type { Line, Span, Tone } from "../model/text.ts";
+
+export interface Band {
+  readonly tone: Tone;
+  /** Not negative; null is a gap. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface ColumnsChart {
+  readonly rows: number;
+  /** What fills a column. */
+  readonly most: number;
+  /** Column under the cursor. */
+  readonly cursor: number | undefined;
+}
+
+const EIGHTHS = [..." ▁▂▃▄▅▆▇█"];
+/** Where something was measured, and it was nothing. */
+const NOTHING = "·";
+
+/** The first band is the lowest. A cell has the tone of the first band that has any part of it: a few failures among many. */
+export function columnsChart(bands: readonly Band[], { rows, most, cursor }: ColumnsChart): readonly Line[] {
+  const width = Math.max(0, ...bands.map(({ values }) => values.length));
+  const columns = Array.from({ length: width }, (_, at) => columnOf(bands, at, rows, most));
+  return Array.from({ length: rows }, (_, line) => {
+    const row = rows - 1 - line;
+    return joined(
+      columns.map((column, at) => (at === cursor ? underCursor(cellOf(column, row)) : cellOf(column, row))),
+    );
+  });
+}
+
+/** A line through the chart, which is dark where there is a column. */
+const underCursor = (cell: Span): Span =>
+  cell.text === " " || cell.text === NOTHING ? { text: "│", tone: "strong" } : { ...cell, isInverse: true };
+
+/** Where each band ends, in eighths from below; undefined: a gap. */
+type Column = readonly { readonly tone: Tone; readonly to: number }[] | undefined;
+
+function columnOf(bands: readonly Band[], at: number, rows: number, most: number): Column {
+  if (bands.every(({ values }) => (values[at] ?? null) === null)) return undefined;
+  let sum = 0;
+  return bands.map(({ tone, values }) => {
+    const value = values[at] ?? 0;
+    sum += value;
+    const to = most <= 0 ? 0 : (Math.min(sum, most) / most) * rows * 8;
+    // What is there at all shows.
+    return { tone, to: sum > 0 ? Math.max(1, Math.round(to)) : 0 };
+  });
+}
+
+function cellOf(column: Column, row: number): Span {
+  if (column === undefined) return { text: " " };
+  const top = column.at(-1)?.to ?? 0;
+  const from = row * 8;
+  if (top <= from) return row === 0 ? { text: NOTHING, tone: "dim" } : { text: " " };
+  const band = column.find(({ to }) => to > from);
+  return { text: EIGHTHS[Math.min(8, top - from)] ?? " ", tone: band?.tone ?? "plain" };
+}
+
+function joined(cells: readonly Span[]): Line {
+  const spans: Span[] = [];
+  for (const cell of cells) {
+    const last = spans.at(-1);
+    const isSame = last !== undefined && last.tone === cell.tone && last.isInverse === cell.isInverse;
+    if (isSame) spans[spans.length - 1] = { ...last, text: last.text + cell.text };
+    else spans.push(cell);
+  }
+  return spans;
+}
+
+/**
+ * Bands with `factor` values in a cell, the last cell full: for a chart narrower than what it shows. Of the values that
+ * share a cell it has those whose sum is largest, so that no peak is lost and the scale is that of what was measured.
+ */
+export function narrowed(bands: readonly Band[], factor: number): readonly Band[] {
+  if (factor <= 1) return bands;
+  const length = Math.max(0, ...bands.map(({ values }) => values.length));
+  const cells = Math.ceil(length / factor);
+  const chosen = Array.from({ length: cells }, (_, cell) => {
+    const end = length - (cells - 1 - cell) * factor;
+    return largest(bands, Math.max(0, end - factor), end);
+  });
+  return bands.map(({ tone, values }) => ({ tone, values: chosen.map((at) => values[at] ?? null) }));
+}
+
+/** Index of the largest sum; the newest of those that are equal, one that is known before one that is not. */
+function largest(bands: readonly Band[], from: number, end: number): number {
+  let found = from;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let at = from; at < end; at += 1) {
+    const known = bands.flatMap(({ values }) => values[at] ?? []);
+    const sum = known.length === 0 ? Number.NEGATIVE_INFINITY : known.reduce((left, right) => left + right, 0);
+    if (sum < most) continue;
+    most = sum;
+    found = at;
+  }
+  return found;
+}

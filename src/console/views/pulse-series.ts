@@ -1,0 +1,280 @@
+/**
+ * What the charts of the pulse show: a quarter of an hour of the history of every node, summed, in buckets of ten seconds
+ * (design decisions, section 17). The newest bucket is one that is over on every node that answered: one that others have
+ * not told yet would look as if the traffic had dropped.
+ */
+
+import type { HistoryRecord } from "../../admin-api/index.ts";
+import { milliseconds, short } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import type { Need, Reading } from "../model/data.ts";
+import { createRecall } from "../model/remember.ts";
+import type { Tone } from "../model/text.ts";
+
+export const BUCKET_MS = 10_000;
+export const KEPT_BUCKETS = 90;
+const PER_MINUTE = 60_000 / BUCKET_MS;
+const PER_SECOND = 1_000 / BUCKET_MS;
+/** Names that are told beside a sum. */
+const MOST_NAMED = 3;
+/** A node that has told nothing for so long is not waited for. */
+const LATE_MS = 3 * BUCKET_MS;
+
+const KINDS = ["cluster", "requests", "backends", "budgets", "guardrails"] as const;
+type Kind = (typeof KINDS)[number];
+type Values = readonly (number | null)[];
+
+const needOf = (kind: Kind): Need<"list_history"> => ({ id: "list_history", name: kind });
+
+/** The first decides how the view stands: every node has rows of it, in every bucket. */
+export const PULSE_NEEDS: readonly [Need, ...Need[]] = [
+  needOf("cluster"),
+  needOf("requests"),
+  needOf("backends"),
+  needOf("budgets"),
+  needOf("guardrails"),
+];
+
+export interface Panel {
+  readonly title: string;
+  /** One upon the other, the worst lowest. */
+  readonly bands: readonly { readonly tone: Tone; readonly values: Values }[];
+  /** Why nothing is known of it. */
+  readonly why: string | undefined;
+  /** `12.4/s`, of a value. */
+  amount(value: number): string;
+  /** Of a bucket: the sum over the bands as words, and what it is made of. */
+  value(at: number): string;
+  parts(at: number): readonly string[];
+}
+
+export interface Pulse {
+  /** Begins of the buckets, oldest first. */
+  readonly moments: readonly number[];
+  readonly nodes: readonly string[];
+  readonly panels: readonly Panel[];
+}
+
+const RECALL = createRecall<Pulse>();
+
+export function pulseOf({ data, now }: Pick<Context, "data" | "now">): Pulse {
+  const readings = KINDS.map((kind) => data.get(needOf(kind)));
+  const [clusterRows = []] = readings.map((reading) => reading?.value ?? []);
+  const newest = newestOf(clusterRows, now);
+  return RECALL([newest, ...readings.flatMap((reading) => [reading?.value, reading?.failure?.code])], () => {
+    const told = bucketsOf(clusterRows, newest).map((of) => of.length > 0);
+    const parts = Object.fromEntries(KINDS.map((kind, at) => [kind, seriesOf(readings[at], newest, told)])) as Readonly<
+      Record<Kind, Series>
+    >;
+    return {
+      moments: Array.from({ length: KEPT_BUCKETS }, (_, at) => newest - (KEPT_BUCKETS - 1 - at) * BUCKET_MS),
+      nodes: [...new Set(clusterRows.map(({ node }) => node))].sort(),
+      panels: panelsOf(parts),
+    };
+  });
+}
+
+/** The last bucket that every node has told which tells of anything now. */
+function newestOf(rows: readonly HistoryRecord[], now: number): number {
+  const last = new Map<string, number>();
+  for (const { node, time } of rows) {
+    const at = Date.parse(time);
+    if (Number.isFinite(at) && at > (last.get(node) ?? 0)) last.set(node, at);
+  }
+  const times = [...last.values()];
+  if (times.length === 0) return Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS;
+  const most = Math.max(...times);
+  return Math.min(...times.filter((at) => at >= most - LATE_MS));
+}
+
+interface Series {
+  readonly why: string | undefined;
+  /** Over all rows that `which` takes, by bucket; null where no node has told of the bucket. */
+  sum(measure: Measure, which?: (row: HistoryRecord) => boolean): Values;
+  most(measure: Measure): Values;
+  /** Names with the largest sums in the bucket, largest first. */
+  top(measure: Measure, at: number, which?: (row: HistoryRecord) => boolean): readonly (readonly [string, number])[];
+  at(bucket: number): readonly HistoryRecord[];
+}
+
+type Measure = {
+  [Key in keyof HistoryRecord]: HistoryRecord[Key] extends number | null ? Key : never;
+}[keyof HistoryRecord];
+
+function bucketsOf(rows: readonly HistoryRecord[], newest: number): readonly (readonly HistoryRecord[])[] {
+  const buckets = Array.from({ length: KEPT_BUCKETS }, (): HistoryRecord[] => []);
+  for (const row of rows) {
+    buckets[KEPT_BUCKETS - 1 - Math.round((newest - Date.parse(row.time)) / BUCKET_MS)]?.push(row);
+  }
+  return buckets;
+}
+
+/** `isTold`: whether any node has told of the bucket, and so of what did not happen in it. */
+function seriesOf(
+  reading: Reading<readonly HistoryRecord[]> | undefined,
+  newest: number,
+  isTold: readonly boolean[],
+): Series {
+  const buckets = bucketsOf(reading?.value ?? [], newest);
+  const why = reading?.value === undefined ? (reading?.failure?.code ?? "not read yet") : undefined;
+  const all = (): boolean => true;
+  return {
+    why,
+    sum: (measure, which = all) =>
+      buckets.map((of, at) =>
+        isTold[at] === true ? of.reduce((sum, row) => sum + (which(row) ? (row[measure] ?? 0) : 0), 0) : null,
+      ),
+    most: (measure) =>
+      buckets.map((of) => {
+        const known = of.flatMap((row) => row[measure] ?? []);
+        return known.length === 0 ? null : Math.max(...known);
+      }),
+    top(measure, at, which = all) {
+      const sums = new Map<string, number>();
+      for (const row of buckets[at] ?? []) {
+        const value = row[measure] ?? 0;
+        if (value > 0 && which(row)) sums.set(row.name, (sums.get(row.name) ?? 0) + value);
+      }
+      return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, MOST_NAMED);
+    },
+    at: (bucket) => buckets[bucket] ?? [],
+  };
+}
+
+const perSecond = (value: number): string => `${rate(value)}/s`;
+const perMinute = (value: number): string => `${short(value)}/min`;
+/** A rate below a hundred with a decimal. */
+const rate = (value: number): string => (value < 99.95 ? value.toFixed(1) : short(value));
+
+const times = (values: Values, by: number): Values => values.map((value) => (value === null ? null : value * by));
+
+const told = (parts: readonly (readonly [string, number])[], by: number, amount: (value: number) => string) =>
+  parts.map(([name, value]) => `${name} ${amount(value * by)}`);
+
+function panelOf(
+  title: string,
+  of: Series,
+  { bands, amount, parts }: Pick<Panel, "bands" | "amount" | "parts">,
+): Panel {
+  return {
+    title,
+    bands,
+    why: of.why,
+    amount,
+    parts,
+    value(at) {
+      const known = bands.flatMap(({ values }) => values[at] ?? []);
+      return known.length === 0 ? "-" : amount(known.reduce((sum, value) => sum + value, 0));
+    },
+  };
+}
+
+const DENIED: ReadonlySet<string> = new Set(["401", "403", "429"]);
+
+function panelsOf({
+  cluster,
+  requests,
+  backends,
+  budgets,
+  guardrails,
+}: Readonly<Record<Kind, Series>>): readonly Panel[] {
+  const ended = (first: string) => requests.sum("attempts", ({ name }) => name.startsWith(first));
+  const others = requests.sum("attempts", ({ name }) => !/^[45]/.test(name));
+  const plain = (values: Values) => [{ tone: "plain" as const, values }];
+  const input = backends.sum("input_tokens");
+  const output = backends.sum("output_tokens");
+  const writes = writesOf(cluster);
+  return [
+    panelOf("REQUESTS", requests, {
+      bands: [
+        { tone: "fail", values: times(ended("5"), PER_SECOND) },
+        { tone: "warn", values: times(ended("4"), PER_SECOND) },
+        { tone: "plain", values: times(others, PER_SECOND) },
+      ],
+      amount: perSecond,
+      parts: (at) => told(requests.top("attempts", at), PER_SECOND, rate),
+    }),
+    panelOf("FIRST BYTE", backends, {
+      bands: plain(backends.most("ttfb_p95_ms")),
+      amount: milliseconds,
+      parts: (at) => firstByteParts(backends.at(at)),
+    }),
+    panelOf("TOKENS", backends, {
+      bands: plain(times(input, PER_MINUTE)).concat(plain(times(output, PER_MINUTE))),
+      amount: perMinute,
+      parts: (at) => [`in ${short((input[at] ?? 0) * PER_MINUTE)}`, `out ${short((output[at] ?? 0) * PER_MINUTE)}`],
+    }),
+    panelOf("SPEND", budgets, {
+      bands: plain(times(budgets.sum("used"), PER_MINUTE)),
+      amount: perMinute,
+      parts: (at) => told(budgets.top("used", at), PER_MINUTE, short),
+    }),
+    panelOf("DENIED", requests, {
+      bands: [
+        {
+          tone: "warn",
+          values: times(
+            requests.sum("attempts", ({ name }) => DENIED.has(name)),
+            PER_MINUTE,
+          ),
+        },
+      ],
+      amount: perMinute,
+      parts: (at) => [
+        ...told(
+          requests.top("attempts", at, ({ name }) => DENIED.has(name)),
+          PER_MINUTE,
+          short,
+        ),
+        ...told(budgets.top("refused", at), PER_MINUTE, short).map((words) => `budget ${words}`),
+        ...told(guardrails.top("decisions", at), PER_MINUTE, short).map((words) => `rule ${words}`),
+      ],
+    }),
+    panelOf("FINDINGS", guardrails, {
+      bands: plain(times(guardrails.sum("findings"), PER_MINUTE)),
+      amount: perMinute,
+      parts: (at) => told(guardrails.top("findings", at), PER_MINUTE, short),
+    }),
+    panelOf("IN FLIGHT", backends, {
+      bands: plain(backends.sum("in_flight")),
+      amount: short,
+      parts: (at) => told(backends.top("in_flight", at), 1, short),
+    }),
+    panelOf("RAFT", cluster, {
+      bands: plain(cluster.most("commit_ms")),
+      amount: milliseconds,
+      parts: (at) => [
+        `${short((writes[at] ?? 0) * PER_MINUTE)} entries/min`,
+        `index ${Math.max(0, ...cluster.at(at).flatMap(({ applied_index: index }) => index ?? []))}`,
+      ],
+    }),
+  ];
+}
+
+/** The slowest provider, and the median over all attempts that were answered; medians of several are no more exact. */
+function firstByteParts(rows: readonly HistoryRecord[]): readonly string[] {
+  let answered = 0;
+  let weighed = 0;
+  let slowest: HistoryRecord | undefined;
+  for (const row of rows) {
+    const count = (row.attempts ?? 0) - (row.failures ?? 0);
+    if (row.ttfb_p50_ms !== null && count > 0) {
+      answered += count;
+      weighed += row.ttfb_p50_ms * count;
+    }
+    if ((row.ttfb_p95_ms ?? -1) > (slowest?.ttfb_p95_ms ?? -1)) slowest = row;
+  }
+  return [
+    ...(answered === 0 ? [] : [`p50 ${milliseconds(weighed / answered)}`]),
+    ...(slowest === undefined ? [] : [`p95 of ${slowest.name}`]),
+  ];
+}
+
+/** Entries of the log that were applied in a bucket, on the node that is furthest. */
+function writesOf(cluster: Series): readonly number[] {
+  const indexes = cluster.most("applied_index");
+  return indexes.map((index, at) => {
+    const before = indexes[at - 1] ?? null;
+    return index === null || before === null ? 0 : Math.max(0, index - before);
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * The whole gateway in charts that move with each ten seconds: requests by status, time to first byte, tokens, spend,
+ * what was denied and found, and the log. A cursor tells the values of an earlier moment. Eight panels fill whatever room
+ * there is: two columns of charts, one of them, or a line each.
+ */
+
+import { columnsChart, narrowed } from "../format/columns-chart.ts";
+import { padTo } from "../format/cut.ts";
+import { cellsOfLine, fitLine } from "../format/fit.ts";
+import { shown } from "../format/lines.ts";
+import { plural } from "../format/numbers.ts";
+import { span as spanOfTime, timeOfDay } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { BLANK, type Line, span } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { BUCKET_MS, KEPT_BUCKETS, type Panel, PULSE_NEEDS, type Pulse, pulseOf } from "./pulse-series.ts";
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** From here on two panels stand side by side. */
+const TWO_COLUMNS = 100;
+const BETWEEN = 2;
+const TITLE_CELLS = 11;
+const VALUE_CELLS = 9;
+/** Of the scale at the right of a chart. */
+const SCALE_CELLS = 7;
+/** From here on a blank parts a panel from the one below. */
+const AIRY_ROWS = 5;
+
+/** Of the moment; the last bucket without one, or once it is of the past that is kept no more. */
+function bucketAt({ moments }: Pulse, at: number | undefined): number {
+  if (at === undefined) return KEPT_BUCKETS - 1;
+  const found = moments.findIndex((moment) => moment >= at);
+  return found < 0 ? KEPT_BUCKETS - 1 : found;
+}
+
+function lines(context: Context, { columns, rows }: Size, at: number | undefined): readonly Line[] {
+  const pulse = pulseOf(context);
+  const bucket = bucketAt(pulse, at);
+  const cursor = at === undefined ? undefined : bucket;
+  const beside = columns >= TWO_COLUMNS ? 2 : 1;
+  const cells = Math.floor((columns - (beside - 1) * BETWEEN) / beside);
+  const perColumn = Math.ceil(pulse.panels.length / beside);
+  // The line of the time first, then the panels; the axis where a line is left.
+  const height = Math.max(1, Math.floor((rows - 1) / perColumn));
+  const hasAxis = rows - 1 - height * perColumn >= 1;
+  const drawn = pulse.panels.map((panel) => panelLines(panel, { columns: cells, rows: height }, bucket, cursor));
+  const grid = Array.from({ length: perColumn }, (_, row) =>
+    Array.from({ length: height }, (_, line) =>
+      joinedBeside(
+        Array.from({ length: beside }, (_, column) => drawn[row * beside + column]?.[line] ?? BLANK),
+        cells,
+      ),
+    ),
+  ).flat();
+  const axis = joinedBeside(
+    Array.from({ length: beside }, () => axisLine(pulse, cells, cursor)),
+    cells,
+  );
+  return [timeLine(pulse, bucket, at, context), ...grid, ...(hasAxis ? [axis] : [])];
+}
+
+const joinedBeside = (lines: readonly Line[], cells: number): Line =>
+  lines.flatMap((line, at) => [...(at === 0 ? [] : [{ text: " ".repeat(BETWEEN) }]), ...fitLine(line, cells)]);
+
+function timeWords({ moments, nodes }: Pulse, bucket: number, at: number | undefined, { now }: Context) {
+  const from = moments[bucket] ?? now;
+  const when =
+    at === undefined
+      ? `now: the ten seconds from ${timeOfDay(from)}`
+      : `${timeOfDay(from)}, ${spanOfTime(now - from - BUCKET_MS)} ago`;
+  return { when, of: nodes.length === 0 ? "" : `${plural(nodes.length, "node")} (${nodes.join(" ")})` };
+}
+
+function timeLine(pulse: Pulse, bucket: number, at: number | undefined, context: Context): Line {
+  const { when, of } = timeWords(pulse, bucket, at, context);
+  return [
+    { text: when, tone: "strong", ...(at !== undefined && { isInverse: true }) },
+    { text: "   " },
+    shown(of, "dim"),
+  ];
+}
+
+function panelLines(
+  panel: Panel,
+  { columns, rows }: Size,
+  bucket: number,
+  cursor: number | undefined,
+): readonly Line[] {
+  const head: Line = [
+    span(padTo(panel.title, TITLE_CELLS), "strong"),
+    span(padTo(panel.why === undefined ? panel.value(bucket) : "-", VALUE_CELLS, "right")),
+    { text: "  " },
+  ];
+  const parts: Line =
+    panel.why === undefined
+      ? [shown(panel.parts(bucket).join("  "), "dim")]
+      : [span(`not known: ${panel.why}`, "warn")];
+  if (rows === 1) {
+    const [chart = BLANK] = chartLines(panel, columns - cellsOfLine(head), 1, cursor, false);
+    return [[...head, ...chart]];
+  }
+  const room = rows - 1 - (rows >= AIRY_ROWS ? 1 : 0);
+  return [[...head, ...parts], ...chartLines(panel, columns, room, cursor, true)];
+}
+
+/** How many buckets a cell of a chart stands for, and how many cells there are. */
+function cellsOfChart(columns: number): { readonly factor: number; readonly cells: number } {
+  const factor = Math.max(1, Math.ceil(KEPT_BUCKETS / Math.max(1, columns)));
+  return { factor, cells: Math.ceil(KEPT_BUCKETS / factor) };
+}
+
+/** The last cell is full, so the first may stand for less. */
+const cellOf = (bucket: number, { factor, cells }: { readonly factor: number; readonly cells: number }): number =>
+  cells - 1 - Math.floor((KEPT_BUCKETS - 1 - bucket) / factor);
+
+function chartLines(
+  { bands, amount, why }: Panel,
+  columns: number,
+  rows: number,
+  cursor: number | undefined,
+  hasScale: boolean,
+): readonly Line[] {
+  if (why !== undefined) return [];
+  const scale = cellsOfChart(columns - (hasScale ? SCALE_CELLS : 0));
+  const drawn = narrowed(bands, scale.factor);
+  const sums = Array.from({ length: scale.cells }, (_, at) =>
+    drawn.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+  );
+  const most = Math.max(0, ...sums);
+  const chart = columnsChart(drawn, {
+    rows,
+    most,
+    cursor: cursor === undefined ? undefined : cellOf(cursor, scale),
+  });
+  if (!hasScale || most <= 0) return chart;
+  // Its unit stands in the line above.
+  const [words] = amount(most).split("/");
+  return chart.map((line, at) => (at === 0 ? [...line, span(` ${words}`, "dim")] : line));
+}
+
+/** Under the charts: when they begin and end, and where the cursor is. */
+function axisLine({ moments }: Pulse, columns: number, cursor: number | undefined): Line {
+  const scale = cellsOfChart(columns - SCALE_CELLS);
+  const [first, last] = [timeOfDay(moments[0] ?? 0), timeOfDay((moments.at(-1) ?? 0) + BUCKET_MS)];
+  const between = scale.cells - first.length - last.length;
+  if (between < 2) return BLANK;
+  const rule = `${first}${"─".repeat(between)}${last}`;
+  if (cursor === undefined) return [span(rule, "dim")];
+  const at = cellOf(cursor, scale);
+  return [span(rule.slice(0, at), "dim"), { text: rule[at] ?? "", isInverse: true }, span(rule.slice(at + 1), "dim")];
+}
+
+export const pulseView: View = {
+  id: "pulse",
+  aliases: ["charts", "dashboard"],
+  title: "Pulse",
+  about: "the whole gateway in charts of 15 minutes; left and right tell the values of a moment",
+  needs: () => PULSE_NEEDS,
+  body: {
+    kind: "charts",
+    moments: (context) => pulseOf(context).moments,
+    lines,
+    words(context, at) {
+      const pulse = pulseOf(context);
+      const bucket = bucketAt(pulse, at);
+      const { moments } = pulse;
+      const from = moments[bucket] ?? context.now;
+      return [
+        `${at === undefined ? "now, " : ""}ten seconds from ${timeOfDay(from)}`,
+        ...pulse.panels.map(({ title, why, value, parts }) =>
+          [
+            title.toLowerCase(),
+            ...(why === undefined ? [value(bucket), ...parts(bucket)] : [`not known: ${why}`]),
+          ].join(", "),
+        ),
+      ];
+    },
+  },
+  offers: [],
+};
