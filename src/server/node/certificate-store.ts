@@ -2,7 +2,7 @@
 import type { Cluster } from "../cluster/index.ts";
 import { acmeRowKey, certificateRowKey, commands, readAcme, readCertificate } from "../core/state/index.ts";
 import { planPutAccount, planPutCertificate } from "../secrets/index.ts";
-import type { CertificateStore, Held } from "../tls/index.ts";
+import type { CertificateStore, Held, RowTable } from "../tls/index.ts";
 import type { SealingHere } from "./admin-secrets.ts";
 
 const BY = { iss: "gateway", sub: "certificates" } as const;
@@ -21,7 +21,7 @@ export function certificateStore(
 ): CertificateStore {
   const { view } = cluster;
 
-  const versionOf = (table: "certificate" | "account", id: string): number | undefined => {
+  const versionOf = (table: RowTable, id: string): number | undefined => {
     const text = view.get(table === "certificate" ? certificateRowKey(id) : acmeRowKey(id));
     if (text === undefined) return undefined;
     return table === "certificate" ? readCertificate(text).ver : readAcme(text).ver;
@@ -41,6 +41,11 @@ export function certificateStore(
         const { id, ver, not_after } = readCertificate(text);
         return { id, version: ver, notAfter: not_after };
       }),
+    accounts: () =>
+      Array.from(view.scan(acmeRowKey("")), ([, text]) => {
+        const { id, ver, at } = readAcme(text);
+        return { id, version: ver, at };
+      }),
     async write({ table, id, expect, names, notAfter, value }, signal) {
       const plan =
         table === "certificate"
@@ -55,9 +60,11 @@ export function certificateStore(
       }
       return "stored";
     },
-    async remove(id, version, signal) {
-      // One that has changed is left to the next look.
-      await cluster.write(commands.certDelete({ id, ver: version }), { by: BY, timeoutMs: WRITE_MS, signal });
+    async remove(table, id, version, signal) {
+      const row = { id, ver: version };
+      const command = table === "certificate" ? commands.certDelete(row) : commands.acmeDelete(row);
+      // What it refuses has changed, and is left to the next look.
+      await cluster.write(command, { by: BY, timeoutMs: WRITE_MS, signal });
     },
     leads: () => cluster.status().role === "leader",
     caughtUp: (signal) => cluster.readBarrier({ timeoutMs: READ_MS, signal }),

@@ -10,6 +10,7 @@ export {
   hostedApiProvider,
   openAcme,
   openAuthority,
+  type RowTable,
   type RowWrite,
   rfc2136Provider,
   tsigKeyOf,

@@ -92,7 +92,9 @@ async function call(url: string, method: string, given: Readonly<Record<string, 
     const date = Date.parse(String(answer.headers["date"]));
     context.last = { retryAt, date: Number.isNaN(date) ? undefined : date };
     const text = await bounded(answer.body);
-    const data = /json/i.test(String(answer.headers["content-type"])) ? parsed(text, status) : text;
+    // An answer to HEAD has the type of what it leaves out.
+    const isJson = verb !== "HEAD" && /json/i.test(String(answer.headers["content-type"]));
+    const data = isJson ? parsed(text, status) : text;
     const isRetried = (data as { readonly type?: unknown } | null)?.type === BAD_NONCE && status === 400;
     if (status >= 300 && !isRetried) throw new AcmeProblem(status, data, retryAt);
     return { data, status, headers: plain(answer.headers) };

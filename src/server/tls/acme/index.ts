@@ -3,4 +3,4 @@ export { openAuthority } from "./authority.ts";
 export { HOSTED_API, hostedApiProvider, rfc2136Provider, tsigKeyOf } from "./dns/index.ts";
 export { AttemptFailed } from "./failed.ts";
 export { type AcmeOptions, type AcmeSettings, openAcme } from "./open-acme.ts";
-export type { CertificateStore, DnsProvider, Held, RowWrite } from "./ports.ts";
+export type { CertificateStore, DnsProvider, Held, RowTable, RowWrite } from "./ports.ts";

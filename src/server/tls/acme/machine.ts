@@ -19,7 +19,7 @@ import {
   txtRecordOf,
   type Window,
 } from "./record.ts";
-import { allowedFrom, nextAttempt, recentlyFinalized, renewalDue } from "./renewal.ts";
+import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, renewalDue } from "./renewal.ts";
 
 /** What this node's file asks for. */
 export interface Wanted {
@@ -91,21 +91,26 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   const kept = record ?? emptyRecord(wanted.ca, wanted.names);
   const { order, failure, litter, issued } = kept;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
-  // Who has put right what it failed by need not wait.
-  const isSame = failure === null || failure.settings === wanted.settings;
+  // Who has put right what it failed by, the clock or the settings, need not wait.
+  const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
   const from = isSame ? kept.nextAttemptAt : 0;
-  if (order === null && litter.length > 0 && kept.cleanAt <= now) return { do: "clean", records: litter };
+  const cleanAt = timeOf(kept.cleanAt, HOUR, now);
+  if (order === null && litter.length > 0 && cleanAt <= now) return { do: "clean", records: litter };
   const due = order !== null ? from : Math.max(dueAt(issued), from, allowedFrom(kept, now));
   if (due <= now) {
     if (account === undefined) return { do: "make_account" };
     if (account.url === null) return { do: "register", account };
     return order === null ? { do: "begin" } : { do: order.step, account, order };
   }
-  const askAt = issued?.askAt ?? Number.POSITIVE_INFINITY;
-  if (issued !== null && order === null && askAt <= now) return { do: "ask", issued };
-  const cleanAt = litter.length > 0 && order === null ? kept.cleanAt : Number.POSITIVE_INFINITY;
-  return { do: "wait", until: Math.min(due, cleanAt, order === null ? askAt : Number.POSITIVE_INFINITY) };
+  if (order !== null) return { do: "wait", until: due };
+  const askAt = timeOf(issued?.askAt ?? Number.POSITIVE_INFINITY, ASKED_AGAIN.most, now);
+  if (issued !== null && askAt <= now) return { do: "ask", issued };
+  return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
+
+/** `at`: at most `most` after it was written; 0 where that was by a clock that was ahead. */
+const timeOf = (at: number, most: number, now: number): number =>
+  Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 
 const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
 

@@ -8,6 +8,7 @@ import { type Answer, after, type Effect, effectOf, type Wanted, type World } fr
 import { type Hands, perform } from "./perform.ts";
 import type { CertificateStore, Held } from "./ports.ts";
 import { type Account, accountId, type CertificateRecord, recordId } from "./record.ts";
+import { DAY } from "./renewal.ts";
 
 export interface ManagerOptions {
   readonly store: CertificateStore;
@@ -28,6 +29,11 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 const PAUSE_MS = 1_000;
 const SEALED_PAUSE_MS = 60_000;
 const WRITE_ATTEMPTS = 5;
+/**
+ * Since the account of now was made: who goes back to the settings of before within that time has the account of before,
+ * which an authority that binds accounts may not make twice.
+ */
+const ACCOUNTS_KEPT_MS = 30 * DAY;
 
 export function startManager({ store, hands, wanted, onStep, onTrouble }: ManagerOptions): Manager {
   const stop = new AbortController();
@@ -128,11 +134,21 @@ export function startManager({ store, hands, wanted, onStep, onTrouble }: Manage
     }
   }
 
-  /** What is left of other sets of names, once nobody can serve it any more. */
-  async function prune({ record }: World, signal: AbortSignal): Promise<void> {
+  /** What is left of other sets of names, once nobody can serve it any more, and of other accounts. */
+  async function prune({ account, record }: World, signal: AbortSignal): Promise<void> {
     if (record?.issued == null) return;
+    const now = hands.now();
     for (const { id, version, notAfter } of store.certificates()) {
-      if (id !== ids.record && (notAfter === null || notAfter <= hands.now())) await store.remove(id, version, signal);
+      if (id !== ids.record && (notAfter === null || notAfter <= now)) {
+        await store.remove("certificate", id, version, signal);
+      }
+    }
+    if (record.issued.account !== account?.thumbprint) return;
+    const accounts = store.accounts();
+    const since = accounts.find(({ id }) => id === ids.account)?.at ?? now;
+    if (now - since < ACCOUNTS_KEPT_MS) return;
+    for (const { id, version } of accounts) {
+      if (id !== ids.account) await store.remove("account", id, version, signal);
     }
   }
 

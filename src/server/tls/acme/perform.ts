@@ -6,6 +6,7 @@ import {
   type AccountSession,
   type Authority,
   type AuthorizationState,
+  type Directory,
   isAboutReplacing,
   type OrderState,
   offers,
@@ -16,7 +17,7 @@ import { AttemptFailed } from "./failed.ts";
 import type { Answer, Effect, Wanted } from "./machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
 import { type Account, type Challenge, type Issued, type Order, type TxtRecord, txtRecordOf } from "./record.ts";
-import { askAgain, drawWindow, renewalTime } from "./renewal.ts";
+import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal.ts";
 
 export interface Hands {
   readonly authority: Authority;
@@ -103,17 +104,19 @@ async function inOrder(
   }
 }
 
-/** A clock this far off makes certificates look expired, or not valid yet. */
-const MAX_SKEW_MS = 3_600_000;
+/** A clock that is far off makes certificates look expired, or not valid yet. */
+function refuseSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
+  if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
+  const minutes = Math.round(Math.abs(skewMs) / 60_000);
+  const words = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
+  throw new AttemptFailed("clock_skew", words, { keepsOrder: true });
+}
 
 async function newOrder(order: Order, session: AccountSession, hands: Hands, signal: AbortSignal): Promise<Answer> {
   const { authority, wanted } = hands;
-  const { renewalInfo, skewMs = 0 } = await authority.directory(signal);
-  if (Math.abs(skewMs) > MAX_SKEW_MS) {
-    const minutes = Math.round(Math.abs(skewMs) / 60_000);
-    const words = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
-    throw new AttemptFailed("clock_skew", words, { keepsOrder: true });
-  }
+  const directory = await authority.directory(signal);
+  refuseSkew(directory);
+  const { renewalInfo } = directory;
   const replaces = renewalInfo === undefined ? null : order.replaces;
   try {
     return { kind: "ordered", url: (await session.newOrder(wanted.names, replaces, signal)).url };
@@ -223,11 +226,14 @@ async function download(
     return { kind: "again", retryAt: it.retryAt };
   });
   const chain = await session.download(state, signal);
-  const at = now();
-  const { notBefore, notAfter } = accepted(chain, key, wanted.names, at);
-  const certId = certIdOf(chain) ?? null;
   // An authority that answers nothing more has issued it all the same.
-  const { renewalInfo } = await authority.directory(signal).catch(() => ({ renewalInfo: undefined }));
+  const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
+  if (directory !== undefined) refuseSkew(directory);
+  const at = now();
+  // By the clock of the authority: of one that is a minute ahead of ours a new certificate would not be valid yet.
+  const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
+  const certId = certIdOf(chain) ?? null;
+  const isToldWhen = directory === undefined || directory.renewalInfo !== undefined;
   return {
     chain,
     key,
@@ -238,7 +244,7 @@ async function download(
     renewAt: renewalTime(notBefore, notAfter, random()),
     account: thumbprint,
     window: null,
-    askAt: renewalInfo === undefined || certId === null ? null : at,
+    askAt: isToldWhen && certId !== null ? at : null,
   };
 }
 

@@ -7,8 +7,10 @@ export type Held =
   /** It is there and cannot be opened on this node; `message` says why. */
   | { readonly kind: "sealed"; readonly version: number; readonly message: string };
 
+export type RowTable = "certificate" | "account";
+
 export interface RowWrite {
-  readonly table: "certificate" | "account";
+  readonly table: RowTable;
   readonly id: string;
   /** The version that it takes the place of; null: there is none. */
   readonly expect: number | null;
@@ -21,12 +23,15 @@ export interface RowWrite {
 
 /** The replicated rows, and who leads. Values are sealed before they leave this process. */
 export interface CertificateStore {
-  read(table: "certificate" | "account", id: string): Held;
+  read(table: RowTable, id: string): Held;
   /** Every certificate there is, of other names too. */
   certificates(): readonly { readonly id: string; readonly version: number; readonly notAfter: number | null }[];
+  /** Every account there is; `at`: when it was written last, milliseconds since 1970. */
+  accounts(): readonly { readonly id: string; readonly version: number; readonly at: number }[];
   /** `stale`: another version is there. Rejects where it cannot be known whether it is stored. */
   write(row: RowWrite, signal: AbortSignal): Promise<"stored" | "stale">;
-  remove(id: string, version: number, signal: AbortSignal): Promise<void>;
+  /** One that has changed since is left as it is. */
+  remove(table: RowTable, id: string, version: number, signal: AbortSignal): Promise<void>;
   /** Whether this node leads, as far as it knows. */
   leads(): boolean;
   /** Resolves once reads here hold all that was acknowledged anywhere before. */

@@ -8,6 +8,12 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+/** A clock further off than this is set right before anything is ordered, or waited for. */
+export const MAX_SKEW_MS = HOUR;
+
+/** Written by a clock that was ahead of this one: what was to be waited from it on is not. */
+export const isAhead = (at: number, now: number): boolean => at > now + MAX_SKEW_MS;
+
 const SHORT_LIVED = 10 * DAY;
 
 /** Certificates of a fleet that began together do not renew together. */
@@ -60,7 +66,7 @@ export function nextAttempt(now: number, failures: number, retryAt = 0): number 
 const MAX_FINALIZED_A_DAY = 2;
 
 export const recentlyFinalized = (finalized: readonly number[], now: number): readonly number[] =>
-  finalized.filter((at) => at > now - DAY && at <= now);
+  finalized.filter((at) => at > now - DAY && !isAhead(at, now));
 
 /** From when on another order may be begun; 0: now. */
 export function allowedFrom({ finalized }: Pick<CertificateRecord, "finalized">, now: number): number {
@@ -69,7 +75,7 @@ export function allowedFrom({ finalized }: Pick<CertificateRecord, "finalized">,
   return (recent.at(-MAX_FINALIZED_A_DAY) ?? 0) + DAY;
 }
 
-const ASKED_AGAIN = { least: MINUTE, usual: 6 * HOUR, most: DAY };
+export const ASKED_AGAIN = { least: MINUTE, usual: 6 * HOUR, most: DAY };
 
 /** When to ask for renewal information again. `retryAfterMs`: what the answer said. */
 export function askAgain(now: number, retryAfterMs: number | undefined): number {

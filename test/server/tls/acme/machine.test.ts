@@ -226,6 +226,20 @@ test("a clock an hour off: what is stored stands, and it neither renews at once 
   assert.deepEqual(effectOf(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
 });
 
+test("what a clock that was hours ahead had to be waited for is not waited for once it is right", () => {
+  const ahead = T0 + 200 * DAY;
+  const order: World = { account, record: recordOf({ order: orderOf("check") }) };
+  const late = after(order, effectOf(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
+  assert.equal(effectOf(late, wanted, T0).do, "check");
+  assert.equal(effectOf(late, wanted, ahead).do, "wait", "where the clock is right it is waited for");
+  const asked: World = { account, record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }) };
+  assert.equal(effectOf(asked, wanted, T0).do, "ask");
+  const record = txtRecordOf("a.example", "token", "thumb");
+  const cleaned: World = { account, record: recordOf({ issued: issuedAt(T0), litter: [record], cleanAt: ahead }) };
+  assert.equal(effectOf(cleaned, wanted, T0).do, "clean");
+  assert.equal(allowedFrom({ finalized: [T0, T0 + HOUR] }, T0), T0 + DAY, "of a leader that was an hour ahead");
+});
+
 test("an account that is not there is registered again with its key", () => {
   let world: World = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
   world = step(world, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);

@@ -18,6 +18,8 @@ export interface Issue {
   readonly rsaBits?: number;
   /** Extended key usages; left out, that of servers. */
   readonly uses?: readonly string[];
+  /** Whose key it is for, and then the `key` of the pair is empty; left out, a new one. */
+  readonly publicKey?: x509.PublicKey;
 }
 
 export interface TestAuthority {
@@ -69,9 +71,11 @@ export async function testAuthority(now = Date.now()): Promise<TestAuthority> {
     const { names = ["localhost", "127.0.0.1"], rsaBits, uses = [x509.ExtendedKeyUsage.serverAuth] } = wish;
     const rsa = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", publicExponent: new Uint8Array([1, 0, 1]) };
     const keys =
-      rsaBits === undefined
-        ? await keysOf()
-        : await subtle.generateKey({ ...rsa, modulusLength: rsaBits }, true, ["sign", "verify"]);
+      wish.publicKey !== undefined
+        ? undefined
+        : rsaBits === undefined
+          ? await keysOf()
+          : await subtle.generateKey({ ...rsa, modulusLength: rsaBits }, true, ["sign", "verify"]);
     const made = await x509.X509CertificateGenerator.create({
       serialNumber: serial(),
       subject: "CN=test server",
@@ -79,15 +83,17 @@ export async function testAuthority(now = Date.now()): Promise<TestAuthority> {
       notBefore: new Date(wish.notBefore ?? now - DAY_MS),
       notAfter: new Date(wish.notAfter ?? now + 90 * DAY_MS),
       signingAlgorithm: P256,
-      publicKey: keys.publicKey,
+      publicKey: wish.publicKey ?? (keys as webcrypto.CryptoKeyPair).publicKey,
       signingKey: middleKeys.privateKey,
       extensions: [
+        await x509.AuthorityKeyIdentifierExtension.create(middleKeys.publicKey),
         new x509.ExtendedKeyUsageExtension([...uses]),
         new x509.SubjectAlternativeNameExtension(
           names.map((value) => ({ type: /^[\d.]+$/.test(value) ? "ip" : "dns", value })),
         ),
       ],
     });
+    if (keys === undefined) return { chain: pemOf(made), key: "" };
     const der = Buffer.from(await subtle.exportKey("pkcs8", keys.privateKey));
     const body = (der.toString("base64").match(/.{1,64}/g) ?? []).join("\n");
     return { chain: pemOf(made), key: `-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----\n` };

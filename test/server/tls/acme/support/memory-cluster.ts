@@ -1,10 +1,9 @@
 /** Rows that some nodes share, one of which leads: the twin in memory of the store over the cluster's rows. */
-import type { CertificateStore, Held, RowWrite } from "../../../../../src/server/tls/index.ts";
-
-type Table = RowWrite["table"];
+import type { CertificateStore, Held, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
 
 interface Row {
   readonly version: number;
+  readonly at: number;
   readonly write: RowWrite;
 }
 
@@ -12,8 +11,10 @@ export interface MemoryCluster {
   store(node: string): CertificateStore;
   /** Undefined: nobody. */
   lead(node: string | undefined): void;
-  row(table: Table, id: string): string | undefined;
-  rows(table: Table): readonly RowWrite[];
+  row(table: RowTable, id: string): string | undefined;
+  rows(table: RowTable): readonly RowWrite[];
+  /** Of rows that are written, milliseconds since 1970. */
+  now: () => number;
   /** Called before a write takes hold; what it throws is what became of the write. */
   onWrite: (node: string, write: RowWrite) => void;
   /** Called after a write took hold. */
@@ -24,12 +25,14 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
   const rows = new Map<string, Row>();
   const listeners = new Set<() => void>();
   let leader: string | undefined = first;
-  const keyOf = (table: Table, id: string): string => `${table}/${id}`;
+  const keyOf = (table: RowTable, id: string): string => `${table}/${id}`;
   const tell = (): void => {
     for (const listener of listeners) listener();
   };
-  const of = (table: Table) =>
-    [...rows].filter(([key]) => key.startsWith(`${table}/`)).map(([, row]) => ({ ...row.write, version: row.version }));
+  const of = (table: RowTable) =>
+    [...rows]
+      .filter(([key]) => key.startsWith(`${table}/`))
+      .map(([, { write, version, at }]) => ({ ...write, version, at }));
 
   const cluster: MemoryCluster = {
     store: (node) => ({
@@ -38,19 +41,20 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
         return row === undefined ? { kind: "none" } : { kind: "row", version: row.version, value: row.write.value };
       },
       certificates: () => of("certificate"),
+      accounts: () => of("account"),
       async write(write, signal) {
         signal.throwIfAborted();
         cluster.onWrite(node, write);
         const key = keyOf(write.table, write.id);
         const before = rows.get(key)?.version ?? null;
         if (before !== write.expect) return "stale";
-        rows.set(key, { version: (before ?? 0) + 1, write });
+        rows.set(key, { version: (before ?? 0) + 1, at: cluster.now(), write });
         cluster.onWritten(node, write);
         tell();
         return "stored";
       },
-      async remove(id, version) {
-        const key = keyOf("certificate", id);
+      async remove(table, id, version) {
+        const key = keyOf(table, id);
         if (rows.get(key)?.version === version) rows.delete(key);
         tell();
       },
@@ -68,6 +72,7 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
     },
     row: (table, id) => rows.get(keyOf(table, id))?.write.value,
     rows: of,
+    now: Date.now,
     onWrite: () => undefined,
     onWritten: () => undefined,
   };
