@@ -19,6 +19,7 @@ import { runRounds } from "./rounds.ts";
 import { LOAD_SCENARIOS, type LoadScenario, OTHER_SCENARIOS } from "./scenarios.ts";
 import { openStage, prepare, type Stage } from "./stage.ts";
 import { measureReady, measureVersion } from "./startup.ts";
+import { measureTls } from "./tls/cost.ts";
 
 function readOptions(): BenchOptions | undefined {
   try {
@@ -87,6 +88,7 @@ async function measureOthers(stage: Stage, isAsked: (name: string) => boolean): 
   const measure = async (name: string, each: () => Promise<readonly Judged[]>): Promise<void> => {
     judged.push(...(await guarded(name, each)));
   };
+  if (isAsked("tls")) await measure("tls", () => measureTls(stage));
   if (isAsked("half-load")) await measure("half-load", () => measureHalfLoad(stage));
   if (isAsked("key-memory")) await measure("key-memory", () => measureKeyMemory(stage));
   if (isAsked("version")) judged.push(measureVersion({ ...common, runs: options.isQuick ? 7 : 21 }));

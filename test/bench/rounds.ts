@@ -124,7 +124,7 @@ const REST_SHARE = 0.1;
 const REST_TIMEOUT_MS = 10_000;
 
 /** Records are signed, memory is collected and code is compiled after the answers have gone out. */
-async function waitForRest(pid: number): Promise<void> {
+export async function waitForRest(pid: number): Promise<void> {
   const deadline = performance.now() + REST_TIMEOUT_MS;
   let used = Number.POSITIVE_INFINITY;
   while (used > REST_SHARE * REST_WINDOW_MS * 1e3 && performance.now() < deadline) {

@@ -248,4 +248,7 @@ export const MAX_RSS_MIB = 130;
 /** Flat: over the last 200,000 requests memory may grow this much, 52 bytes a request; a heap that breathes does. */
 export const MAX_RSS_GROWTH_MIB = 10;
 
-export const OTHER_SCENARIOS = ["half-load", "key-memory", "version", "ready", "rss"] as const;
+/** What TLS adds to a request of the gateway, over what it adds to one of the bare proxy. */
+export const MAX_TLS_ADDED_RATIO = 1.05;
+
+export const OTHER_SCENARIOS = ["tls", "half-load", "key-memory", "version", "ready", "rss"] as const;

@@ -2,26 +2,33 @@
  * The yardstick: the least that a proxy on Node can do. node:http in front, undici `dispatch` behind, the body collected
  * and sent on, the answer piped back; no parsing, no routing, no metrics, no limits. Every ratio of the bench is to this.
  *
- * Usage: bare-proxy UPSTREAM_PORT
+ * Usage: bare-proxy UPSTREAM_PORT [CHAIN_FILE KEY_FILE]; with the two it speaks TLS, by node:https.
  */
 
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { Agent, type Dispatcher } from "undici";
 import { listenAndReport } from "./channel.ts";
 
 /** Fields that speak of one connection (RFC 9110 section 7.6.1), and the two that the client of undici writes itself. */
 const NOT_FORWARDED = new Set(["connection", "keep-alive", "transfer-encoding", "host", "content-length"]);
 
-const origin = `http://127.0.0.1:${process.argv[2]}`;
+const [, , upstreamPort, chainFile, keyFile] = process.argv;
+const origin = `http://127.0.0.1:${upstreamPort}`;
 const agent = new Agent();
 
-const server = createServer((request, response) => {
+listenAndReport(
+  chainFile === undefined || keyFile === undefined
+    ? createServer(serve)
+    : createSecureServer({ cert: readFileSync(chainFile), key: readFileSync(keyFile) }, serve),
+);
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
   const pieces: Buffer[] = [];
   request.on("data", (piece: Buffer) => pieces.push(piece));
   request.on("end", () => forward(request, response, pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
-});
-
-listenAndReport(server);
+}
 
 function forward(request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void {
   const sent: IncomingHttpHeaders = {};

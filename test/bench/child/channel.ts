@@ -4,6 +4,7 @@
  */
 
 import type { Server } from "node:http";
+import type { Server as SecureServer } from "node:https";
 
 export interface Listening {
   readonly kind: "listening";
@@ -15,7 +16,7 @@ export function endWithParent(): void {
 }
 
 /** Listens on a free port of the loopback and reports it. */
-export function listenAndReport(server: Server): void {
+export function listenAndReport(server: Server | SecureServer): void {
   endWithParent();
   server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1", () => {

@@ -1,21 +1,32 @@
-/** Connections of the load generators: raw sockets, of a port of the loopback or of a Unix socket. */
+/** Connections of the load generators: raw sockets, of a port of the loopback, with TLS or without, or of a Unix socket. */
 
 import { connect, type Socket } from "node:net";
+import { connect as connectSecurely } from "node:tls";
 
 export interface Target {
   /** 0 where there is a `socketPath`. */
   readonly port: number;
   readonly socketPath?: string;
+  /** PEM of the root to trust: TLS is spoken with a server named `localhost`. Left out, plain HTTP. */
+  readonly root?: string;
 }
 
 /** It is among `sockets` from the start, so that it is closed with them however the job ends. */
-export function openSocket({ port, socketPath }: Target, sockets: Set<Socket>): Promise<Socket> {
+export function openSocket({ port, socketPath, root }: Target, sockets: Set<Socket>): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket =
       socketPath === undefined ? connect({ port, host: "127.0.0.1", noDelay: true }) : connect({ path: socketPath });
     sockets.add(socket);
-    socket.once("connect", () => resolve(socket));
     socket.once("error", reject);
+    if (root === undefined) {
+      socket.once("connect", () => resolve(socket));
+      return;
+    }
+    const secure = connectSecurely({ socket, ca: root, servername: "localhost" });
+    sockets.delete(socket);
+    sockets.add(secure);
+    secure.once("secureConnect", () => resolve(secure));
+    secure.once("error", reject);
   });
 }
 

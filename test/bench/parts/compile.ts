@@ -18,6 +18,7 @@ export interface Pieces {
   readonly steadyLoad: string;
   readonly probe: string;
   readonly loopback: string;
+  readonly handshakes: string;
 }
 
 export async function compilePieces(): Promise<Pieces> {
@@ -25,8 +26,8 @@ export async function compilePieces(): Promise<Pieces> {
   removeAtEnd(folder);
   const source = fileURLToPath(new URL("../child/", import.meta.url));
   await build({
-    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "pacer", "loopback", "probe"].map((name) =>
-      join(source, `${name}.ts`),
+    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "pacer", "loopback", "probe", "handshakes"].map(
+      (name) => join(source, `${name}.ts`),
     ),
     outdir: folder,
     bundle: true,
@@ -44,5 +45,6 @@ export async function compilePieces(): Promise<Pieces> {
     steadyLoad: join(folder, "steady-load.cjs"),
     probe: join(folder, "probe.cjs"),
     loopback: join(folder, "loopback.cjs"),
+    handshakes: join(folder, "handshakes.cjs"),
   };
 }

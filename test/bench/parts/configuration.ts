@@ -38,6 +38,13 @@ export interface Configuring {
   readonly port: number;
   readonly metricsPort: number;
   readonly upstreamPort: number;
+  readonly tls?: CertificateFiles;
+}
+
+/** Paths of PEM files. */
+export interface CertificateFiles {
+  readonly chainFile: string;
+  readonly keyFile: string;
 }
 
 /** A folder for `writeConfiguration`. */
@@ -64,6 +71,7 @@ export async function writeConfiguration(options: Configuring): Promise<string> 
       bootstrap: true,
     },
     ...(isGoverned && { admin: { local_socket: socketIn(home) } }),
+    ...(options.tls !== undefined && { tls: { cert_file: options.tls.chainFile, key_file: options.tls.keyFile } }),
   };
   const deployment = {
     ...routing(options.upstreamPort),

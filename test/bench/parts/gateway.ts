@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../e2e/support/ports.ts";
 import type { Alive, ProbeQuestion } from "../child/probe.ts";
 import { type Child, type Piece, startAsked, startChild, waitForPort } from "./children.ts";
-import { type GatewayMode, makeHome, writeConfiguration } from "./configuration.ts";
+import { type CertificateFiles, type GatewayMode, makeHome, writeConfiguration } from "./configuration.ts";
 
 export interface GatewayOptions {
   /** The launcher. */
@@ -18,6 +18,8 @@ export interface GatewayOptions {
   readonly folder: string;
   /** A folder in which a gateway of the same mode ran before, with its state; left out, a new one in `folder`. */
   readonly home?: string;
+  /** Of a gateway with a node file: it speaks TLS. */
+  readonly tls?: CertificateFiles;
   /** Flags for node itself, such as those of the profiler. */
   readonly nodeFlags?: readonly string[];
 }
@@ -58,7 +60,8 @@ async function configured(
   if (mode === "flag") return { port, args: flagArguments(port, undefined, upstreamPort) };
   const home = options.home ?? (await makeHome(folder));
   const metricsPort = await freePort();
-  return { port, args: ["-config", await writeConfiguration({ mode, home, port, metricsPort, upstreamPort })] };
+  const configuring = { mode, home, port, metricsPort, upstreamPort, ...(options.tls && { tls: options.tls }) };
+  return { port, args: ["-config", await writeConfiguration(configuring)] };
 }
 
 /** Waits for the log line whose message is `ready`. */
