@@ -6,9 +6,10 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { peer } from "../../peers/index.ts";
 import { twoDialects } from "../support/config.ts";
 import { simulated } from "../support/simulated.ts";
-import { within } from "../support/wait.ts";
+import { eventually, within } from "../support/wait.ts";
 import { startSecure } from "./support.ts";
 
 const file = { after };
@@ -78,6 +79,28 @@ test("openssl s_client: a session is resumed by its ticket, TLS 1.2 and 1.3", { 
   }
 });
 
+test("openssl s_client: a client that wants to agree anew on an open connection is refused", {
+  skip: openssl,
+}, async () => {
+  const args = ["-connect", `127.0.0.1:${gateway.port}`, "-CAfile", gateway.rootFile, "-tls1_2"];
+  const child = spawn("openssl", ["s_client", ...args]);
+  child.stdin.on("error", () => undefined);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (part: string) => {
+      said += part;
+    });
+  }
+  try {
+    await eventually("the end of the handshake", () => said.includes("Verify return code: 0 (ok)"));
+    child.stdin.write("R\n");
+    await eventually("the refusal", () => /no renegotiation/.test(said));
+    assert.match(said, /RENEGOTIATING/);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
 const SDKS = `
 import OpenAI from "openai";
 import Anthropic from "@anthropic-ai/sdk";
@@ -95,9 +118,13 @@ words.push(await anthropic.messages.stream({ ...asked, max_tokens: 100 }).finalT
 console.log(JSON.stringify(words));
 `;
 
-/** Node reads the roots that it is to trust at its start. */
-async function sdks(env: Readonly<Record<string, string>>): Promise<readonly [out: string, err: string]> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", SDKS, gateway.secureUrl], {
+/** Both programs read the roots that they are to trust at their start. */
+async function run(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<readonly [out: string, err: string]> {
+  const child = spawn(program, [...args, gateway.secureUrl], {
     cwd: dirname(fileURLToPath(import.meta.url)),
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -109,6 +136,8 @@ async function sdks(env: Readonly<Record<string, string>>): Promise<readonly [ou
   }
 }
 
+const sdks = (env: Readonly<Record<string, string>>) => run(process.execPath, ["--input-type=module", "-e", SDKS], env);
+
 test("the official SDKs are answered whole and streamed where they trust the root, and not where they do not", async () => {
   const [out, err] = await sdks({ NODE_EXTRA_CA_CERTS: gateway.rootFile });
   assert.equal(err, "");
@@ -118,4 +147,34 @@ test("the official SDKs are answered whole and streamed where they trust the roo
   const [none, why] = await sdks({});
   assert.equal(none, "");
   assert.match(why, /Connection error|UNABLE_TO_GET_ISSUER_CERT_LOCALLY|unable to get local issuer/);
+});
+
+const python = await peer("python-sdks");
+
+const PYTHON_SDKS = `
+import json, sys
+from openai import OpenAI
+from anthropic import Anthropic
+url = sys.argv[1]
+asked = {"model": "sim-small", "messages": [{"role": "user", "content": "hello"}]}
+openai = OpenAI(base_url=url + "/v1", api_key="k", max_retries=0)
+anthropic = Anthropic(base_url=url, api_key="k", max_retries=0)
+words = [openai.chat.completions.create(**asked).choices[0].message.content]
+words.append("".join(it.choices[0].delta.content or "" for it in openai.chat.completions.create(**asked, stream=True) if it.choices))
+words.append(anthropic.messages.create(**asked, max_tokens=100).content[0].text)
+with anthropic.messages.stream(**asked, max_tokens=100) as stream:
+    words.append("".join(stream.text_stream))
+print(json.dumps(words))
+`;
+
+test("so are the official Python SDKs", { skip: python.missing }, async () => {
+  const trusting = { SSL_CERT_FILE: gateway.rootFile, PYTHONDONTWRITEBYTECODE: "1" };
+  const [out, err] = await run(python.path, ["-c", PYTHON_SDKS], trusting);
+  assert.equal(err, "");
+  const words = JSON.parse(out) as readonly string[];
+  assert.equal(words.length, 4);
+  for (const each of words) assert.match(each, /simulated answer/);
+  const [none, why] = await run(python.path, ["-c", PYTHON_SDKS], { PYTHONDONTWRITEBYTECODE: "1" });
+  assert.equal(none, "");
+  assert.match(why, /CERTIFICATE_VERIFY_FAILED/);
 });

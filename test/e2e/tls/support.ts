@@ -1,4 +1,5 @@
 /** A gateway whose front door has a certificate of a private authority, from files. */
+import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { type Pair, type TestAuthority, testAuthority } from "../../server/tls/support/authority.ts";
 import { type Document, startWithFiles } from "../support/config.ts";
 import type { Gateway } from "../support/gateway.ts";
-import { atEnd, eventually, type Owner, within } from "../support/wait.ts";
+import { atEnd, type Owner, within } from "../support/wait.ts";
 
 export interface SecureGateway extends Gateway {
   /** `https://127.0.0.1:port`. */
@@ -49,7 +50,6 @@ export async function startSecure(
   await Promise.all([write(first), writeFile(rootFile, authority.root)]);
   const tls = { cert_file: certFile, key_file: keyFile };
   const gateway = await startWithFiles(owner, deployment, { tls, ...changes }, env);
-  let rotations = 0;
   return {
     ...gateway,
     secureUrl: gateway.url.replace("http:", "https:"),
@@ -60,14 +60,11 @@ export async function startSecure(
     first,
     write,
     async rotate() {
-      rotations += 1;
+      const from = gateway.log().length;
       await write(await authority.issue());
       // A signal has the files looked at now.
       gateway.signal("SIGHUP");
-      await eventually(
-        "the new certificate",
-        () => gateway.log().filter(({ message }) => message === "certificate taken up").length > rotations,
-      );
+      await gateway.logged("certificate taken up", from);
     },
   };
 }
@@ -85,4 +82,19 @@ export async function handshake(owner: Owner, port: number, options: ConnectionO
   );
   socket.on("error", () => undefined);
   return socket;
+}
+
+/** What a client keeps for its next connection, with the version that it is of. */
+export async function sessionOf(
+  owner: Owner,
+  port: number,
+  options: ConnectionOptions,
+  version: "TLSv1.2" | "TLSv1.3",
+): Promise<ConnectionOptions> {
+  const only = { ...options, minVersion: version, maxVersion: version };
+  const socket = await handshake(owner, port, only);
+  const ticket = once(socket, "session");
+  if (version === "TLSv1.2") return { ...only, session: socket.getSession() ?? Buffer.alloc(0) };
+  const [session] = (await within("a ticket", ticket)) as [Buffer];
+  return { ...only, session };
 }

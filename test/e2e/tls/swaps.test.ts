@@ -6,19 +6,30 @@ import { Agent, request } from "node:https";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { WebSocket } from "ws";
+import type { SteadyJob, SteadyResult } from "../../bench/child/steady-load.ts";
+import { startAsked, startPiece } from "../../bench/parts/children.ts";
+import { compilePieces } from "../../bench/parts/compile.ts";
 import { twoDialects } from "../support/config.ts";
 import { listenLocally } from "../support/ports.ts";
 import { simulated } from "../support/simulated.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
-import { handshake, startSecure } from "./support.ts";
+import { handshake, sessionOf, startSecure } from "./support.ts";
 
 /** More for a long campaign. */
 const SWAPS = Number(process.env["GATEWAY_TLS_SWAPS"] ?? 10);
-const CONNECTIONS = 16;
+const PER_SECOND = Number(process.env["GATEWAY_TLS_RATE"] ?? 1_000);
+const CONNECTIONS = 64;
+/** Of one load; another follows while there are certificates to come. */
+const SECONDS = 5;
 const CHAT = "/v1/chat/completions";
 
 test("certificates are swapped under load without a failed request or a closed stream, and a stop drains", async (t) => {
-  const provider = await simulated(t);
+  const pieces = await compilePieces();
+  const [upstream, load] = [
+    await startPiece(pieces.upstream, []),
+    startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad),
+  ];
+  atEnd(t, () => Promise.all([upstream.stop(), load.stop()]));
   let held: ServerResponse | undefined;
   const holding = createServer((message, response) => {
     message.resume();
@@ -27,12 +38,14 @@ test("certificates are swapped under load without a failed request or a closed s
   });
   const heldPort = await listenLocally(holding);
   atEnd(t, () => void holding.close());
+  const provider = await simulated(t);
   const gateway = await startSecure(
     t,
     {
       catalog_overlays: [twoDialects("simulator", provider.url)],
       providers: [
         { preset: "simulator", models: ["sim-*"] },
+        { name: "bench", dialect: "compat", base_url: `http://127.0.0.1:${upstream.port}/v1`, models: ["bench-*"] },
         { name: "holding", dialect: "compat", base_url: `http://127.0.0.1:${heldPort}/v1`, models: ["held"] },
       ],
     },
@@ -41,62 +54,61 @@ test("certificates are swapped under load without a failed request or a closed s
   );
   const { port, authority, secureUrl } = gateway;
   const ca = authority.root;
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca });
   const own = new Agent({ ca });
-  t.after(() => agent.destroy());
   t.after(() => own.destroy());
+  const trusting = { ca, servername: "localhost" };
+  const sessions = await Promise.all(
+    (["TLSv1.2", "TLSv1.3"] as const).map((version) => sessionOf(t, port, trusting, version)),
+  );
 
-  const ask = async (body: object, by: Agent) => {
-    const sent = request(`${secureUrl}${CHAT}`, { method: "POST", agent: by });
-    sent.setHeader("content-type", "application/json");
-    sent.end(JSON.stringify({ messages: [{ role: "user", content: "hello" }], ...body }));
-    const [response] = await once(sent, "response");
-    return response;
-  };
-  const whole = async (): Promise<void> => {
-    const response = await ask({ model: "sim-small" }, agent);
-    const answer = await text(response);
-    assert.equal(response.statusCode, 200, answer);
-    assert.match(answer, /"finish_reason":"stop"/);
-  };
-
-  const only = { ca, servername: "localhost", minVersion: "TLSv1.2", maxVersion: "TLSv1.2" } as const;
-  const before = await handshake(t, port, only);
-  const session = before.getSession() ?? Buffer.alloc(0);
-  const stream = await within("the stream", ask({ model: "held", stream: true }, own));
+  const sent = request(`${secureUrl}${CHAT}`, { method: "POST", agent: own });
+  sent.setHeader("content-type", "application/json");
+  sent.end(JSON.stringify({ model: "held", stream: true, messages: [{ role: "user", content: "hello" }] }));
+  const [stream] = await within("the stream", once(sent, "response"));
   const streamed = text(stream);
   const socket = new WebSocket(`${secureUrl.replace("https", "wss")}/v1/realtime?model=sim-realtime`, { ca });
   t.after(() => socket.terminate());
   await within("the session", once(socket, "open"));
 
   let isSwapping = true;
-  let requests = 0;
+  let answered = 0;
+  let longestUs = 0;
   const from = performance.now();
-  const load = Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      while (isSwapping) {
-        await whole();
-        requests += 1;
-      }
-    }),
-  );
+  const loading = async (): Promise<void> => {
+    const shape = { kind: "unary", model: "bench-model" } as const;
+    while (isSwapping) {
+      const job = { port, root: ca, shape, perSecond: PER_SECOND, seconds: SECONDS, connections: CONNECTIONS };
+      const result = await load.ask(job);
+      assert.ok(result.kind === "done", JSON.stringify(result));
+      assert.equal(result.failures, 0, JSON.stringify(result));
+      answered += result.answered;
+      longestUs = Math.max(longestUs, result.longestUs);
+    }
+  };
   const serials = new Set<string>();
   const swapping = async (): Promise<void> => {
     for (let swap = 0; swap < SWAPS; swap++) {
       await gateway.rotate();
-      const fresh = await handshake(t, port, { ca, servername: "localhost" });
+      const fresh = await handshake(t, port, trusting);
       serials.add(fresh.getPeerCertificate().serialNumber);
       fresh.destroy();
+      for (const session of sessions) {
+        const resumed = await handshake(t, port, session);
+        assert.equal(resumed.isSessionReused(), true);
+        resumed.destroy();
+      }
     }
   };
-  await Promise.race([swapping(), load]).finally(() => {
-    isSwapping = false;
-  });
-  await load;
-  t.diagnostic(`${requests} requests, ${Math.round((requests * 1_000) / (performance.now() - from))} a second`);
+  await Promise.all([
+    loading(),
+    swapping().finally(() => {
+      isSwapping = false;
+    }),
+  ]);
+  const perSecond = Math.round((answered * 1_000) / (performance.now() - from));
+  t.diagnostic(`${answered} requests, ${perSecond} a second, the longest took ${Math.round(longestUs / 1_000)} ms`);
   assert.equal(serials.size, SWAPS);
-  assert.ok(requests > CONNECTIONS);
-  assert.equal((await handshake(t, port, { ...only, session })).isSessionReused(), true);
+  assert.ok(answered >= PER_SECOND * SECONDS);
   const event = once(socket, "message");
   socket.send(JSON.stringify({ type: "response.create" }));
   await within("an event of the session", event);
