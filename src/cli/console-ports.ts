@@ -7,6 +7,7 @@ import { access, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
+import { completePath } from "./complete-path.ts";
 import { createDocumentPorts } from "./console-documents.ts";
 import { UsageError } from "./flags.ts";
 import { follow } from "./follow.ts";
@@ -60,6 +61,7 @@ export function createPorts(io: Io): ConsolePorts {
       return `restored ${file}: ${restored}`;
     },
     readDocument: (file, signal) => readBounded(resolvePath(io, file), MAX_DOCUMENT_BYTES, signal),
+    completePath: (text, signal) => completePath(io, text, signal),
     async saveText(file, text, signal) {
       signal.throwIfAborted();
       await writeWhole(await freshTarget(io, file), bytesOf(text));

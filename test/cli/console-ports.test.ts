@@ -1,7 +1,7 @@
 /** What the console needs of this machine: its files stay the operator's alone, and nothing there is written over. */
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -178,4 +178,21 @@ test("a file to verify or to restore that is not there is named", async (t) => {
   await assert.rejects(ports.verifyAudit("none", options), /none/);
   const door = { kind: "socket", path: join(folder, "no.sock") } as const;
   await assert.rejects(ports.restoreSnapshot(door, "none", options), /none/);
+});
+
+test("paths are completed as a shell does: by their start, folders with a slash, hidden ones where a dot is typed", async (t) => {
+  const { folder, ports } = await machine(t);
+  await mkdir(join(folder, "deploy"));
+  await Promise.all(
+    ["deploy/a.yaml", "deploy/b.yaml", "deploy.yaml", ".hidden"].map((name) => writeFile(join(folder, name), "")),
+  );
+  await symlink(join(folder, "deploy"), join(folder, "link"));
+  const complete = (text: string) => ports.completePath(text, never);
+  assert.deepEqual(await complete("dep"), ["deploy.yaml", "deploy/"]);
+  assert.deepEqual(await complete("deploy/"), ["deploy/a.yaml", "deploy/b.yaml"]);
+  assert.deepEqual(await complete("./deploy/a"), ["./deploy/a.yaml"]);
+  assert.deepEqual(await complete(`${folder}/.h`), [`${folder}/.hidden`]);
+  assert.deepEqual(await complete("li"), ["link/"]);
+  assert.ok(!(await complete("")).includes(".hidden"));
+  for (const none of ["no/such/", "deploy.yaml/", "zz", "\u0000"]) assert.deepEqual(await complete(none), [], none);
 });

@@ -17,6 +17,7 @@ export const askFile = (label: string, initial: string, go: (file: string) => In
   kind: "ask",
   label,
   initial,
+  isFile: true,
   next: (file) => ifNamed(file, () => go(file)),
 });
 

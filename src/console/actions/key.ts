@@ -6,7 +6,7 @@
 import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls, parseDuration } from "../../base/index.ts";
 import { namesInWords } from "../format/names.ts";
-import { plural } from "../format/numbers.ts";
+import { count, plural } from "../format/numbers.ts";
 import { ago, clock, span } from "../format/times.ts";
 import { actionOf, type Outcome } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
@@ -14,6 +14,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import type { Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import { metadataOf } from "./key-metadata.ts";
+import { type Lives, proposedKey } from "./key-proposals.ts";
 import { keyNamed, profileNamed } from "./keys-by-name.ts";
 import { onNodes } from "./suspension-words.ts";
 
@@ -44,7 +45,16 @@ function endWords(at: number | undefined, now: number): string {
 const presentEnd = ({ expires_at }: KeyRecord): number | undefined =>
   expires_at === null ? undefined : Date.parse(expires_at);
 
-export function mintDialog({ data }: Pick<Context, "data">): Dialog {
+/** Where the keys that are there do not tell: one that never ends is found in a leak of years ago. */
+const USUAL_END = "90d";
+
+const LIVES: Lives = new Map(
+  [...LIFETIMES].map(([choice, lifetime]) => [choice, lifetime === undefined ? undefined : parseDuration(lifetime)]),
+);
+
+/** `like`: a key that the new one may be like. */
+export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dialog {
+  const proposed = proposedKey(data, like, LIVES, USUAL_END);
   return {
     title: "Mint a key",
     fields: [
@@ -53,11 +63,12 @@ export function mintDialog({ data }: Pick<Context, "data">): Dialog {
         kind: "text",
         id: "profile",
         label: "Profile",
-        initial: "",
+        initial: proposed.profile,
+        isProposal: true,
         suggestions: ["", ...rowsOf(data, "profiles").map(({ name }) => name)],
         why: (text) => whyNoProfile(text, data),
       },
-      { kind: "choice", id: "end", label: "Expires in", initial: "never", choices: LIFETIME_CHOICES },
+      { kind: "choice", id: "end", label: "Expires in", initial: proposed.end, choices: LIFETIME_CHOICES },
       { kind: "text", id: "metadata", label: "Metadata", initial: "", why: whyNoMetadata },
     ],
     lines({ name = "", profile = "", end = "never" }, { data, now }) {
@@ -65,6 +76,7 @@ export function mintDialog({ data }: Pick<Context, "data">): Dialog {
       return [
         ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${endWords(endOf(end, now), now)}`)],
         ["Profile", line(profileWords(profile, data))],
+        ...budgetRows(profile, data, now),
         ["Secret", line("the text of the key is shown once, here; the gateway keeps a hash of it")],
         ["Format", line("metadata as team=core,env=prod; access rules can read it", "dim")],
       ];
@@ -100,6 +112,19 @@ function profileWords(name: string, data: Data): string {
   const models = found.allowed_models.length === 0 ? "all models" : namesInWords(found.allowed_models);
   const budget = found.budget === null ? "no budget" : escapeControls(`budget ${found.budget}`);
   return `${escapeControls(name)}: ${models}; ${budget}; ${plural(found.access_rules, "access rule")} of its own`;
+}
+
+/** How the budget stands that the key would spend from. */
+function budgetRows(name: string, data: Data, now: number): readonly (readonly [string, Line])[] {
+  const budget = profileNamed(data, name)?.budget ?? null;
+  const buckets = rowsOf(data, "budgets").filter((row) => row.budget === budget);
+  const [first] = buckets;
+  if (first === undefined) return [];
+  const shared = buckets.find(({ bucket }) => bucket === "shared");
+  const limit = `${count(first.limit)} cost units in ${escapeControls(first.window)}`;
+  if (shared === undefined) return [["Budget", line(`a bucket of its own: ${limit}`)]];
+  const left = `${count(shared.remaining)} left, resets in ${span(Date.parse(shared.resets_at) - now)}`;
+  return [["Budget", line(`shared with others: ${limit}; ${left}`, shared.status === "ok" ? "plain" : "warn")]];
 }
 
 function mintAction({ name = "", profile = "", end = "never", metadata: pairs = "" }: FieldValues) {

@@ -1,12 +1,15 @@
-/** Over the lowest rows of the body while `:` is typed: where one may go, the one that Enter takes in inverse. */
+/**
+ * Over the lowest rows of the body while something is typed that has candidates: where `:` may go, files whose names begin
+ * so. The one that is chosen is in inverse.
+ */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { padTo } from "../format/cut.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
 import { bodyRow, ruleLine } from "../format/frame.ts";
-import type { State } from "../model/state.ts";
+import type { PromptState, State } from "../model/state.ts";
 import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { type Candidate, candidatesOf, highlighted } from "../store/candidates.ts";
+import { candidatesOf, highlighted } from "../store/candidates.ts";
 import { commandOfText } from "../store/command.ts";
 import { bodyCells, bodyRows } from "../store/layout.ts";
 
@@ -15,41 +18,60 @@ const WIDEST_NAME = 40;
 const GAP = 2;
 
 export interface Candidates {
-  readonly shown: readonly Candidate[];
+  readonly head: string;
+  readonly shown: readonly { readonly text: string; readonly about: string }[];
   /** Index into `shown`; undefined: none is highlighted. */
   readonly at: number | undefined;
   readonly total: number;
 }
 
-/** Undefined: no command is being typed. */
+/** Undefined: what is being typed has none. */
 export function shownCandidates(state: State, views: readonly View[]): Candidates | undefined {
   const { prompt, size } = state;
-  if (prompt?.kind !== "command") return undefined;
-  const all = candidatesOf(state, views, prompt.edit.text);
-  const at = highlighted(prompt, all);
+  const offered = prompt === undefined ? undefined : offeredFor(state, prompt, views);
+  if (offered === undefined) return undefined;
+  const { all, at, head } = offered;
   const rows = Math.max(1, Math.min(MOST_ROWS, Math.floor(bodyRows(size) / 2)));
   const from = Math.max(0, Math.min((at ?? 0) - rows + 1, all.length - rows));
-  return { shown: all.slice(from, from + rows), at: at === undefined ? undefined : at - from, total: all.length };
+  return {
+    head,
+    shown: all.slice(from, from + rows),
+    at: at === undefined ? undefined : at - from,
+    total: all.length,
+  };
 }
 
-/** With their sides; none where no command is being typed. */
+function offeredFor(
+  state: State,
+  prompt: PromptState,
+  views: readonly View[],
+): (Pick<Candidates, "head" | "at"> & { readonly all: Candidates["shown"] }) | undefined {
+  if (prompt.kind === "command") {
+    const all = candidatesOf(state, views, prompt.edit.text);
+    return { head: "go to", all, at: highlighted(prompt, all) };
+  }
+  if (prompt.found === undefined) return undefined;
+  return { head: "files", all: prompt.found.map((text) => ({ text, about: "" })), at: prompt.chosen };
+}
+
+/** With their sides; none where there are none to be shown. */
 export function drawCandidates(state: State, views: readonly View[]): readonly Line[] {
   const candidates = shownCandidates(state, views);
   if (candidates === undefined) return [];
   const { columns } = state.size;
-  const { shown, at, total } = candidates;
+  const { head, shown, at, total } = candidates;
   const cells = bodyCells(state.size);
   const names = shown.map(({ text }) => escapeControls(text));
-  const width = Math.min(WIDEST_NAME, Math.floor(cells / 2), Math.max(0, ...names.map(cellsOf)));
+  const most = shown.every(({ about }) => about === "") ? cells - GAP : Math.min(WIDEST_NAME, Math.floor(cells / 2));
+  const width = Math.min(most, Math.max(0, ...names.map(cellsOf)));
   const left = total - shown.length;
-  const head = left > 0 ? `go to  ${left} more` : "go to";
   return [
-    bodyRow(ruleLine(line(head, "dim"), cells), columns),
+    bodyRow(ruleLine(line(left > 0 ? `${head}  ${left} more` : head, "dim"), cells), columns),
     ...(shown.length === 0 ? [bodyRow(nothing(state, views), columns)] : []),
     ...shown.map(({ about }, row) =>
       bodyRow(
         [
-          { text: padTo(names[row] ?? "", width + GAP), tone: "strong" },
+          { text: padTo(cutMiddle(names[row] ?? "", width), width + GAP), tone: "strong" },
           { text: about, tone: "dim" },
         ],
         columns,
@@ -61,6 +83,7 @@ export function drawCandidates(state: State, views: readonly View[]): readonly L
 
 /** What the words come to, where they are none of the names. */
 function nothing(state: State, views: readonly View[]): Line {
+  if (state.prompt?.kind !== "command") return line("no file here begins so", "warn");
   const command = commandOfText(state.prompt?.edit.text ?? "", views);
   if (command.kind === "wrong") return line(command.words, "warn");
   if (command.kind !== "go") return [];

@@ -130,7 +130,8 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
     case "text": {
       if (field.isUnseen === true) return [{ text: `[${unseen(value)}]`, ...(isFocused && { isInverse: true }) }];
       if (!isFocused) return [{ text: `[${value}]` }];
-      const hint: Line = (field.suggestions ?? []).length > 0 ? [{ text: "  Up Down suggestions", tone: "dim" }] : [];
+      const hint: Line =
+        (field.suggestions ?? []).length > 0 ? [{ text: suggestionHint(field, value), tone: "dim" }] : [];
       return [{ text: "[" }, ...editLine(state.edit, room - 2), { text: "]" }, ...hint];
     }
     case "choice":
@@ -157,6 +158,11 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
       return field satisfies never;
   }
 }
+
+const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text" }, value: string): string =>
+  isProposal === true && value !== "" && value === initial
+    ? "  as others have it; typing replaces it, Up Down suggestions"
+    : "  Up Down suggestions";
 
 /** Neither the text nor how long exactly a long one is. */
 export const unseen = (value: string): string =>

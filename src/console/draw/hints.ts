@@ -7,7 +7,7 @@ import { cellsOf } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { chordText } from "../format/keys-text.ts";
 import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
-import type { State } from "../model/state.ts";
+import type { PromptState, State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { whyNotConfirmed } from "../store/dialog.ts";
@@ -62,7 +62,7 @@ export interface Hints {
 
 /** What may be pressed now. */
 export function hintsOf(state: State, views: readonly View[]): Hints {
-  if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt.kind) };
+  if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt) };
   if (state.dialog !== undefined)
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
   if (state.isHelpOpen)
@@ -102,12 +102,16 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
   };
 }
 
-function promptHints(kind: "command" | "filter" | "ask"): readonly Hint[] {
+function promptHints({ kind, isFile = false }: PromptState): readonly Hint[] {
   const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
-  return kind === "command"
-    ? [accept, { key: "Up Down", does: "choose" }, { key: "Tab", does: "complete" }, leave]
-    : [accept, leave];
+  const complete: Hint = { key: "Tab", does: "complete" };
+  return [
+    accept,
+    ...(kind === "command" ? [{ key: "Up Down", does: "choose" }] : []),
+    ...(kind === "command" || isFile ? [complete] : []),
+    leave,
+  ];
 }
 
 function dialogHints(

@@ -194,13 +194,13 @@ function speakFlash(state: State, views: readonly View[]): Spoken {
 function speakCandidates(state: State, views: readonly View[]): Spoken {
   const candidates = shownCandidates(state, views);
   if (candidates === undefined) return [];
-  const { shown, at } = candidates;
+  const { head, shown, at } = candidates;
   const children = shown.map(
     ({ text, about }, index): SpokenNode => ({
       role: "listitem",
-      text: plain(`${text}: ${about}`),
+      text: plain(about === "" ? text : `${text}: ${about}`),
       state: { selected: index === at },
     }),
   );
-  return [{ role: "list", text: "go to", children }];
+  return [{ role: "list", text: head, children }];
 }

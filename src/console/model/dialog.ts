@@ -17,6 +17,8 @@ export type Field =
       readonly label: string;
       readonly initial: string;
       readonly isRequired?: boolean;
+      /** What it begins with is a proposal: the first character that is typed takes its place. */
+      readonly isProposal?: boolean;
       /** A secret: only how long it is shows. */
       readonly isUnseen?: boolean;
       why?(text: string): string | undefined;

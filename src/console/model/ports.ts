@@ -36,6 +36,8 @@ export interface ConsolePorts {
   restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
   /** A document of at most 4 MiB. */
   readDocument(file: string, signal: AbortSignal): Promise<string>;
+  /** Paths that begin with `text`, folders with a slash at their end, by name; none where it cannot be looked. */
+  completePath(text: string, signal: AbortSignal): Promise<readonly string[]>;
   /** Whole or not at all, mode 0600; refuses a file that is there. */
   saveText(file: string, text: string, signal: AbortSignal): Promise<void>;
   /** Kept over runs, for this user alone; both resolve when they cannot be read or kept, which is no fault. */

@@ -87,7 +87,10 @@ export interface PromptState {
   readonly edit: Edit;
   /** Of `ask`. */
   readonly next?: (text: string) => Intent;
-  /** Of `command`: the candidate that the arrows went to; undefined: none was chosen. */
+  /** Of `ask`: Tab completes the names of files, and found these, of which one may be chosen. */
+  readonly isFile?: boolean;
+  readonly found?: readonly string[] | undefined;
+  /** Of `command` and of what was found: the one that was gone to; undefined: none was chosen. */
   readonly chosen?: number | undefined;
   /** What the line was before a filter was typed, which Esc brings back. */
   readonly before: string;
@@ -178,7 +181,14 @@ export interface WorkbenchState {
   /** Their text while they are edited, a value a line. */
   readonly paramsEdit?: Edit | undefined;
   /** What is asked for in a line of the workbench's own: the name of a statement, or of a file for the result. */
-  readonly asking?: { readonly kind: "save" | "recall" | "export"; readonly edit: Edit } | undefined;
+  readonly asking?:
+    | {
+        readonly kind: "save" | "recall" | "export";
+        readonly edit: Edit;
+        /** Names of files that begin so, once they were looked for. */
+        readonly found?: readonly string[] | undefined;
+      }
+    | undefined;
   /** Newest last. */
   readonly history: readonly string[];
   /** Index into `history`; undefined: what is typed. */
@@ -213,6 +223,8 @@ export type Event =
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
   | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }
+  /** Names of files that begin with `text`, folders with a slash at their end. */
+  | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
   | { readonly kind: "tail_waiting"; readonly why: string | undefined };
 
@@ -233,6 +245,8 @@ export type Effect =
   | { readonly kind: "remember"; readonly what: Remembering }
   /** `what` is said in the flash line; the text itself never is. */
   | { readonly kind: "copy"; readonly text: string }
+  /** Looks for files of this machine whose names begin so. */
+  | { readonly kind: "complete"; readonly id: number; readonly text: string }
   | { readonly kind: "refresh" }
   | { readonly kind: "redraw" }
   | { readonly kind: "door" }

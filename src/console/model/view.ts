@@ -26,7 +26,14 @@ export type Intent =
   | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }
   /** Asks for one line of text (a file name), then goes on. */
-  | { readonly kind: "ask"; readonly label: string; readonly initial: string; next(text: string): Intent }
+  | {
+      readonly kind: "ask";
+      readonly label: string;
+      readonly initial: string;
+      /** Tab completes the names of files of this machine. */
+      readonly isFile?: boolean;
+      next(text: string): Intent;
+    }
   /** `place`: where what comes of it is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   | { readonly kind: "query"; readonly sql: string }

@@ -199,6 +199,16 @@ export function createEffects(options: EffectsOptions): Effects {
         if (options.copy(effect.text)) flash("copied, where the terminal takes it (OSC 52)");
         else flash("too long for the terminal's clipboard", "warn");
         return;
+      case "complete":
+        void under(
+          effect.id,
+          async (signal) => {
+            const { text } = effect;
+            dispatch({ kind: "completed", text, found: await ports.completePath(text, signal) });
+          },
+          (error) => flash(wordsOf(error, door()), "warn"),
+        );
+        return;
       case "refresh":
         watch.refresh();
         options.redraw();

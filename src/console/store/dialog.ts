@@ -227,7 +227,9 @@ function focused(open: DialogState, focus: number): DialogState {
 }
 
 function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {
-  const edit = applyEdit(open.edit, event, { isMultiline: false });
+  const isTyped = event.kind === "paste" || characterOf(event.chord) !== undefined;
+  const isReplaced = field.kind === "text" && field.isProposal === true && isTyped && open.edit.text === field.initial;
+  const edit = applyEdit(isReplaced ? editAtEnd("") : open.edit, event, { isMultiline: false });
   if (edit === undefined) return state;
   return withDialog(state, { ...valued(open, field.id, edit.text), edit });
 }

@@ -4,6 +4,7 @@ import { escapeControls } from "../../base/index.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
 import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
+import { withFound } from "./found.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf } from "./seen.ts";
 
@@ -41,6 +42,8 @@ export function reported(state: State, event: Report): State {
       return withDeed(state, event);
     case "page_loaded":
       return withLoaded(state, event);
+    case "completed":
+      return withFound(state, event);
     case "verification":
       return withVerification(state, event.verification);
     case "tail":

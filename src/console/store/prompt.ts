@@ -7,6 +7,7 @@ import type { View } from "../model/view.ts";
 import { candidatesOf, commandOf, highlighted } from "./candidates.ts";
 import type { Command } from "./command.ts";
 import { flashed } from "./flash.ts";
+import { stepFound } from "./found.ts";
 import { followed, quit } from "./intent.ts";
 import { only } from "./only.ts";
 import { linesOfLog, openedHelp, openedPage } from "./page.ts";
@@ -43,9 +44,12 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
   if (event.kind === "key") {
     if (event.chord === "esc") return only(left(state, prompt));
     if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
-    if (event.chord === "tab") return only(prompt.kind === "command" ? tabbed(state, prompt, views) : state);
-    if (event.chord === "up" || event.chord === "down") {
-      return only(prompt.kind === "command" ? chosen(state, prompt, event.chord === "up" ? -1 : 1, views) : state);
+    const isTab = event.chord === "tab";
+    if (isTab || event.chord === "up" || event.chord === "down") {
+      const by = event.chord === "up" ? -1 : 1;
+      if (prompt.isFile === true) return stepFound(state, prompt, by, isTab);
+      if (prompt.kind !== "command") return only(state);
+      return only(isTab ? tabbed(state, prompt, views) : chosen(state, prompt, by, views));
     }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
@@ -53,7 +57,7 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
   if (edit.text.length > MAX_PROMPT_LENGTH) return only(flashed(state, "that is too long for a line", "warn"));
   const edited = {
     ...state,
-    prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined }) },
+    prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined, found: undefined }) },
   };
   return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }

@@ -82,7 +82,7 @@ export const keysView: View = {
     sql: () => "SELECT name, profile, status, created_at, last_used_at, expires_at, id FROM keys ORDER BY name",
   },
   offers: [
-    { verb: "mint", needsRow: false, start: (_, context) => asked(mintDialog(context)) },
+    { verb: "mint", needsRow: false, start: ({ ids: [like] }, context) => asked(mintDialog(context, like)) },
     ...suspensionOffers("key"),
     {
       verb: "extend",

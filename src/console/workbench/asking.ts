@@ -42,18 +42,24 @@ export function stepAsking(workbench: WorkbenchState, event: KeyEvent, facts: Wo
   const chord = event.kind === "key" ? event.chord : undefined;
   if (chord === "esc") return taken({ ...workbench, asking: undefined });
   if (chord === "enter") return answer(workbench, asking, facts);
+  if (chord === "tab" && asking.kind === "export") {
+    return taken(workbench, [{ kind: "complete", id: facts.nextId, text: asking.edit.text }], 1);
+  }
   if (chord === "tab") {
     const text = commonStart(suggestionsOf(workbench)) ?? asking.edit.text;
     return taken({ ...workbench, asking: { ...asking, edit: editAtEnd(text) } });
   }
   const edit = applyEdit(asking.edit, event, { isMultiline: false });
   if (edit === undefined) return untaken(workbench);
-  return edit.text.length > MAX_NAME_LENGTH ? taken(workbench) : taken({ ...workbench, asking: { ...asking, edit } });
+  return edit.text.length > MAX_NAME_LENGTH
+    ? taken(workbench)
+    : taken({ ...workbench, asking: { ...asking, edit, found: undefined } });
 }
 
-/** Names that begin with what is typed; none for a file. */
+/** Names that begin with what is typed; of files, those that were looked for. */
 export function suggestionsOf({ asking, statements }: WorkbenchState): readonly string[] {
-  if (asking === undefined || asking.kind === "export") return [];
+  if (asking === undefined) return [];
+  if (asking.kind === "export") return asking.found ?? [];
   return [...statements.keys()].filter((name) => name.startsWith(asking.edit.text)).sort();
 }
 

@@ -14,6 +14,7 @@ const end = await openConsole({
     saveSnapshot: nothing,
     restoreSnapshot: nothing,
     readDocument: nothing,
+    completePath: nothing,
     saveText: nothing,
     memory: { load: async () => "", save: async () => undefined },
     async *follow() {},

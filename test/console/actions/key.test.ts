@@ -33,6 +33,7 @@ test("minting asks for a name, a profile, an end and metadata, and is confirmed 
       ["choice", "end", "never"],
       ["text", "metadata", ""],
     ],
+    "as the keys that are there: without a profile, without an end",
   );
   assert.deepEqual(dialog.confirm, { kind: "yes", does: "mint" });
   const [, profiles] = dialog.fields;
@@ -55,6 +56,66 @@ test("a key that is minted with a name alone is asked for with a name alone", ()
   assert.deepEqual(mint({ name: "new" }).request(), [
     { method: "POST", path: "/admin/v1/keys", body: { name: "new" } },
   ]);
+});
+
+const PROPOSED: readonly (readonly [
+  what: string,
+  keys: readonly object[],
+  like: string | undefined,
+  expected: object,
+])[] = [
+  ["no key is there", [], undefined, { profile: "", end: "90d" }],
+  [
+    "most have a profile and a year",
+    [
+      { name: "a", profile: "batch", expires_at: "2027-08-02T10:00:00.000Z" },
+      { name: "b", profile: "batch", expires_at: "2027-08-02T10:00:00.000Z" },
+      { name: "c", profile: "standard" },
+    ],
+    undefined,
+    { profile: "batch", end: "1y" },
+  ],
+  [
+    "the cursor is on a key",
+    [
+      { name: "a", profile: "batch" },
+      { name: "b", profile: "batch" },
+      { name: "c", profile: "standard", expires_at: "2026-09-01T10:00:00.000Z" },
+    ],
+    "c",
+    { profile: "standard", end: "30d" },
+  ],
+  ["a profile is there no more", [{ name: "a", profile: "gone" }], undefined, { profile: "", end: "90d" }],
+  [
+    "a life is none of the choices",
+    [{ name: "a", expires_at: "2026-08-05T10:00:00.000Z" }],
+    undefined,
+    { profile: "", end: "90d" },
+  ],
+];
+
+for (const [what, keys, like, expected] of PROPOSED) {
+  test(`what a mint proposes where ${what}`, () => {
+    const context = contextOf({
+      list_keys: keys.map((it) => key(it)),
+      list_profiles: [profile(), profile({ name: "batch", budget: null })],
+    });
+    const dialog = mintDialog(context, like);
+    const values = valuesOf(dialog, {});
+    assert.deepEqual({ profile: values["profile"], end: values["end"] }, expected);
+  });
+}
+
+test("the only profile there is, and how its budget stands, are proposed to the first key", () => {
+  const context = contextOf({ list_keys: [], list_profiles: [profile()], list_budgets: [bucket()] });
+  const dialog = mintDialog(context);
+  assert.equal(valuesOf(dialog, {})["profile"], "standard");
+  assert.match(
+    wordsOf(dialog, context).join("\n"),
+    /Budget: shared with others: [\d,]+ cost units in \S+; [\d,]+ left, resets in/,
+  );
+  const own = contextOf({ list_profiles: [profile()], list_budgets: [bucket({ bucket: "abcd1234", key: "ci" })] });
+  assert.match(wordsOf(mintDialog(own), own).join("\n"), /Budget: a bucket of its own: /);
 });
 
 const LIFETIMES = [

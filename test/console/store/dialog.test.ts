@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Dialog } from "../../../src/console/model/dialog.ts";
 import type { Effect, Event, State } from "../../../src/console/model/state.ts";
-import { boxOf, focusOf, whyNotConfirmed } from "../../../src/console/store/dialog.ts";
-import { after, key, lastStep, NOW, online, pressed, step, typed } from "./fixture.ts";
+import { boxOf, focusOf, openedDialog, whyNotConfirmed } from "../../../src/console/store/dialog.ts";
+import { after, key, lastStep, mintDialog, NOW, online, pressed, step, typed } from "./fixture.ts";
 
 const words = (state: State): string => state.flash?.words ?? "";
 const paste = (text: string): Event => ({ kind: "paste", text });
@@ -163,4 +164,17 @@ test("a dialog that was open when contact was lost does nothing until it is back
   assert.deepEqual(lastStep(away, "y").effects, []);
   assert.equal(words(pressed(away, "y")), "not while OFFLINE: no connection");
   assert.equal(deedsIn(lastStep(after(away, [{ kind: "link", link: open.link }]), "y").effects), 1);
+});
+
+test("a proposal gives way to the first character that is typed, and is edited by any other key", () => {
+  const [name] = mintDialog.fields;
+  assert.ok(name?.kind === "text");
+  const proposing: Dialog = { ...mintDialog, fields: [{ ...name, initial: "standard", isProposal: true }] };
+  const opened = pressed(openedDialog(online(), proposing), "tab");
+  const value = (chords: string): string | undefined => pressed(opened, chords).dialog?.values["name"];
+  assert.equal(value("b a"), "ba");
+  assert.equal(value("backspace"), "standar");
+  assert.equal(value("home b"), "b", "it was not touched yet");
+  assert.equal(value("backspace b"), "standarb");
+  assert.equal(after(opened, [{ kind: "paste", text: "batch" }]).dialog?.values["name"], "batch");
 });

@@ -330,39 +330,6 @@ test("keys over a page or the help that belong below say how to leave first", ()
   assert.equal(words(after(online(), [key("x")])), "x does nothing here; ? lists the keys");
 });
 
-const marks = (state: State): readonly string[] => [...tableStateOf(state).marks].sort();
-
-test("Space marks and goes on, at the last row it stays there", () => {
-  const one = pressed(online(), "space");
-  assert.deepEqual([marks(one), cursor(one)], [["acme-chat"], "acme-alt"]);
-  assert.deepEqual(marks(pressed(one, "space")), ["acme-alt", "acme-chat"]);
-  assert.deepEqual(marks(pressed(one, "up space")), []);
-  const last = pressed(online(), "G space");
-  assert.deepEqual([marks(last), cursor(last)], [["gamma"], "gamma"]);
-});
-
-test("* marks all rows that the filter leaves, and again none of them", () => {
-  const filtered = pressed(typed(pressed(online(), "space /"), "alt"), "enter");
-  assert.deepEqual(marks(pressed(filtered, "*")), ["acme-alt", "acme-chat"], "what was marked before stays");
-  assert.deepEqual(marks(pressed(filtered, "* *")), ["acme-chat"]);
-  assert.equal(marks(pressed(online(), "*")).length, ROWS.length);
-  assert.match(words(pressed(online([]), "*")), /no row to mark/);
-});
-
-test("Shift and the arrows mark row after row, and give back what they leave", () => {
-  const three = pressed(online(), "shift-down shift-down");
-  assert.deepEqual(marks(three), ["acme-alt", "acme-chat", "pool-eu"]);
-  const two = pressed(three, "shift-up");
-  assert.deepEqual([marks(two), cursor(two)], [["acme-alt", "acme-chat"], "acme-alt"]);
-  assert.deepEqual(marks(pressed(online(), "shift-up")), ["acme-chat"]);
-});
-
-test("Ctrl-Space marks from the nearest mark to the cursor, and says how where there is none", () => {
-  assert.equal(marks(pressed(online(), "space down down ctrl-space")).length, ROWS.length);
-  assert.equal(marks(pressed(online(), "G space up up ctrl-space")).length, 3);
-  assert.match(words(pressed(online(), "ctrl-space")), /no row is marked yet/);
-});
-
 test("the help of the workbench says in which of its parts a key acts", () => {
   const help = sectionsOf(online(ROWS, { place: { view: "query" } }), VIEWS);
   const heads = help.map(({ head }) => head).filter((head) => head.startsWith("Keys "));

@@ -348,3 +348,9 @@ describe("the keys of the workbench", () => {
     assert.deepEqual(hints(press(withText("x"), "ctrl-s").workbench), ["enter ok", "tab complete", "esc leave"]);
   });
 });
+
+it("Tab in the name of an export looks for files, and what they begin with is taken", () => {
+  const asking = press(withResult(), "ctrl-x").workbench;
+  const named = { ...asking, asking: { kind: "export" as const, edit: { text: "out", at: 3 } } };
+  assert.deepEqual(press(named, "tab").effects, [{ kind: "complete", id: facts().nextId, text: "out" }]);
+});

@@ -1,0 +1,47 @@
+/**
+ * Names of files in a line that asks for one. Tab looks for them; the only one is taken, of several what they begin with,
+ * and they are listed: Tab and the arrows then go through them.
+ */
+
+import { editAtEnd } from "../edit/edit.ts";
+import type { Event, PromptState, State, Step } from "../model/state.ts";
+import { only } from "./only.ts";
+
+type Completed = Event & { readonly kind: "completed" };
+
+/** What came for another text than the one that is there is too late. */
+export function withFound(state: State, { text, found }: Completed): State {
+  const { prompt, workbench } = state;
+  if (prompt?.isFile === true && prompt.edit.text === text) {
+    return { ...state, prompt: { ...prompt, ...taken(text, found), chosen: undefined } };
+  }
+  const { asking } = workbench;
+  if (asking?.kind !== "export" || asking.edit.text !== text) return state;
+  return { ...state, workbench: { ...workbench, asking: { ...asking, ...taken(text, found) } } };
+}
+
+function taken(text: string, found: readonly string[]): Pick<PromptState, "edit" | "found"> {
+  const [first] = found;
+  if (first === undefined) return { edit: editAtEnd(text), found };
+  return { edit: editAtEnd(commonStart(found)), found: found.length === 1 ? undefined : found };
+}
+
+function commonStart([first = "", ...others]: readonly string[]): string {
+  let length = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1;
+  // Not half of a character.
+  return /[\ud800-\udbff]$/.test(first.slice(0, length)) ? first.slice(0, length - 1) : first.slice(0, length);
+}
+
+/** Tab, and the arrows once something was found. */
+export function stepFound(state: State, prompt: PromptState, by: 1 | -1, isTab: boolean): Step {
+  const { found, edit, chosen } = prompt;
+  if (found === undefined || found.length === 0) {
+    if (!isTab) return only(state);
+    const effect = { kind: "complete", id: state.nextId, text: edit.text } as const;
+    return { state: { ...state, nextId: state.nextId + 1 }, effects: [effect] };
+  }
+  const from = chosen ?? (by === 1 ? -1 : 0);
+  const at = (from + by + found.length) % found.length;
+  return only({ ...state, prompt: { ...prompt, chosen: at, edit: editAtEnd(found[at] ?? edit.text) } });
+}
