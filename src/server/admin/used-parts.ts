@@ -8,7 +8,7 @@ import {
   HOPS,
   HOURS_A_DAY,
   NAMED_FIELDS,
-  readUsedChunk,
+  packedIn,
   readUsedNames,
   scanPacked,
   USED_WIDTH,
@@ -48,9 +48,14 @@ export function namesOf([first]: readonly string[]): readonly string[] {
   return [...FIXED_NAMES, ...own];
 }
 
-/** Calls `visit` for each row of a text, with numbers that it may not keep; a text of names has none. */
-export function scanText(text: string, visit: (row: readonly number[]) => void): void {
-  if (!text.startsWith(NAMES)) scanPacked(readUsedChunk(text).rows, USED_WIDTH, visit);
+/**
+ * Calls `visit` for each row of a text, with numbers that it may not keep; a text of names has none. `fields`: those that
+ * are read, all unless given.
+ */
+export function scanText(text: string, visit: (row: readonly number[]) => void, fields?: ReadonlySet<number>): void {
+  if (text.startsWith(NAMES)) return;
+  const wanted = fields && Array.from({ length: USED_WIDTH }, (_, field) => fields.has(field));
+  scanPacked(packedIn(text), USED_WIDTH, visit, wanted);
 }
 
 /** Where a column stands in a packed row; `hour` stands in none. */

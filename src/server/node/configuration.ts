@@ -32,7 +32,7 @@ import { openDisk } from "./files.ts";
 import { type NodeDocuments, readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
 import { type CompiledSources, compileSources, type FileStatus, preparedSources, trustedBy } from "./sources.ts";
-import { changedKeys, limitRevision, restartNote, storedAt, surroundingsOf } from "./surroundings.ts";
+import { changedKeys, hasReconciled, limitRevision, restartNote, storedAt, surroundingsOf } from "./surroundings.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
@@ -122,7 +122,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const trusted = nodeFile && trustedBy(nodeFile, started);
     const limitRev = limitRevision(view);
     const loaded = { rules, guardrails, models };
-    const common = { env, ofNodeFile, secrets, fileOverlays, trusted };
+    const common = { env, ofNodeFile, secrets, fileOverlays, trusted, hasReconciled: hasReconciled(view) };
     return compileSources({ sources, ...common, limitRev, storedAt: storedAt(view), ...loaded });
   };
 

@@ -39,6 +39,8 @@ export interface SourcesInput {
   readonly fileOverlays: readonly NamedOverlay[];
   /** Of what the cluster stores, the same on all nodes and rising with each change; 0 for documents that are not stored. */
   readonly limitRev?: number;
+  /** As in `GovernanceInput`. */
+  readonly hasReconciled?: boolean;
   /** Undefined where no node file could be read. */
   readonly trusted?: Trusted | undefined;
   /** Needed by texts that may hold rules. */

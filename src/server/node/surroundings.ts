@@ -31,6 +31,12 @@ export function limitRevision(view: Pick<Cluster["view"], "scan">): number {
   return [...newest.values()].reduce((sum, revision) => sum + revision, 0);
 }
 
+/** Whether the ledger of reconciliation has anything: it is kept when `reconcile` goes. */
+export function hasReconciled(view: Pick<Cluster["view"], "scan">): boolean {
+  for (const _ of view.scan("rec/")) return true;
+  return false;
+}
+
 /** When a source was stored: milliseconds since 1970, the same on all nodes. */
 export const storedAt =
   (view: Pick<Cluster["view"], "get">) =>

@@ -71,8 +71,9 @@ export function compileDeployment(input: CompileInput): Compiled {
   }
   const problems: Problem[] = [...read.problems];
   const catalog = overlaid(read, document, fileOverlays, problems);
+  const meters = readsUsage(document, input);
   const claiming = (document.providers ?? []).map((config, at) => {
-    return catalog && compileOne({ read, document, asWritten, catalog, problems }, config, at);
+    return catalog && compileOne({ read, document, asWritten, catalog, problems, meters }, config, at);
   });
   const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
   const providers = sound.map(({ provider }) => provider);
@@ -118,10 +119,12 @@ interface Compiling {
   readonly asWritten: Deployment;
   readonly catalog: Catalog;
   readonly problems: Problem[];
+  /** Something counts usage. */
+  readonly meters: boolean;
 }
 
 function compileOne(
-  { read, document, asWritten, catalog, problems }: Compiling,
+  { read, document, asWritten, catalog, problems, meters }: Compiling,
   config: ProviderConfig,
   at: number,
 ): ClaimingProvider | undefined {
@@ -153,7 +156,7 @@ function compileOne(
   }
   const provider = compileProvider(resolved.provider, { ...config, name }, credentials.of, {
     onFidelityLoss: document.on_fidelity_loss ?? "reject",
-    readsUsage: readsUsage(document),
+    readsUsage: meters,
     writtenAddress: writtenAddress({ document, asWritten }, config, written),
   });
   const { models = [], model_aliases: aliases = {} } = written;

@@ -37,6 +37,8 @@ export interface InspectorTerms {
 }
 
 export interface GovernanceInput {
+  /** What was metered has been compared with a report before; left out where nothing is stored. */
+  readonly hasReconciled?: boolean | undefined;
   /** The same on all nodes, and higher with every change of what is stored; 0 where nothing is stored. */
   readonly limitRev: number;
   /** Undefined where there is no node file to look at: then any issuer will do. */
@@ -47,15 +49,20 @@ export interface GovernanceInput {
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
-/** Something counts usage, so it is read from answers. */
-export const readsUsage = ({ auth, budgets = [], reconcile }: Deployment): boolean =>
-  auth !== undefined || budgets.length > 0 || reconcile !== undefined;
+/**
+ * Something counts usage, so it is read from answers. Removing `reconcile` ends polling and not metering, which goes on for
+ * as long as the cluster keeps what was compared. Source: specification document 3, `reconcile`.
+ */
+export const readsUsage = (
+  { auth, budgets = [], reconcile }: Deployment,
+  { hasReconciled = false }: Pick<GovernanceInput, "hasReconciled">,
+): boolean => auth !== undefined || budgets.length > 0 || reconcile !== undefined || hasReconciled;
 
 /** Of no use to anybody when an error was added to `problems`. */
 export function compileGovernance(
   read: Read<Deployment>,
   { document, asWritten }: { readonly document: Deployment; readonly asWritten: Deployment },
-  { limitRev, trusted, rules }: GovernanceInput,
+  { limitRev, trusted, rules, hasReconciled }: GovernanceInput,
   providers: readonly Provider[],
   problems: Problem[],
 ): Governance {
@@ -92,7 +99,7 @@ export function compileGovernance(
     policies,
     publicUrl,
     publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
-    meters: readsUsage(document),
+    meters: readsUsage(document, { hasReconciled }),
   });
 }
 

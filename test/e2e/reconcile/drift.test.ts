@@ -33,11 +33,12 @@ test("a drift of 3 % is told once, with its class and day; 1.9 % and what is bel
     assert.equal(answer.status, 200);
   };
   const audited = { admin_key: "$" + "{secret:ADMIN}", base_url: simulator.url };
+  const providers = [
+    { name: "one", dialect: "compat", base_url: `${simulator.url}/v1`, api_key: "k1", models: ["sim-small"] },
+    { name: "two", dialect: "messages", base_url: simulator.url, api_key: "k2", models: ["sim-large"] },
+  ];
   const files = await writeFiles(t, {
-    providers: [
-      { name: "one", dialect: "compat", base_url: `${simulator.url}/v1`, api_key: "k1", models: ["sim-small"] },
-      { name: "two", dialect: "messages", base_url: simulator.url, api_key: "k2", models: ["sim-large"] },
-    ],
+    providers,
     reconcile: {
       interval: "1s",
       drift_floor: 200,
@@ -126,11 +127,38 @@ test("a drift of 3 % is told once, with its class and day; 1.9 % and what is bel
       ["two", "output", sums.two.output, sums.two.output, 0, "equal"],
     ],
   );
-  client.close();
 
   const series = await readMetrics(gateway);
   assert.equal(sumOf(series, "gateway_reconcile_breaches", { provider: "one", class: "input" }), 1);
   assert.equal(sumOf(series, "gateway_reconcile_breaches", { provider: "two" }), 0);
+
+  // Nothing else counts usage here: with the block gone, its answers are metered all the same, and nobody asks for reports.
+  const reports = async (): Promise<number> => {
+    const counts = await fetch(`${simulator.url}/sim/counts`);
+    return (
+      ((await counts.json()) as { readonly byRoute: Readonly<Record<string, number>> }).byRoute["usage_report"] ?? 0
+    );
+  };
+  await files.writeDeployment({ providers });
+  await client.call("reload_config");
+  const asked = await reports();
+  const later = clientsOf(gateway.url);
+  const stream = await later.openai.chat.completions.create({
+    model: "sim-small",
+    messages: [{ role: "user", content }],
+    stream: true,
+  });
+  for await (const _ of stream);
+  const meteredLater = async (): Promise<number> => {
+    const sql = "SELECT sum(input_tokens) FROM usage WHERE model = 'sim-small'";
+    return Number((await client.call("run_query", { body: { sql } })).rows[0]?.[0]);
+  };
+  const each = sums.one.input / 20;
+  await eventually("a stream is metered", async () => (await meteredLater()) === sums.one.input + each, LIMIT_MS);
+  assert.ok((await client.call("list_reconcile_verdicts", {})).items.length > 0, "what was judged stays");
+  // A round that was under way when the block went has asked one page more at most.
+  assert.ok((await reports()) <= asked + 1);
+  client.close();
   gateway.signal("SIGTERM");
   await within("the second ends", gateway.ended, LIMIT_MS);
   const records = gateway

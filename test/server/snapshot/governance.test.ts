@@ -198,16 +198,20 @@ public_url: HTTPS://Gateway.Example.com:443/models//
   assert.equal((await governanceOf("public_url: http://g.example.com:8484/")).publicUrl, "http://g.example.com:8484");
 });
 
-test("usage is read where auth or a budget counts it, unless the provider refuses to say", async () => {
-  const of = async (more: string): Promise<readonly boolean[]> => {
+test("usage is read where auth, a budget or reconciliation counts it, unless the provider refuses to say", async () => {
+  const of = async (more: string, hasReconciled?: boolean): Promise<readonly boolean[]> => {
     const { governance, providers } = await snapshotOf(
       `${PROVIDERS}  - {name: own, dialect: compat, base_url: "http://o", api_key: k, stream_usage: false, models: [m]}\n${more}`,
+      { hasReconciled },
     );
     return [governance.meters, ...providers.map(({ asksStreamUsage }) => asksStreamUsage)];
   };
   assert.deepEqual(await of(""), [false, false, false, false]);
   assert.deepEqual(await of("auth: {virtual_keys: true}"), [true, true, true, false]);
   assert.deepEqual(await of("budgets: [{name: b, limit: 1}]"), [true, true, true, false]);
+  const reconcile = "reconcile: {providers: [{provider: own, type: compat, admin_key: k}]}";
+  assert.deepEqual(await of(reconcile), [true, true, true, false]);
+  assert.deepEqual(await of("", true), [true, true, true, false], "what was reconciled is metered on");
 });
 
 test("what a provider says of itself is compiled", async () => {

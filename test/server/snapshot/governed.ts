@@ -19,6 +19,7 @@ export const PROVIDERS = `providers:
 
 export interface CompileOptions {
   readonly limitRev?: number;
+  readonly hasReconciled?: boolean | undefined;
   readonly trusted?: Trusted;
   /** As a process that has not loaded the engine of rules. */
   readonly isUnprepared?: boolean;
@@ -34,6 +35,7 @@ export async function compile(text: string, options: CompileOptions = {}): Promi
     ),
     fileOverlays: [],
     limitRev: options.limitRev ?? 7,
+    hasReconciled: options.hasReconciled,
     trusted: options.trusted,
     rules: options.isUnprepared === true ? undefined : await loadRules([text]),
     guardrails: options.isUnprepared === true ? undefined : await loadGuardrails([text]),

@@ -6,7 +6,7 @@
 
 import { NAMED_FIELDS } from "../../core/state/index.ts";
 import { cellOf, FIELD, namesOf, scanText } from "../used-parts.ts";
-import { StatementError } from "./machine/index.ts";
+import { type Row, StatementError } from "./machine/index.ts";
 import type { Expr } from "./plan.ts";
 import type { Reading } from "./reading.ts";
 
@@ -15,6 +15,9 @@ const MAX_ROWS = 400_000;
 
 /** Of what is put together by columns: each pair of what was before and a value has a number below it. */
 const PAIRS = 2 ** 26;
+/** Values, and what was before, of pairs that are a small integer together: a map finds those several times as fast. */
+const NARROW_VALUES = 2 ** 12;
+const NARROW_BEFORE = 2 ** 18;
 
 const COUNT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
@@ -31,7 +34,8 @@ export interface Unpacker {
   isWanted(label: string): boolean;
   /** Throws a `StatementError` beyond the rows that it may make. */
   add(label: string, texts: readonly string[]): void;
-  readonly rows: Record<string, unknown>[];
+  /** What was made of all that was added, once. */
+  rows(): Row[];
 }
 
 interface Column {
@@ -57,8 +61,11 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   const inRows = all.filter((column): column is Column & { readonly field: number } => column.field !== undefined);
   const tested = inRows.filter((column) => column.conditions.length > 0);
   const added = inRows.filter(({ isSummed }) => isSummed);
+  const fields = new Set(inRows.map(({ field }) => field));
   const told = inRows.filter(({ isSummed }) => !isSummed);
   const rows: Record<string, unknown>[] = [];
+  /** Of each summed column, by row: put into the rows at the end. */
+  const sums = added.map((): number[] => []);
   const places = openPlaces(told.length);
   const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
     asked.every((condition) => holds(condition, value));
@@ -94,14 +101,19 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
         if (known === undefined) {
           places.put(place, rows.length);
           make(label, row, names);
+          for (let at = 0; at < added.length; at += 1) sums[at]!.push(row[added[at]!.field]!);
           return;
         }
-        const sum = rows[known]!;
-        for (const { key, field } of added) sum[key] = (sum[key] as number) + row[field]!;
+        for (let at = 0; at < added.length; at += 1) sums[at]![known]! += row[added[at]!.field]!;
       };
-      for (const text of texts) scanText(text, visit);
+      for (const text of texts) scanText(text, visit, fields);
     },
-    rows,
+    rows() {
+      for (const [at, { key }] of added.entries()) {
+        for (const [place, sum] of sums[at]!.entries()) rows[place]![key] = sum;
+      }
+      return rows;
+    },
   };
 }
 
@@ -127,20 +139,29 @@ interface Places {
 
 function openPlaces(depths: number): Places {
   const numbers = new Map<string | number | null, number>();
-  const pairs = Array.from({ length: depths }, () => new Map<number, number>());
-  const rows = new Map<number, number>();
+  const narrow = Array.from({ length: depths }, () => new Map<number, number>());
+  const wide = Array.from({ length: depths }, () => new Map<number, number>());
+  const rows: number[] = [];
   return {
-    number: (value) => numberIn(numbers, value),
-    pair: (depth, before, value) => numberIn(pairs[depth]!, before * PAIRS + value),
-    row: (place) => rows.get(place),
-    put: (place, row) => void rows.set(place, row),
+    number: (value) => numberIn(numbers, value, 0),
+    pair(depth, before, value) {
+      const [few, many] = [narrow[depth]!, wide[depth]!];
+      return value < NARROW_VALUES && before < NARROW_BEFORE
+        ? numberIn(few, before * NARROW_VALUES + value, many.size)
+        : numberIn(many, before * PAIRS + value, few.size);
+    },
+    row: (place) => rows[place],
+    put(place, row) {
+      rows[place] = row;
+    },
   };
 }
 
-function numberIn<K>(numbers: Map<K, number>, value: K): number {
+/** `others`: numbers that were given elsewhere. */
+function numberIn<K>(numbers: Map<K, number>, value: K, others: number): number {
   let number = numbers.get(value);
   if (number === undefined) {
-    number = numbers.size;
+    number = numbers.size + others;
     if (number >= PAIRS) throw tooMany();
     numbers.set(value, number);
   }

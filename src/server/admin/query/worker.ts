@@ -103,7 +103,6 @@ function unpackerOf(table: number, now: string): Unpacker | undefined {
     const { columns } = read;
     unpacker = openUnpacker(columns, readingOf(plan, table, countsAmong(columns)), machine.openSieve(now));
     unpackers.set(table, unpacker);
-    tables[table] = unpacker.rows;
   }
   return unpacker;
 }
@@ -116,6 +115,7 @@ function tellWanted({ table, labels, now }: Extract<ToWorker, { kind: "labels" }
 function run(now: string): void {
   if (plan === undefined) return;
   const { outputs } = plan;
+  for (const [table, unpacker] of unpackers) tables[table] = unpacker.rows();
   const answer = answerOf(machine.run(plan, tables, now), outputs);
   // The rows are what the answer reads; the tables can go.
   tables = [];

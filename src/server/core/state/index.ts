@@ -77,6 +77,7 @@ export {
   type MeteredRow,
   meteredOf,
   NAMED_FIELDS,
+  packedIn,
   type Span,
   TOKEN_CLASSES,
   type TokenClass,
@@ -109,7 +110,6 @@ export {
   readSource,
   readSuspension,
   readUsage,
-  readUsedChunk,
   readUsedNames,
 } from "./readers.ts";
 export { COMMAND_REFUSALS, type CommandRefusal } from "./refusals.ts";

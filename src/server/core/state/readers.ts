@@ -9,7 +9,7 @@ import { acmeRows, certificateRows, ringRows, secretRows } from "./commands/seal
 import { revisionRows, sourceRows } from "./commands/source-rows.ts";
 import { suspensionRows } from "./commands/suspensions.ts";
 import { holdingRows, usageRows } from "./commands/usage-rows.ts";
-import { meteredRows, usedChunkRows, usedNamesRows } from "./commands/used-rows.ts";
+import { meteredRows, usedNamesRows } from "./commands/used-rows.ts";
 
 /** `key/` */
 export const readKey = keyRows.read;
@@ -41,8 +41,6 @@ export const readUsage = usageRows.read;
 export const readHolding = holdingRows.read;
 /** `met/` */
 export const readMetered = meteredRows.read;
-/** `used/…/<chunk>` */
-export const readUsedChunk = usedChunkRows.read;
 /** `used/…/names` */
 export const readUsedNames = usedNamesRows.read;
 /** `rec/` */

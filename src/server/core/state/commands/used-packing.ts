@@ -32,35 +32,78 @@ function packRow(row: readonly number[]): string {
 
 /**
  * Calls `visit` for each row, with one array of `width` numbers that it may not keep: a ledger has very many rows. Throws
- * `Malformed` on what `packRows` does not write; an empty text has no rows.
+ * `Malformed` on what `packRows` does not write; an empty text has no rows. `wanted`: by field, whether it is read; what is
+ * not is 0, and not looked into.
  */
-export function scanPacked(text: string, width: number, visit: (row: readonly number[]) => void): void {
-  if (text === "") return;
+export function scanPacked(
+  text: string,
+  width: number,
+  visit: (row: readonly number[]) => void,
+  wanted: readonly boolean[] = new Array<boolean>(width).fill(true),
+): void {
+  if (text.length === 0) return;
+  // Bytes are read twice as fast as characters of a text that is a part of another.
+  const bytes = lent !== undefined && text.length < lent.length ? lent : new Uint8Array(text.length + 1);
+  lent = undefined;
+  try {
+    const { written, read } = encoder.encodeInto(text, bytes);
+    if (read !== text.length || written !== read) throw new Malformed("a packed row has a character that is no digit");
+    bytes[written] = SEMICOLON;
+    scanBytes(bytes, written, width, visit, wanted);
+  } finally {
+    lent = bytes.length === LENT_BYTES ? bytes : undefined;
+  }
+}
+
+const encoder = new TextEncoder();
+const LENT_BYTES = 64 * 1_024;
+/** For one scan at a time; who visits may scan too. */
+let lent: Uint8Array | undefined = new Uint8Array(LENT_BYTES);
+
+/** `bytes` end with a semicolon at `last`. */
+function scanBytes(
+  bytes: Uint8Array,
+  last: number,
+  width: number,
+  visit: (row: readonly number[]) => void,
+  wanted: readonly boolean[],
+): void {
   const row: number[] = new Array<number>(width).fill(0);
   let field = 0;
-  let value = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === COMMA || code === SEMICOLON) {
-      row[field] = value;
-      value = 0;
-      if (code === COMMA) {
-        field += 1;
-        if (field === width) throw new Malformed("a packed row has too many fields");
-      } else {
-        row.fill(0, field + 1);
-        visit(row);
-        field = 0;
+  let at = 0;
+  while (at <= last) {
+    const from = at;
+    let value = 0;
+    let code = bytes[at]!;
+    if (wanted[field] === true) {
+      while (code !== COMMA && code !== SEMICOLON) {
+        value = value * 36 + digitOf(code);
+        at += 1;
+        code = bytes[at]!;
       }
-      continue;
+      if (at - from > SAFE_DIGITS && value > Number.MAX_SAFE_INTEGER)
+        throw new Malformed("a packed number is too large");
+    } else {
+      while (code !== COMMA && code !== SEMICOLON) {
+        at += 1;
+        code = bytes[at]!;
+      }
     }
-    value = value * 36 + digitOf(code);
-    if (value > Number.MAX_SAFE_INTEGER) throw new Malformed("a packed number is too large");
+    row[field] = value;
+    at += 1;
+    if (code === COMMA) {
+      field += 1;
+      if (field === width) throw new Malformed("a packed row has too many fields");
+    } else {
+      for (let rest = field + 1; rest < width; rest += 1) row[rest] = 0;
+      visit(row);
+      field = 0;
+    }
   }
-  row[field] = value;
-  row.fill(0, field + 1);
-  visit(row);
 }
+
+/** So many digits in base 36 are a safe integer whatever they are. */
+const SAFE_DIGITS = 10;
 
 function digitOf(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;

@@ -10,7 +10,7 @@
  * Source: design decisions, section 14.
  */
 
-import { choice, integer, label, listOf, object, prose, text } from "../fields.ts";
+import { choice, integer, label, listOf, Malformed, object, prose, text } from "../fields.ts";
 import { digits, keyPart, rowFormat } from "../row-format.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -59,6 +59,19 @@ const chunkRow = object({ span, at: integer(), chunk: integer(0, MAX_CHUNKS), ro
 const namesRow = object({ span, at: integer(), names: listOf(usedName, MAX_PERIOD_NAMES) });
 export const usedChunkRows = rowFormat(chunkRow);
 export const usedNamesRows = rowFormat(namesRow);
+
+const ROWS_BEFORE = '"rows":"';
+const ROWS_AFTER = '"}';
+
+/**
+ * The packed rows of a chunk as `usedChunkRows` wrote it, without reading what is around them: a statement over a year has
+ * ten thousand chunks. Whoever scans the rows finds out what is none. Throws `Malformed`.
+ */
+export function packedIn(chunk: string): string {
+  const before = chunk.indexOf(ROWS_BEFORE);
+  if (before < 0 || !chunk.endsWith(ROWS_AFTER)) throw new Malformed("a chunk of rows is malformed");
+  return chunk.slice(before + ROWS_BEFORE.length, -ROWS_AFTER.length);
+}
 
 /** Every key of a period begins like this. Hours and days have 7 digits, which is enough up to the year 3110. */
 export const periodKey = (of: Span, at: number): string => `used/${of}/${digits(at, 7)}/`;
