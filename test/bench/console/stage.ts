@@ -64,7 +64,7 @@ async function heard(child: ChildProcess): Promise<Counts> {
 /** The console as operators start it; `hour`: the same with its reads as fast as they can be. */
 export function openConsole(
   owner: Owner,
-  { socket }: Door,
+  { socket }: Pick<Door, "socket">,
   given: Given,
   as: "console" | "hour" = "console",
 ): TestTerminal {
