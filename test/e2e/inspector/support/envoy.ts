@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { envoyBootstrap } from "../../../../src/cli/dev/envoy.ts";
+import { type EnvoySettings, envoyBootstrap } from "../../../../src/cli/dev/envoy.ts";
 import { freePort } from "../../support/ports.ts";
 import { atEnd, eventually, type Owner } from "../../support/wait.ts";
 
@@ -26,14 +26,15 @@ export interface ProxyOptions {
   readonly allowsFailure?: boolean;
   /** As Envoy writes it: `1s`. */
   readonly messageTimeout?: string;
+  readonly modes?: EnvoySettings["modes"];
 }
 
 const MODES = { request_body_mode: "streamed", inspect_responses: "" } as const;
 
 export async function startProxy(owner: Owner, binary: string, options: ProxyOptions): Promise<Proxy> {
-  const { inspector, upstream, allowsFailure = false, messageTimeout = "10s" } = options;
+  const { inspector, upstream, allowsFailure = false, messageTimeout = "10s", modes = MODES } = options;
   const [listen, admin] = (await Promise.all([freePort(), freePort()])).map((port) => `127.0.0.1:${port}`);
-  const text = envoyBootstrap({ listen: listen ?? "", admin: admin ?? "", inspector, upstream, modes: MODES })
+  const text = envoyBootstrap({ listen: listen ?? "", admin: admin ?? "", inspector, upstream, modes })
     .replace("failure_mode_allow: false", `failure_mode_allow: ${allowsFailure}`)
     .replace("message_timeout: 5s", `message_timeout: ${messageTimeout}`);
   const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
@@ -86,15 +87,31 @@ export interface Recording {
   readonly address: string;
   /** All that ever reached it, also of requests that broke off. */
   readonly seen: () => string;
+  /** Answers that are held. */
+  readonly holds: () => number;
+  /** Goes on with them. */
+  readonly release: () => void;
 }
+
+/** Of an answer that is asked for in `x-held`: what comes at once, and what comes when it is released. */
+export const HELD_ANSWER = [
+  '{"choices":[{"message":{"content":"one ada@example.com ',
+  'two eve@example.com "}}]}',
+] as const;
 
 /** Answers 200 to whatever is whole. */
 export async function recordingUpstream(owner: Owner): Promise<Recording> {
   const chunks: Buffer[] = [];
+  const held: (() => void)[] = [];
   const server = createServer((asked, answer) => {
     asked.on("data", (chunk: Buffer) => chunks.push(chunk));
     asked.on("error", () => undefined);
-    asked.on("end", () => answer.end("{}"));
+    asked.on("end", () => {
+      if (asked.headers["x-held"] === undefined) return answer.end("{}");
+      const [first, rest] = HELD_ANSWER;
+      answer.writeHead(200, { "content-type": "application/json" }).write(first);
+      return held.push(() => answer.end(rest));
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -104,30 +121,44 @@ export async function recordingUpstream(owner: Owner): Promise<Recording> {
     await once(server, "close");
   });
   const { port } = server.address() as AddressInfo;
-  return { address: `127.0.0.1:${port}`, seen: () => String(Buffer.concat(chunks)) };
+  return {
+    address: `127.0.0.1:${port}`,
+    seen: () => String(Buffer.concat(chunks)),
+    holds: () => held.length,
+    release() {
+      for (const go of held.splice(0)) go();
+    },
+  };
 }
 
 export interface Posting {
   readonly write: (text: string) => void;
   readonly end: (text: string) => void;
-  /** Status and body; status 0: the connection broke off. */
+  /** Waits no longer. */
+  readonly leave: () => void;
+  /** Status and body; status 0: the connection broke off, behind what the body has. */
   readonly answered: Promise<{ readonly status: number; readonly body: string }>;
 }
 
 /** A chat request whose body comes in pieces. */
-export function postPieces(url: string): Posting {
-  const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
+export function postPieces(url: string, further: Readonly<Record<string, string>> = {}): Posting {
+  const headers = { "content-type": "application/json", "transfer-encoding": "chunked", ...further };
   const asked = request(`${url}/v1/chat/completions`, { method: "POST", headers, agent: false });
   const answered = new Promise<{ status: number; body: string }>((resolve) => {
     asked.on("error", () => resolve({ status: 0, body: "" }));
     asked.on("response", (answer) => {
       const chunks: Buffer[] = [];
       answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-      answer.on("error", () => resolve({ status: 0, body: "" }));
+      answer.on("error", () => resolve({ status: 0, body: String(Buffer.concat(chunks)) }));
       answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: String(Buffer.concat(chunks)) }));
     });
   });
-  return { write: (text) => void asked.write(text), end: (text) => void asked.end(text), answered };
+  return {
+    write: (text) => void asked.write(text),
+    end: (text) => void asked.end(text),
+    leave: () => asked.destroy(),
+    answered,
+  };
 }
 
 export function postWhole(url: string, text: string): Posting["answered"] {
