@@ -60,7 +60,8 @@ ${processing.map((line) => `  ${line}`).join("\n")}
       typed_extension_protocol_options:
         ${H2}:
           "@type": type.googleapis.com/${H2}
-          explicit_http_config: { http2_protocol_options: {} }
+          # One that hangs is noticed within the two: a duplex filter has no other limit.
+          explicit_http_config: { http2_protocol_options: { connection_keepalive: { interval: 10s, timeout: 5s } } }
       # An inspector that stops says so before it closes.
       health_checks:
         - timeout: 1s

@@ -27,15 +27,25 @@ export interface ProxyOptions {
   /** As Envoy writes it: `1s`. */
   readonly messageTimeout?: string;
   readonly modes?: EnvoySettings["modes"];
+  /** So often it is asked whether the inspector still answers. */
+  readonly keepalive?: string;
 }
 
 const MODES = { request_body_mode: "streamed", inspect_responses: "" } as const;
 
 export async function startProxy(owner: Owner, binary: string, options: ProxyOptions): Promise<Proxy> {
-  const { inspector, upstream, allowsFailure = false, messageTimeout = "10s", modes = MODES } = options;
+  const {
+    inspector,
+    upstream,
+    allowsFailure = false,
+    messageTimeout = "10s",
+    modes = MODES,
+    keepalive = "10s",
+  } = options;
   const [listen, admin] = (await Promise.all([freePort(), freePort()])).map((port) => `127.0.0.1:${port}`);
   const text = envoyBootstrap({ listen: listen ?? "", admin: admin ?? "", inspector, upstream, modes })
     .replace("failure_mode_allow: false", `failure_mode_allow: ${allowsFailure}`)
+    .replace("interval: 10s, timeout: 5s", `interval: ${keepalive}, timeout: 5s`)
     .replace("message_timeout: 5s", `message_timeout: ${messageTimeout}`);
   const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
   atEnd(owner, () => rm(folder, { recursive: true, force: true }));
