@@ -62,8 +62,8 @@ export const listOperations = {
     query: USAGE_QUERY,
   },
   list_models: lists("models", "Lists the names that requests may ask for, in the order in which they match."),
-  list_mcp_servers: lists("mcp_servers", "Lists the fronted MCP servers."),
-  list_a2a_agents: lists("a2a_agents", "Lists the fronted A2A agents."),
+  list_mcp_servers: listsMeasured("mcp_servers", "Lists the fronted MCP servers as this node has met them."),
+  list_a2a_agents: listsMeasured("a2a_agents", "Lists the fronted A2A agents as this node has met them."),
   list_reconcile: lists("reconcile", "Lists the providers whose usage reports are compared with what was metered."),
   list_reconcile_verdicts: lists("reconcile_verdicts", "Lists what the comparison of each day came to."),
 } as const satisfies Record<string, Operation>;

@@ -12,6 +12,7 @@ import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { rowsOf } from "../model/data.ts";
+import { summedRows } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -138,7 +139,9 @@ function providersPart(data: Data): Part | undefined {
       .filter(isProviderOff)
       .map(({ name }) => name),
   );
-  const backends = rowsOf(data, "backends").map(({ name, state }) => (off.has(name) ? "suspended" : state));
+  const backends = summedRows(data, "backends").map(({ record: { name, state } }) =>
+    off.has(name) ? "suspended" : state,
+  );
   const of = (wanted: string) => backends.filter((state) => state === wanted).length;
   const [failing, suspended] = [of("failing"), of("suspended")];
   return {

@@ -1,14 +1,15 @@
 /** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
 
-import { cellsOf } from "../../base/index.ts";
+import { cellsOf, escapeControls } from "../../base/index.ts";
 import { cutLine } from "../format/fit.ts";
 import { borderLine } from "../format/frame.ts";
 import { gapWords } from "../format/gaps.ts";
 import { count, plural } from "../format/numbers.ts";
+import { whoseNumbers } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { gapsOf, listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
+import { contextOf, gapsOf, listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
 import { viewsBar } from "./views-bar.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
@@ -25,7 +26,12 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   }
   const view = viewOf(state, views);
   return borderLine("top", columns, {
-    left: [...viewWords(state, view), ...rowWords(state, views, status), ...tabs(view, views)],
+    left: [
+      ...viewWords(state, view),
+      ...rowWords(state, views, status),
+      ...whoseWords(state, view, status),
+      ...tabs(view, views),
+    ],
     right: missing(state, views),
   });
 }
@@ -43,6 +49,14 @@ function viewWords({ place }: State, { title, digit, id }: View): readonly Span[
     ...(place.subject === undefined ? [] : [{ text: ` ${place.subject}` }]),
     { text: `  [${digit ?? `:${id}`}]`, tone: "dim" },
   ];
+}
+
+/** Of what nodes measure by themselves. The overview, whose parts tell of several things, says it with each of them. */
+function whoseWords(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
+  if (insteadOfRows(status) !== undefined) return [];
+  const [need] = body.kind === "table" ? needs(state.place.subject) : [];
+  const whose = need === undefined ? undefined : whoseNumbers(contextOf(state).data, need);
+  return whose === undefined ? [] : [said(escapeControls(whose))];
 }
 
 function rowWords(state: State, views: readonly View[], status: ViewStatus): readonly Span[] {

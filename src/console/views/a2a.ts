@@ -6,7 +6,7 @@ export const a2aView = callsView({
   id: "a2a",
   aliases: ["agents", "a2a_agents"],
   title: "A2A agents",
-  about: "A2A agents as this node met them in the last minute: state, calls, errors",
+  about: "A2A agents as the nodes met them in the last minute: state, calls, errors",
   table: "a2a_agents",
   many: "A2A agents",
 });

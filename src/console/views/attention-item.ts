@@ -35,11 +35,13 @@ export interface AttentionItem {
   /** Said after it; milliseconds since 1970. */
   readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
   /** Where Enter goes, and the row that is then under the cursor. */
-  readonly goes: { readonly place: Place; readonly row?: string };
+  readonly goes: { readonly place: Place; readonly row?: string; readonly filter?: string };
   /** What `s` suspends. */
   readonly suspends?: Suspendable;
   /** What `u` lifts and `E` extends. */
   readonly lifts?: Suspendable;
+  /** The filter that finds its requests, where requests name it. */
+  readonly requests?: string;
   /** As the admin API gives it. */
   readonly json: unknown;
 }

@@ -1,29 +1,28 @@
 /** Attention for traffic: providers, MCP servers and agents that fail, models that nobody serves, budgets that run out, and what is switched off. */
 
-import type { BackendRecord, BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
+import type { BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
 import { namesInWords } from "../format/names.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
+import { sumOf } from "../model/nodes.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { bucketId, isShared, isSpent, ownerOf, usedFraction } from "./budgets-bucket.ts";
-import { KINDS, type Measured, type MeasuredTable, metRows } from "./measured.ts";
+import { callerFilter, providerFilter, requestsOfSubject } from "./keys-filters.ts";
+import { jsonOfMet, KINDS, type Measured, type MeasuredTable, type Met, metRows } from "./measured.ts";
+import { differing } from "./measured-columns.ts";
 import { servings } from "./providers-facts.ts";
 import { suspensionId } from "./suspensions.ts";
 
 export const FAILING_PROVIDERS: AttentionSource = {
   needs: [{ id: "list_backends" }, { id: "list_suspensions" }, { id: "list_models" }],
   items: ({ data }) =>
-    metRows(data, "backends").flatMap(({ record, state }) => (state === "failing" ? [failing(record, data)] : [])),
+    metRows(data, "backends").flatMap((row) =>
+      row.state === "failing"
+        ? [failingItem("backends", "providers", row, "attempts", leaving(row.record.name, data))]
+        : [],
+    ),
 };
-
-const failing = (backend: BackendRecord, data: Data): AttentionItem =>
-  failingItem(
-    "backends",
-    "providers",
-    backend,
-    `attempts fail, ${count(backend.rate, 1)}/s${leaving(backend.name, data)}`,
-  );
 
 /** Their calls go nowhere else. */
 export const FAILING_CALLS: AttentionSource = {
@@ -35,15 +34,25 @@ export const FAILING_CALLS: AttentionSource = {
         ["a2a_agents", "a2a"],
       ] as const
     ).flatMap(([table, view]) =>
-      metRows(data, table).flatMap(({ record, state }) =>
-        state === "failing" ? [failingItem(table, view, record, `calls fail, ${count(record.rate, 1)}/s`)] : [],
+      metRows(data, table).flatMap((row) =>
+        row.state === "failing" ? [failingItem(table, view, row, "calls", "")] : [],
       ),
     ),
 };
 
-/** `words` follow the share that fails. */
-function failingItem(table: MeasuredTable, view: string, record: Measured, words: string): AttentionItem {
-  const { name, error_ratio: ratio, in_flight: inFlight } = record;
+/** Numbers are of the nodes on which it fails, which are named where they are not all. `after` goes on from its rate. */
+function failingItem<Row extends Measured>(
+  table: MeasuredTable,
+  view: string,
+  met: Met<Row>,
+  what: string,
+  after: string,
+): AttentionItem {
+  const { name } = met.record;
+  const some = differing(met.parts);
+  const those = some === undefined ? [met.record] : met.parts.filter(({ node }) => some.nodes.includes(node));
+  const { error_ratio: ratio, rate, in_flight: inFlight } = sumOf(those);
+  const only = some === undefined ? "" : `on ${namesInWords(some.nodes, FEW_NAMES)} alone, `;
   const failed = { kind: KINDS[table], name };
   return {
     id: suspensionId(failed),
@@ -52,10 +61,11 @@ function failingItem(table: MeasuredTable, view: string, record: Measured, words
     what: "FAIL",
     kind: failed.kind,
     name,
-    says: `${percent(ratio)} % of ${words}; ${count(inFlight)} in flight`,
+    says: `${only}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
     goes: { place: { view }, row: name },
     suspends: failed,
-    json: record,
+    requests: providerFilter(name),
+    json: jsonOfMet(met),
   };
 }
 
@@ -114,6 +124,7 @@ function budgetItem(row: BudgetRecord): AttentionItem {
     says: `${share} of ${count(row.limit)} units${isRefusing ? `, ${count(row.refused_per_minute)} refused in a minute` : ""}`,
     ends: { words: "resets in", at: Date.parse(row.resets_at) },
     goes: { place: { view: "budgets" }, row: bucketId(row) },
+    ...(row.key !== null && { requests: callerFilter(row.key) }),
     json: row,
   };
 }
@@ -137,6 +148,9 @@ function suspensionItem(row: SuspensionRecord): AttentionItem {
     ...(until !== null && { ends: { words: "lifts in", at: Date.parse(until) } }),
     goes: { place: { view: "suspensions" }, row: suspensionId(row) },
     lifts: { kind, name },
+    ...withRequests(requestsOfSubject(row)),
     json: row,
   };
 }
+
+const withRequests = (requests: string | undefined) => requests !== undefined && { requests };

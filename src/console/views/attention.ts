@@ -16,6 +16,7 @@ import {
 } from "./attention-cluster.ts";
 import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
 import { DRIFT, MISSING_REPORTS } from "./attention-reconcile.ts";
+import { REFUSED_CALLERS } from "./attention-refused.ts";
 import { FAILING_CALLS, FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
 
 /** Of items that weigh the same, those of an earlier source come first. */
@@ -34,6 +35,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   SOURCES,
   AUDIT_CONFLICTS,
   SPENT_BUDGETS,
+  REFUSED_CALLERS,
   DRIFT,
   MISSING_REPORTS,
   SUSPENSIONS,

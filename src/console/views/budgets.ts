@@ -12,7 +12,8 @@ import { type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
-import { budgetFilter } from "./keys-filters.ts";
+import { anyOf, budgetFilter, callerFilter, profileFilter } from "./keys-filters.ts";
+import { requestsOffer } from "./requests.ts";
 
 const bucketWith = (data: Data, id: string): BudgetRecord | undefined =>
   rowsOf(data, "budgets").find((row) => bucketId(row) === id);
@@ -95,6 +96,16 @@ const follow: Offer = {
   },
 };
 
+/** Of a key's own bucket those of the key; of a shared one those of the profiles that spend from it. */
+function requestsOfBucket(id: string, { data }: Context): string | undefined {
+  const row = bucketWith(data, id);
+  if (row === undefined) return undefined;
+  if (row.key !== null) return callerFilter(row.key);
+  if (!isShared(row)) return undefined;
+  const profiles = rowsOf(data, "profiles").flatMap(({ name, budget }) => (budget === row.budget ? [name] : []));
+  return profiles.length === 0 ? undefined : anyOf(profiles.map(profileFilter));
+}
+
 export const budgetsView: View = {
   id: "budgets",
   aliases: ["budget"],
@@ -115,5 +126,5 @@ export const budgetsView: View = {
     sql: () =>
       "SELECT budget, bucket, key, limit, used, reserved, remaining, resets_at, status FROM budgets ORDER BY remaining",
   },
-  offers: [follow],
+  offers: [requestsOffer(requestsOfBucket), follow],
 };

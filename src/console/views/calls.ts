@@ -1,5 +1,5 @@
 /**
- * MCP servers and agents alike: worst first, as this node met them in the last minute, with what may be done about one
+ * MCP servers and agents alike: worst first, as the nodes met them in the last minute, with what may be done about one
  * that fails. A call goes to the one that it names and to no other. Source: operator console reference, B5.
  */
 
@@ -14,8 +14,19 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { providerFilter } from "./keys-filters.ts";
-import { KINDS, type Met, metRows, STATES, standingLines } from "./measured.ts";
-import { ERRORS, FIRST_BYTE, IN_FLIGHT, isOff, LIFTS_IN, NAME, rateColumn, STATE, UNITS } from "./measured-columns.ts";
+import { jsonOfMet, KINDS, type Met, metRows, STATES, standingLines } from "./measured.ts";
+import {
+  ERRORS,
+  FIRST_BYTE,
+  IN_FLIGHT,
+  isOff,
+  LIFTS_IN,
+  NAME,
+  nodesColumns,
+  rateColumn,
+  STATE,
+  UNITS,
+} from "./measured-columns.ts";
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
@@ -86,7 +97,7 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
       table: ({ data }): Table =>
         tableOf<Row>(
           {
-            columns: [...COLUMNS, ...columns, URL_COLUMN],
+            columns: [...COLUMNS, ...nodesColumns(rows(data)), ...columns, URL_COLUMN],
             idOf: ({ record }) => record.name,
             nameOf: ({ record }) => record.name,
             haystack: ({ record: { name, url, protocol, registry_name: other }, state, suspension }) =>
@@ -102,7 +113,7 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
                 ].join(" "),
               ),
             isBad: isOff,
-            jsonOf: ({ record }) => record,
+            jsonOf: jsonOfMet,
           },
           rows(data),
         ),

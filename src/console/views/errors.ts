@@ -15,6 +15,7 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { movedWords } from "./providers-pane.ts";
+import { requestsOffer } from "./requests.ts";
 
 interface Row {
   readonly id: string;
@@ -169,6 +170,8 @@ export const errorsView: View = {
           },
   },
   offers: [
+    // A node of an earlier version does not tell which request failed.
+    requestsOffer((id, context) => rows(context).find((row) => row.id === id)?.failure.request || undefined),
     {
       verb: "suspend",
       needsRow: false,

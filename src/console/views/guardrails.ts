@@ -11,6 +11,7 @@ import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { causeOf, guardrailId } from "./guardrails-row.ts";
 import { guardrailFilter } from "./keys-filters.ts";
+import { requestsOffer } from "./requests.ts";
 
 interface Row {
   readonly record: GuardrailRecord;
@@ -170,6 +171,7 @@ export const guardrailsView: View = {
     sql: () => "SELECT kind, name, type, mode, schedule, on_error, texts_read, decisions, errors FROM guardrails",
   },
   offers: [
+    requestsOffer((id, { data }) => named(data, id)?.name),
     {
       verb: "follow",
       does: "refusals",

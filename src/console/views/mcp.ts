@@ -7,7 +7,7 @@ export const mcpView = callsView({
   aliases: ["servers", "mcp_servers"],
   digit: "6",
   title: "MCP servers",
-  about: "MCP servers as this node met them in the last minute: state, calls, errors, registry",
+  about: "MCP servers as the nodes met them in the last minute: state, calls, errors, registry",
   table: "mcp_servers",
   columns: [REGISTRY_COLUMN],
   many: "MCP servers",

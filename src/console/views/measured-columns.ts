@@ -2,6 +2,7 @@
 
 import { liftsWords } from "../actions/suspension-words.ts";
 import { type ColumnPlace, textColumn } from "../format/columns.ts";
+import { shown } from "../format/lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import { span as duration } from "../format/times.ts";
 import type { Column } from "../model/table.ts";
@@ -107,6 +108,45 @@ export const LIFTS_IN: Column<Met> = {
         ? Number.MAX_SAFE_INTEGER
         : Date.parse(suspension.until),
 };
+
+/** Where nodes met one otherwise than others; that all met it alike is said by their number. */
+export const NODES: Column<Met> = {
+  id: "nodes",
+  head: "NODES",
+  letter: "o",
+  width: 16,
+  align: "left",
+  priority: 3,
+  cut: "middle",
+  cell({ parts }) {
+    const worst = differing(parts);
+    if (worst === undefined) return span(String(parts.length), "dim");
+    const { word, tone } = STATES[worst.state];
+    const [only] = worst.nodes;
+    return worst.nodes.length === 1 && only !== undefined
+      ? shown(`${word} ${only}`, tone)
+      : span(`${word} ${worst.nodes.length} of ${parts.length}`, tone);
+  },
+  sortKey: ({ parts }) => differing(parts)?.nodes.length ?? null,
+};
+
+/** Who met it in the worst state, where not all did. */
+export function differing(
+  parts: Met["parts"],
+): { readonly state: Met["state"]; readonly nodes: readonly string[] } | undefined {
+  const worst = parts.reduce((rank, { state }) => Math.min(rank, STATES[state].rank), Number.POSITIVE_INFINITY);
+  const those = parts.filter(({ state }) => STATES[state].rank === worst);
+  const [first] = those;
+  // One that has nothing to do has not met it otherwise.
+  const others = parts.filter(({ state }) => STATES[state].rank !== worst && state !== "idle");
+  if (first === undefined || (others.length === 0 && first.state !== "failing") || those.length === parts.length)
+    return undefined;
+  return { state: first.state, nodes: those.map(({ node }) => node) };
+}
+
+/** Columns in which nodes are told apart, where there are several. */
+export const nodesColumns = (rows: readonly Met[]): readonly Column<Met>[] =>
+  rows.some(({ parts }) => parts.length > 1) ? [NODES] : [];
 
 /** Failing or suspended. */
 export const isOff = ({ state }: Met): boolean => state === "failing" || state === "suspended";

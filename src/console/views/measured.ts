@@ -1,12 +1,13 @@
-/** What providers, MCP servers and agents have in common: how this node met them in the last minute, and who suspended one. */
+/** What providers, MCP servers and agents have in common: how the nodes met them in the last minute, and who suspended one. */
 
 import type { BackendRecord, RowOf, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
 import { suspensionWords } from "../actions/suspension-words.ts";
-import { labelled } from "../format/lines.ts";
+import { labelled, shown } from "../format/lines.ts";
 import { count, percent } from "../format/numbers.ts";
 import { wordTable } from "../format/words.ts";
-import { type Data, rowsOf } from "../model/data.ts";
+import type { Data } from "../model/data.ts";
+import { summedRows } from "../model/nodes.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 
 export type State = BackendRecord["state"];
@@ -25,11 +26,14 @@ export const STATES: Readonly<Record<State, { rank: number; mark: string; word: 
 /** Columns that all of them have. */
 export type Measured = Pick<
   BackendRecord,
-  "name" | "state" | "rate" | "error_ratio" | "ttfb_p50_ms" | "ttfb_p95_ms" | "in_flight" | "units_per_minute"
+  "name" | "state" | "rate" | "error_ratio" | "ttfb_p50_ms" | "ttfb_p95_ms" | "in_flight" | "units_per_minute" | "node"
 >;
 
 export interface Met<Row extends Measured = Measured> {
+  /** Over all nodes that answer. */
   readonly record: Row;
+  /** As each of them has it. */
+  readonly parts: readonly Row[];
   /** As the suspensions say, which are told of sooner than the measurements. */
   readonly state: State;
   readonly suspension: SuspensionRecord | undefined;
@@ -43,14 +47,17 @@ export function metRows<T extends MeasuredTable>(data: Data, table: T): readonly
   const suspensions = new Map(
     activeSuspensions(data).flatMap((it) => (it.kind === KINDS[table] ? [[it.name, it] as const] : [])),
   );
-  return rowsOf(data, table).map((record) => {
+  return summedRows(data, table).map(({ record, parts }) => {
     const suspension = suspensions.get(record.name);
-    return { record, suspension, state: suspension === undefined ? record.state : "suspended" };
+    return { record, parts, suspension, state: suspension === undefined ? record.state : "suspended" };
   });
 }
 
+/** As the admin API gives it: of one node the row, of several those of each. */
+export const jsonOfMet = ({ record, parts }: Met): unknown => (parts.length > 1 ? parts : record);
+
 /** For a pane. `what`: what is counted, such as `attempts`. */
-export function standingLines({ record, state, suspension }: Met, what: string, now: number): readonly Line[] {
+export function standingLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;
   return [
@@ -60,5 +67,21 @@ export function standingLines({ record, state, suspension }: Met, what: string, 
       span(`  ${count(record.rate, 1)} ${what}/s${fails}; ${record.in_flight} in flight`),
     ),
     ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionWords(suspension, now), "off"))]),
+    ...(parts.length < 2
+      ? []
+      : [labelled("nodes", ...parts.slice(0, MOST_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),
   ];
+}
+
+/** Nodes that a line has room for. */
+const MOST_NODES = 5;
+
+const moreNodes = ({ length }: readonly Measured[]): Line =>
+  length > MOST_NODES ? [span(`and ${length - MOST_NODES} more`, "dim")] : [];
+
+/** `n2 FAILING 4.1/s 61.0 %`: one node's part. */
+function nodeSpans({ node, state, rate, error_ratio: ratio }: Measured): Line {
+  const { word, tone } = STATES[state];
+  const fails = ratio === null ? "" : ` ${percent(ratio)} %`;
+  return [shown(`${node} `), span(word, tone), span(` ${count(rate, 1)}/s${fails}   `)];
 }

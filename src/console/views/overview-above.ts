@@ -1,6 +1,7 @@
 /** What stands above the attention list where there is room: the members, the traffic and the last admin changes. */
 
 import type { BackendRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
 import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
@@ -10,6 +11,7 @@ import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Metrics, rowsOf } from "../model/data.ts";
+import { whoseNumbers } from "../model/nodes.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
@@ -169,14 +171,15 @@ function measuredLines(context: Context, cells: number): readonly Line[] {
   const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
   const rate = sum(({ rate }) => rate);
   const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
+  const whose = `  ${escapeControls(whoseNumbers(data, { id: "list_backends" }) ?? "of this node")}, `;
   const failing = percent(rate === 0 ? null : failed / rate);
   return [
     [
       span("TRAFFIC", "strong"),
       span(
         history === undefined
-          ? "  this node, last 60 s, attempts at providers"
-          : "  this node, attempts at providers, 15 minutes",
+          ? `${whose}last 60 s, attempts at providers`
+          : `${whose}attempts at providers, 15 minutes`,
         "dim",
       ),
     ],
@@ -203,7 +206,7 @@ function recentChanges({ data, now }: Context): readonly Line[] {
   const changes = changesOf(data).slice(0, MOST_CHANGES);
   if (changes.length === 0) return [];
   return [
-    [span("RECENT ADMIN CHANGES", "strong"), span("  through this node; :changes has more", "dim")],
+    [span("RECENT ADMIN CHANGES", "strong"), span("  through any node; :changes has more", "dim")],
     ...changes.map((change) => [
       { text: padTo(clock(change.at, now), 19) },
       shown(padTo(shown(change.who).text, 22)),

@@ -19,7 +19,8 @@ import { shown } from "../format/lines.ts";
 import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
-import { keyOf, type Need, rowsOf } from "../model/data.ts";
+import { keyOf, type Need } from "../model/data.ts";
+import { type CalledTable, summedRows } from "../model/nodes.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
@@ -27,6 +28,7 @@ import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
 import type { Measured, State } from "./measured.ts";
 import { overviewAbove } from "./overview-above.ts";
+import { requestsOffer } from "./requests.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
   {
@@ -148,13 +150,14 @@ function okWords(rows: readonly Measured[], one: string): string {
 /** Says only what was read. */
 function calmSentence({ data }: Context): string {
   const members = data.get({ id: "list_cluster_members" })?.value;
-  const backends = data.get({ id: "list_backends" })?.value;
-  const servers = rowsOf(data, "mcp_servers");
-  const agents = rowsOf(data, "a2a_agents");
+  const isKnown = data.get({ id: "list_backends" })?.value !== undefined;
+  const recordsOf = (table: CalledTable) => summedRows(data, table).map(({ record }) => record);
+  const servers = recordsOf("mcp_servers");
+  const agents = recordsOf("a2a_agents");
   const file = data.get({ id: "get_config" })?.value?.file_status.state;
   const facts = [
     ...(members === undefined ? [] : [`${members.filter(isReachable).length}/${plural(members.length, "member")}`]),
-    ...(backends === undefined ? [] : [okWords(backends, "provider")]),
+    ...(isKnown ? [okWords(recordsOf("backends"), "provider")] : []),
     ...(servers.length === 0 ? [] : [okWords(servers, "MCP server")]),
     ...(agents.length === 0 ? [] : [okWords(agents, "agent")]),
     ...(file === "in_sync" ? ["files in sync"] : []),
@@ -218,6 +221,7 @@ export const overviewView: View = {
     },
   },
   offers: [
+    requestsOffer((id, context) => chosenOnes({ ids: [id] }, context)[0]?.requests),
     {
       verb: "suspend",
       needsRow: true,

@@ -10,6 +10,8 @@ import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { providerFilter } from "./keys-filters.ts";
+import { requestsOffer } from "./requests.ts";
 
 type MemberState = BackendMember["state"];
 
@@ -142,5 +144,6 @@ export const poolView: View = {
       why: (_, { subject }) => (subject === undefined ? "name a provider: `:pool NAME`" : undefined),
       start: (_, { subject = "" }) => ({ kind: "go", place: { view: "errors", subject } }),
     },
+    requestsOffer((_, { subject }) => (subject === undefined ? undefined : providerFilter(subject))),
   ],
 };

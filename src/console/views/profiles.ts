@@ -15,6 +15,7 @@ import type { Intent, Offer, View } from "../model/view.ts";
 import { bucketLine, isShared, STANDING } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { capsOf, detectorsOf, modelsOf, profileLines } from "./profiles-facts.ts";
+import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
@@ -156,5 +157,5 @@ export const profilesView: View = {
     sql: () =>
       "SELECT name, budget, allowed_models, require_caps, access_rules, detectors, keys FROM profiles ORDER BY name",
   },
-  offers: [...suspensionOffers("profile"), follow],
+  offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), follow],
 };

@@ -1,4 +1,4 @@
-/** The providers as rows: what this node measured in the last 60 seconds, and who switched one off until when. */
+/** The providers as rows: what the nodes measured in the last 60 seconds, and who switched one off until when. */
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -8,7 +8,7 @@ import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
-import { type Met, metRows, STATES } from "./measured.ts";
+import { jsonOfMet, type Met, metRows, STATES } from "./measured.ts";
 import {
   ERRORS,
   FIRST_BYTE,
@@ -17,6 +17,7 @@ import {
   LIFTS_IN,
   measuredColumn,
   NAME,
+  nodesColumns,
   rateColumn,
   STATE,
   UNITS,
@@ -24,7 +25,7 @@ import {
 
 type Row = Met<BackendRecord>;
 
-const COLUMNS: readonly Column<Row>[] = [
+const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   NAME,
   textColumn({ head: "DIALECT", letter: "d", width: 10, priority: 6 }, ({ record }) => record.dialect),
   STATE,
@@ -48,6 +49,7 @@ const COLUMNS: readonly Column<Row>[] = [
   IN_FLIGHT,
   UNITS,
   LIFTS_IN,
+  ...nodesColumns(rows),
   {
     id: "subsets",
     head: "SUBSETS",
@@ -66,10 +68,11 @@ export function failoverWords(came: number, left: number): string {
   return parts.length === 0 ? "0" : parts.join(" ");
 }
 
-export const providersTable = ({ data }: Omit<Context, "now">): Table =>
-  tableOf<Row>(
+export function providersTable({ data }: Omit<Context, "now">): Table {
+  const rows = metRows(data, "backends");
+  return tableOf<Row>(
     {
-      columns: COLUMNS,
+      columns: columnsOf(rows),
       idOf: ({ record }) => record.name,
       nameOf: ({ record }) => record.name,
       haystack: ({ record, state, suspension }) =>
@@ -77,7 +80,8 @@ export const providersTable = ({ data }: Omit<Context, "now">): Table =>
           [record.name, record.dialect, STATES[state].word, suspension?.reason ?? "", suspension?.by ?? ""].join(" "),
         ),
       isBad: isOff,
-      jsonOf: ({ record }) => record,
+      jsonOf: jsonOfMet,
     },
-    metRows(data, "backends"),
+    rows,
   );
+}

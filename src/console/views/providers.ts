@@ -15,7 +15,7 @@ export const providersView: View = {
   aliases: ["prov", "provider", "backends"],
   digit: "2",
   title: "Providers",
-  about: "providers as this node met them in the last minute: state, rate, errors, failover",
+  about: "providers as the nodes met them in the last minute: state, rate, errors, failover",
   needs: () => [
     { id: "list_backends" },
     { id: "list_suspensions" },

@@ -14,9 +14,11 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { guardrailIdOf } from "./guardrails-row.ts";
-import { budgetFilter, guardrailFilter } from "./keys-filters.ts";
+import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
+import { requestsOffer } from "./requests.ts";
 
-const idOf = ({
+/** Names a row of the list. */
+export const refusalId = ({
   node,
   caller_kind: kind,
   caller,
@@ -27,7 +29,7 @@ const idOf = ({
 }: RefusalRecord): string => JSON.stringify([node, kind, caller, code, cause, name, since]);
 
 const named = (data: Data, id: string): RefusalRecord | undefined =>
-  rowsOf(data, "refusals").find((row) => idOf(row) === id);
+  rowsOf(data, "refusals").find((row) => refusalId(row) === id);
 
 /** `key ci-runner`, `user a@example.com`, `nobody known`. */
 export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
@@ -37,7 +39,7 @@ export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "
 }
 
 /** `budget day-5m`, `rule no-opus`; empty where the code tells it. */
-const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
+export const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === null ? "" : `${cause} ${name ?? ""}`.trim();
 
 /** For the filter with which the guardrails lead here. */
@@ -65,7 +67,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
   tableOf<RefusalRecord>(
     {
       columns: COLUMNS,
-      idOf,
+      idOf: refusalId,
       nameOf: ({ caller, code }) => caller ?? code,
       haystack: (row) =>
         [callerWords(row), row.code, causeWords(row), row.node, row.last_request, filterWords(row)].join(" "),
@@ -129,6 +131,10 @@ export const refusalsView: View = {
       "SELECT node, caller_kind, caller, code, cause, cause_name, last_minute, last_hour, last_at FROM refusals ORDER BY last_hour DESC",
   },
   offers: [
+    requestsOffer((id, { data }) => {
+      const row = named(data, id);
+      return row && (row.caller === null ? row.last_request : callerFilter(row.caller));
+    }),
     {
       verb: "follow",
       does: "what refused",

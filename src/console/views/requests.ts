@@ -1,5 +1,5 @@
 /**
- * The last requests of this node, newest first: the first question of whoever is on call is which of them fail. Metadata
+ * The last requests of each node, newest first: the first question of whoever is on call is which of them fail. Metadata
  * only: what was asked and answered is in no list. Source: design decisions, section 17.
  */
 
@@ -13,7 +13,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, Offer, View } from "../model/view.ts";
-import { callerFilter, modelFilter, providerFilter } from "./keys-filters.ts";
+import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
 
 const idOf = ({ node, time, id, total_ms: total }: RequestRecord): string => JSON.stringify([time, id, total, node]);
 
@@ -68,6 +68,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
   textColumn({ head: "ROUTE", letter: "r", width: { least: 10, flex: 1 }, priority: 4 }, ({ route }) => route),
   textColumn({ head: "BY", letter: "b", width: { least: 10, flex: 1 }, priority: 5 }, (row) => row.decided_by),
   textColumn({ head: "PROFILE", letter: "e", width: 10, priority: 6, cut: "middle" }, ({ profile }) => profile),
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 5, cut: "middle" }, ({ node }) => node),
   textColumn({ head: "REQUEST", letter: "q", width: { least: 8, flex: 1 }, priority: 7 }, ({ id }) => id),
 ];
 
@@ -79,16 +80,13 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       nameOf: ({ id }) => id,
       haystack: (row) =>
         [
+          ...[row.id, row.status, row.code ?? "", row.route ?? "", row.hop ?? "", row.decided_by ?? "", row.node],
           ...[
-            row.id,
-            row.status,
-            row.code ?? "",
-            row.route ?? "",
-            row.hop ?? "",
-            row.decided_by ?? "",
-            row.profile ?? "",
+            profileFilter(row.profile ?? ""),
+            callerFilter(row.caller ?? ""),
+            modelFilter(row.model ?? ""),
+            providerFilter(row.provider ?? ""),
           ],
-          ...[callerFilter(row.caller ?? ""), modelFilter(row.model ?? ""), providerFilter(row.provider ?? "")],
         ].join(" "),
       isBad: ({ status, code }) => status >= 400 || code !== null,
       jsonOf: (row) => row,
@@ -135,7 +133,7 @@ export const requestsView: View = {
   id: "requests",
   aliases: ["req", "accesses"],
   title: "Requests",
-  about: "the last 2,000 requests and sessions of this node that are over: who, what, where, status, times, tokens",
+  about: "the last 2,000 requests and sessions of each node that are over: who, what, where, status, times, tokens",
   needs: () => [{ id: "list_requests" }],
   body: {
     kind: "table",
@@ -143,7 +141,7 @@ export const requestsView: View = {
     sort: { column: "time", isDescending: true },
     pane,
     empty: () => ({
-      sentence: "No request is over yet on this node, since its start.",
+      sentence: "No request is over yet on any node that answers, since its start.",
       next: "One that is under way stands here once it has ended; how many there are, in `:providers`.",
     }),
     sql: () =>
@@ -170,10 +168,18 @@ export const requestsView: View = {
   ],
 };
 
+/** The filter with which a row's requests are found; undefined: no request names it. */
+export type RequestsFilter = (id: string, context: Context) => string | undefined;
+
 /** From a row of another view to its requests; `why`: what keeps a row from having any. */
-export const requestsOffer = (filterOf: (name: string) => string, why?: Offer["why"]): Offer => ({
+export const requestsOffer = (filterOf: RequestsFilter, why?: Offer["why"]): Offer => ({
   verb: "requests",
   needsRow: true,
-  ...(why !== undefined && { why }),
-  start: ({ ids: [name = ""] }) => ({ kind: "go", place: { view: "requests" }, filter: filterOf(name) }),
+  why: (of, context) =>
+    why?.(of, context) ?? (filterOf(of.ids[0] ?? "", context) === undefined ? "no request names it" : undefined),
+  start: ({ ids: [id = ""] }, context) => ({
+    kind: "go",
+    place: { view: "requests" },
+    filter: filterOf(id, context) ?? "",
+  }),
 });

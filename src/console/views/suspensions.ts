@@ -17,6 +17,8 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
+import { requestsOfSubject } from "./keys-filters.ts";
+import { requestsOffer } from "./requests.ts";
 
 /** Names a row of the list; a kind has no colon. */
 export const suspensionId = ({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): string => `${kind}:${name}`;
@@ -173,5 +175,9 @@ export const suspensionsView: View = {
       needsRow: false,
       start: (_, context) => ({ kind: "dialog", dialog: newSuspensionDialog(context) }),
     },
+    requestsOffer((id, { data }) => {
+      const row = named(data, id);
+      return row && requestsOfSubject(row);
+    }),
   ],
 };

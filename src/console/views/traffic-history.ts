@@ -1,4 +1,4 @@
-/** Attempts at providers over the last 15 minutes, as the node asked measured them: also for a window that was just opened. */
+/** Attempts at providers over the last 15 minutes, as the nodes measured them: also for a window that was just opened. */
 
 import type { HistoryRecord } from "../../admin-api/index.ts";
 import type { Context } from "../model/context.ts";

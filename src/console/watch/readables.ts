@@ -58,9 +58,9 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   keys: ["id"],
   profiles: ["name"],
   budgets: ["budget", "bucket"],
-  backends: ["name"],
+  backends: ["name", "node"],
   // The id may be the caller's own, and be used again.
-  requests: ["time", "id", "total_ms", "status"],
+  requests: ["time", "id", "total_ms", "status", "node"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
   certificates: ["node", "source"],
@@ -68,8 +68,8 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   history: ["kind", "name", "time", "node"],
   usage: ["hour", "hop", "caller", "profile", "provider", "model"],
   models: ["kind", "model", "provider"],
-  mcp_servers: ["name"],
-  a2a_agents: ["name"],
+  mcp_servers: ["name", "node"],
+  a2a_agents: ["name", "node"],
   suspensions: ["kind", "name"],
   secrets: ["name"],
   sources: ["name"],
@@ -78,12 +78,6 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   reconcile: ["provider"],
   reconcile_verdicts: ["provider", "day", "class"],
 };
-
-/**
- * Lists that are asked of every node, since the question is where something happens at all; and how long, in milliseconds, an
- * answer is held back for a change of this node, as another's is not heard of meanwhile.
- */
-export const OF_EVERY_NODE: ReadonlyMap<TableName, number> = new Map([["refusals", 3_000]]);
 
 /** Of lists that are long, which rows are read. */
 export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);

@@ -9,11 +9,12 @@
 import type { TableName } from "../../admin-api/index.ts";
 import { formatDuration, pause, systemClock } from "../../base/index.ts";
 import type { Failure, Gaps, Need } from "../model/data.ts";
+import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { listParser, plainParser } from "./answers.ts";
 import { ask } from "./ask.ts";
 import type { Pace } from "./pace.ts";
 import { type Bell, pauseUntil } from "./pause.ts";
-import { NAMED, OF_EVERY_NODE, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
+import { NAMED, ONLY, PLAIN, type PlainId, pathOf } from "./readables.ts";
 import type { Entry } from "./readings.ts";
 import type { Session } from "./session.ts";
 
@@ -25,6 +26,8 @@ export interface ReaderOptions {
   readonly signal: AbortSignal;
   now(): number;
 }
+
+const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
 
 interface Turn {
   readonly path: string;
@@ -41,7 +44,8 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
   const { entry, pace, signal, onChange } = options;
   const need = { id: `list_${table}` } as const satisfies Need;
   const parse = listParser(table);
-  const { everyMs, only } = whichOf(table, entry.need.name);
+  const { holdMs, only } = whichOf(table, entry.need.name);
+  let everyMs = holdMs;
   let index: number | undefined;
   while (!signal.aborted) {
     const asked = index;
@@ -55,6 +59,12 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     const outcome = await turn(options, {
       path: pathOf(need, query),
       isBlocking: asked !== undefined,
+      // A node of an earlier version tells of itself alone.
+      isDeclined({ status }) {
+        if (everyMs === undefined || status !== 400) return false;
+        everyMs = undefined;
+        return true;
+      },
       async take(text) {
         const before = entry.value();
         const answer = await parse(text, entry.value);
@@ -62,13 +72,15 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
         if (signal.aborted) return true;
         // A node that was started anew counts from elsewhere.
         index = asked !== undefined && answer.index < asked ? undefined : answer.index;
-        entry.succeed(answer.rows, answer.gaps);
+        entry.succeed(answer.rows, EVERY_NODE_MS.has(table) && everyMs === undefined ? OF_ONE : answer.gaps);
         if (asked !== undefined && answer.rows !== before) onChange();
         return true;
       },
     });
     if (outcome === "over") return;
-    if (outcome === "failed") index = undefined;
+    if (outcome === "failed" || outcome === "declined") index = undefined;
+    // What every node is asked for, they are asked for half as often.
+    if (outcome === "taken" && everyMs !== undefined) await pause(2 * pace.restMs, signal);
   }
 }
 
@@ -76,10 +88,10 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
 function whichOf(
   table: TableName,
   name: string | undefined,
-): { readonly everyMs: number | undefined; readonly only: string | undefined } {
+): { readonly holdMs: number | undefined; readonly only: string | undefined } {
   const named = name === undefined ? undefined : NAMED.get(table);
-  if (named === undefined) return { everyMs: OF_EVERY_NODE.get(table), only: ONLY.get(table) };
-  return { everyMs: named.holdMs, only: `${named.parameter}=${encodeURIComponent(name ?? "")}` };
+  if (named === undefined) return { holdMs: EVERY_NODE_MS.get(table), only: ONLY.get(table) };
+  return { holdMs: named.holdMs, only: `${named.parameter}=${encodeURIComponent(name ?? "")}` };
 }
 
 export interface PlainOptions extends ReaderOptions {
@@ -88,8 +100,6 @@ export interface PlainOptions extends ReaderOptions {
   readonly need: Need<PlainId>;
   onValue(value: unknown): void;
 }
-
-const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
 
 export async function keepPlain(options: PlainOptions): Promise<void> {
   const { entry, need, pace, signal, bell, onValue } = options;

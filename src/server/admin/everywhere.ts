@@ -18,6 +18,7 @@ export const MAX_BYTES = 1 << 20;
 
 /** Lists of what each node has measured by itself. */
 export const MEASURED = [
+  "a2a_agents",
   "backends",
   "budgets",
   "certificates",
@@ -25,6 +26,7 @@ export const MEASURED = [
   "controls",
   "guardrails",
   "history",
+  "mcp_servers",
   "refusals",
   "requests",
 ] as const satisfies readonly TableName[];

@@ -280,6 +280,7 @@ test("where nothing wants attention the sentence says what was looked at", () =>
     list_suspensions: [],
     list_models: [],
     list_budgets: [],
+    list_refusals: [],
     list_sources: [],
     list_audit_heads: [],
     list_reconcile: [],
@@ -328,12 +329,12 @@ test("above stand members, traffic of the lists and the last changes", () => {
   assert.deepEqual(
     overviewAbove(context, { columns: 116, rows: 9 }).map((line) => textOfLine(line).trimEnd()),
     [
-      "CLUSTER  3 voters, quorum 2, tolerates the loss of 1      TRAFFIC  this node, last 60 s, attempts at providers",
+      "CLUSTER  3 voters, quorum 2, tolerates the loss of 1      TRAFFIC  of all 3 nodes, last 60 s, attempts at providers",
       "NODE           ROLE     STATE        LAST  APPLIED  LAG   attempts  21.5/s",
       "n1 *           leader   reachable       -    88412    0   failed    7.6/s  35.3 %",
       "n2             follower reachable   400ms    88412    0   in flight 25",
       "n3             follower reachable   400ms    88412    3   retried   411 retries, 398 failovers",
-      "RECENT ADMIN CHANGES  through this node; :changes has more",
+      "RECENT ADMIN CHANGES  through any node; :changes has more",
       "13:45:31Z          unix:1000               reload_config  configuration  done",
       "13:45:30Z          unix:1000               reload_config  configuration  done",
     ],

@@ -158,17 +158,22 @@ test("a node of an earlier version is asked as it takes it, and what it does not
     if (path.includes("nodes=") || path.includes("event=")) refuse(response, 400, "invalid");
     else if (path.startsWith("/audit")) answer(response, { items: [] });
     else if (path.startsWith("/backends")) answer(response, { items: [older] });
+    else if (path.startsWith("/mcp_servers")) answer(response, { items: [], index: 1 });
     else answer(response, status());
   };
   const peer = await startPeer(t, "a", handler);
   const watch = startWatch(t, [peer.door], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
   const errors = { id: "list_backend_errors", name: "one" } as const;
-  watch.need([{ id: "list_audit_records" }, CHANGES, errors]);
+  const servers = { id: "list_mcp_servers" } as const;
+  watch.need([{ id: "list_audit_records" }, CHANGES, errors, servers]);
   const failure = await watch.sees("the failure", ({ get }) => get(errors)?.value?.[0]);
   assert.deepEqual(failure, { ...FAILURE_OF_EARLIER, ...older });
-  await watch.sees("records", ({ get }) => get({ id: "list_audit_records" })?.value && get(CHANGES)?.value);
+  await watch.sees(
+    "records",
+    ({ get }) => get({ id: "list_audit_records" })?.value && get(CHANGES)?.value && get(servers)?.value,
+  );
   const data = watch.data.at(-1);
-  for (const need of [errors, CHANGES, { id: "list_audit_records" }] as const) {
+  for (const need of [errors, CHANGES, { id: "list_audit_records" }, servers] as const) {
     assert.deepEqual([data?.get(need)?.gaps?.isOfOne, data?.get(need)?.failure], [true, undefined]);
   }
   await eventually("more reads", () => peer.count("/backends/one/errors") >= 5);

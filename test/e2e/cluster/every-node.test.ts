@@ -130,6 +130,10 @@ test("a list that is the same on every node takes no `nodes`, and nobody is aske
 /** What the console asks every node for. */
 const WATCHED = [
   { id: "list_refusals" },
+  { id: "list_backends" },
+  { id: "list_mcp_servers" },
+  { id: "list_a2a_agents" },
+  { id: "list_requests" },
   { id: "list_backend_errors", name: "bad" },
   { id: "list_audit_records" },
   { id: "list_audit_records", name: "admin.write" },

@@ -1,0 +1,112 @@
+/**
+ * Whose numbers a reading holds. What each node measures by itself is asked of every node where the question is how the
+ * gateway as a whole does, and told as one; the rest is of the node asked. Source: design decisions, section 3
+ * (`?nodes=all`).
+ */
+
+import type { BackendRecord, RowOf, TableName } from "../../admin-api/index.ts";
+import { type Data, type Need, type ReadableId, rowsOf } from "./data.ts";
+import { remember } from "./remember.ts";
+
+/**
+ * Lists that are asked of every node; and how long, in milliseconds, an answer is held back for a change of the node asked,
+ * as another's is not heard of meanwhile.
+ */
+export const EVERY_NODE_MS: ReadonlyMap<TableName, number> = new Map([
+  ["refusals", 3_000],
+  ["requests", 3_000],
+  ["backends", 3_000],
+  ["mcp_servers", 3_000],
+  ["a2a_agents", 3_000],
+  ["history", 10_000],
+]);
+
+const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
+  ...[...EVERY_NODE_MS.keys()].map((table) => `list_${table}` as const),
+  "list_backend_errors",
+  "list_backend_members",
+  "list_audit_records",
+]);
+
+/** Measured too, and told as the node asked knows it. */
+const OF_NODE_ASKED: ReadonlySet<ReadableId> = new Set(["list_budgets", "list_guardrails", "list_controls"]);
+
+/** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`; undefined: the same on every node, or not known yet. */
+export function whoseNumbers(data: Data, need: Need): string | undefined {
+  const isOfEvery = OF_EVERY_NODE.has(need.id);
+  if (!isOfEvery && !OF_NODE_ASKED.has(need.id)) return undefined;
+  const reading = data.get(need);
+  const node = data.get({ id: "get_status" })?.value?.node;
+  const members = rowsOf(data, "cluster_members").length;
+  if (reading?.value === undefined) return undefined;
+  if (!isOfEvery || reading.gaps?.isOfOne === true || members < 2) return node === undefined ? undefined : `of ${node}`;
+  const missing = reading.gaps?.unanswered.length ?? 0;
+  return missing === 0 ? `of all ${members} nodes` : `of ${members - missing} of ${members} nodes`;
+}
+
+/** Lists of what calls go to. */
+export type CalledTable = "backends" | "mcp_servers" | "a2a_agents";
+
+/** What all of them have, and what providers have beside it. */
+type Called = Omit<RowOf<"a2a_agents">, "url" | "protocol" | "suspended_until"> &
+  Partial<Pick<BackendRecord, "retries" | "failovers_in" | "failovers_out" | "members">>;
+
+export interface Summed<Row> {
+  /** Counts and rates are sums, a state is the worst, times to the first byte are those of the slowest node. */
+  readonly record: Row;
+  /** As each node has it, in the order of the answer. */
+  readonly parts: readonly Row[];
+}
+
+/** One row for each name, in the order of the node asked. */
+export function summedRows<T extends CalledTable>(data: Data, table: T): readonly Summed<RowOf<T>>[] {
+  return summed(rowsOf(data, table)) as readonly Summed<RowOf<T>>[];
+}
+
+const summed = remember((rows: readonly Called[]): readonly Summed<Called>[] => {
+  const byName = new Map<string, Called[]>();
+  for (const row of rows) {
+    const parts = byName.get(row.name);
+    if (parts === undefined) byName.set(row.name, [row]);
+    else parts.push(row);
+  }
+  return [...byName.values()].map((parts) => ({ parts, record: sumOf(parts) }));
+}, 6);
+
+/** Worst first; a state that is not known yet is as bad as a suspension. */
+const RANKS: Readonly<Record<string, number>> = { failing: 0, suspended: 1, ok: 2, idle: 3 };
+const rankOf = ({ state }: Called): number => RANKS[state] ?? 1;
+
+/** Of rows of one name, at least one. */
+export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
+  const [first] = parts;
+  if (first === undefined) throw new RangeError("there is nothing to sum");
+  if (parts.length === 1) return first;
+  const sum = (of: (row: Row) => number): number => parts.reduce((total, row) => total + of(row), 0);
+  const most = (of: (row: Row) => number | null): number | null =>
+    parts.reduce<number | null>((largest, row) => {
+      const value = of(row);
+      return value === null ? largest : Math.max(value, largest ?? value);
+    }, null);
+  const met = parts.filter(({ error_ratio: ratio }) => ratio !== null);
+  const rate = met.reduce((total, row) => total + row.rate, 0);
+  // What counted once within the minute may have a rate of 0 as it is told.
+  const weights = met.map((row) => (rate === 0 ? 1 / met.length : row.rate / rate));
+  const worst = parts.reduce((a, b) => (rankOf(b) < rankOf(a) ? b : a));
+  return {
+    ...first,
+    state: worst.state,
+    rate: sum((row) => row.rate),
+    error_ratio:
+      met.length === 0 ? null : met.reduce((total, row, at) => total + (row.error_ratio ?? 0) * (weights[at] ?? 0), 0),
+    ttfb_p50_ms: most((row) => row.ttfb_p50_ms),
+    ttfb_p95_ms: most((row) => row.ttfb_p95_ms),
+    in_flight: sum((row) => row.in_flight),
+    units_per_minute: sum((row) => row.units_per_minute),
+    ...(first.retries !== undefined && { retries: sum(({ retries = 0 }) => retries) }),
+    ...(first.failovers_in !== undefined && { failovers_in: sum(({ failovers_in: came = 0 }) => came) }),
+    ...(first.failovers_out !== undefined && { failovers_out: sum(({ failovers_out: left = 0 }) => left) }),
+    ...(first.members !== undefined && { members: most(({ members = 0 }) => members) ?? 0 }),
+    node: parts.map(({ node }) => node).join(", "),
+  };
+}

@@ -1,0 +1,80 @@
+/** Attention for callers that are refused: a key, a user or an agent whose requests came to nothing in the last minute. */
+
+import type { RefusalRecord } from "../../admin-api/index.ts";
+import { namesInWords } from "../format/names.ts";
+import { count, plural } from "../format/numbers.ts";
+import { rowsOf } from "../model/data.ts";
+import type { AttentionItem, AttentionSource } from "./attention-item.ts";
+import { requestsOfSubject } from "./keys-filters.ts";
+import { callerWords, causeWords, refusalId } from "./refusals.ts";
+
+/** Rows of their own; a client that is refused asks again and again, and hundreds may be. */
+const MOST_CALLERS = 6;
+/** Refused in a minute: more than a person who tries. */
+const MANY = 10;
+
+/** Of one caller with one code by one cause, over the nodes. */
+type Refused = readonly [RefusalRecord, ...RefusalRecord[]];
+
+export const REFUSED_CALLERS: AttentionSource = {
+  needs: [{ id: "list_refusals" }, { id: "list_budgets" }],
+  items({ data }) {
+    // What a budget refuses is said with the budget, where this node knows that it does.
+    const told = new Set(
+      rowsOf(data, "budgets").flatMap(({ budget, status }) => (status === "refusing" ? [budget] : [])),
+    );
+    const groups = new Map<string, [RefusalRecord, ...RefusalRecord[]]>();
+    for (const row of rowsOf(data, "refusals")) {
+      if (row.last_minute === 0 || (row.cause === "budget" && told.has(row.cause_name ?? ""))) continue;
+      const key = JSON.stringify([row.caller_kind, row.caller, row.code, row.cause, row.cause_name]);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [row]);
+      else group.push(row);
+    }
+    const worst = [...groups.values()].sort((a, b) => minuteOf(b) - minuteOf(a));
+    const others = worst.slice(MOST_CALLERS);
+    return [...worst.slice(0, MOST_CALLERS).map(refusedItem), ...(others.length === 0 ? [] : [othersItem(others)])];
+  },
+};
+
+const minuteOf = (rows: readonly RefusalRecord[]): number => rows.reduce((sum, row) => sum + row.last_minute, 0);
+
+function refusedItem(rows: Refused): AttentionItem {
+  const [row] = rows;
+  const { caller_kind: kind, caller, code, cause } = row;
+  const minute = minuteOf(rows);
+  const hour = rows.reduce((sum, { last_hour: refused }) => sum + refused, 0);
+  const by = causeWords(row);
+  // Scanners are always there, and who is suspended is meant to be refused.
+  const isMeant = kind === "unrecognised" || cause === "suspension";
+  const requests = caller === null ? row.last_request : requestsOfSubject({ kind, name: caller });
+  return {
+    id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
+    severity: minute >= MANY && !isMeant ? "warn" : "note",
+    weight: Math.min(0.9, minute / 1_000),
+    what: "REFUSED",
+    kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
+    name: caller ?? callerWords(row),
+    says: `${plural(minute, "request")} in the last minute with ${code}${by === "" ? "" : ` by ${by}`}, ${count(hour)} in the hour, on ${namesInWords(rows.map(({ node }) => node))}`,
+    goes: {
+      place: { view: "refusals" },
+      row: refusalId(rows.reduce((a, b) => (b.last_minute > a.last_minute ? b : a))),
+    },
+    ...(requests !== undefined && { requests }),
+    json: rows,
+  };
+}
+
+function othersItem(groups: readonly Refused[]): AttentionItem {
+  return {
+    id: "refused:others",
+    severity: "note",
+    weight: 0,
+    what: "REFUSED",
+    kind: "caller",
+    name: `${groups.length} more`,
+    says: `${plural(minuteOf(groups.flat()), "request")} in the last minute, of callers or by causes that stand in :refusals`,
+    goes: { place: { view: "refusals" } },
+    json: groups,
+  };
+}
