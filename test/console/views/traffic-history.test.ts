@@ -22,7 +22,7 @@ test("above stands a quarter of an hour of attempts as the node measured it, in 
     contextOf({ list_backends: [backend("acme"), backend("acme-alt")], list_history: rows }),
     { columns: 116, rows: 9 },
   ).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}this node, attempts at providers, 15 minutes$/);
+  assert.match(lines[0] ?? "", /TRAFFIC {2}of this node, attempts at providers, 15 minutes$/);
   assert.match(lines[1] ?? "", /attempts {2}18\.2\/s {5}_+~_#$/);
   assert.match(lines[2] ?? "", /failed {4}0\.2 % {6}_+#$/);
   assert.match(lines[3] ?? "", /in flight 22 {9}_+~_#$/);
