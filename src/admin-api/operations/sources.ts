@@ -42,6 +42,12 @@ export const sourceChange = object("What a write came to, or would.", {
     object("One difference.", {
       path: text("Where in the composed configuration."),
       kind: choice("What happens there.", ["added", "removed", "changed"]),
+      fields: optional(
+        list(
+          "Of a changed object: what changed in it; `order` where a list holds the same otherwise.",
+          text("Path within the object, such as `pool.subsets`."),
+        ),
+      ),
     }),
   ),
   warnings: list("What compiles and yet should be looked at.", sourceProblem),

@@ -37,18 +37,26 @@ export function previewPage(
         : "The document is the stored one.",
       "strong",
     ),
-    ...differences.flatMap(({ path, kind }): readonly Line[] => {
+    ...differences.flatMap(({ path, kind, fields = [] }): readonly Line[] => {
       const { sign, tone } = KINDS[kind];
       const what = span(path === "" ? "the whole document" : shown(path));
+      const changes = kind === "changed" ? fieldsOf(path) : [];
       return [
-        [span(`${sign} ${kind.padEnd(8)}`, tone), what],
-        ...(kind === "changed" ? fieldLines(fieldsOf(path)) : []),
+        [span(`${sign} ${kind.padEnd(8)}`, tone), what, ...(changes.length === 0 ? fieldNames(fields) : [])],
+        ...fieldLines(changes),
       ];
     }),
     BLANK,
     line(warnings.length === 0 ? "No warnings." : `${plural(warnings.length, "warning")}:`, "strong"),
     ...warnings.map((warning) => problemLine(warning, "~", "warn")),
   ];
+}
+
+/** Where what they were and are could not be read. */
+function fieldNames(fields: readonly string[]): Line {
+  if (fields.length === 0) return [];
+  const more = fields.length > MOST_FIELDS ? ", and more" : "";
+  return [span(`  in ${fields.slice(0, MOST_FIELDS).map(shown).join(", ")}${more}`, "dim")];
 }
 
 function fieldLines(changes: readonly FieldChange[]): readonly Line[] {

@@ -4,6 +4,7 @@
  */
 
 import { paramOf, type QueryResult } from "../../admin-api/index.ts";
+import { namesInWords } from "../format/names.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event, Remembering } from "../model/state.ts";
@@ -13,7 +14,7 @@ import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument, putSecret, writeChange } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load.ts";
-import { follow } from "./visible.ts";
+import { follow, type Visibility } from "./visible.ts";
 
 /** Above the gateway's own limit of a statement. */
 const QUERY_LIMIT_MS = 120_000;
@@ -98,13 +99,15 @@ export function createEffects(options: EffectsOptions): Effects {
     dispatch({ kind: "deed_done", id, ...outcome });
     const { door: used } = watch.link();
     const others = doors.filter((other) => other !== used);
-    const tell = ({ index, on, members }: { index: number; on: readonly string[]; members: readonly string[] }): void =>
-      dispatch({
-        kind: "deed_seen",
-        deed: outcome.words,
-        words: `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes)`,
-      });
-    await follow(client, others, tell, options.signal).catch(() => undefined);
+    const tell = ({ index, on, members }: Visibility, more = ""): void => {
+      const words = `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes${more})`;
+      dispatch({ kind: "deed_seen", deed: outcome.words, words });
+    };
+    const seen = await follow(client, others, tell, options.signal).catch(() => undefined);
+    const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
+    if (seen !== undefined && missing.length > 0) {
+      tell(seen, `; ${namesInWords(missing)} ${missing.length === 1 ? "has" : "have"} not shown it`);
+    }
   }
 
   async function local(work: LocalJob, signal: AbortSignal): Promise<void> {

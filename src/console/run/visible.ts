@@ -1,9 +1,9 @@
 /**
  * On how many members a change is seen: the log index that the node asked had reached after it, against how far each
- * member is. A leader knows of all; of a follower's others the doors that were given are asked.
+ * member is. A leader knows of all; a follower asks each other member, and the doors that were given are asked too.
  */
 
-import { type AdminClient, AdminError, createAdminClient } from "../../admin-api/index.ts";
+import { type AdminClient, AdminError, createAdminClient, type OperationAnswer } from "../../admin-api/index.ts";
 import { pause } from "../../base/index.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 
@@ -47,15 +47,12 @@ export async function follow(
   }
   try {
     do {
-      const query = read === undefined ? {} : { index: read, wait: WAIT };
       // Doors that hang hold nobody up who answers.
       await Promise.all([
-        persistently(
-          () => client.call("list_cluster_members", { query }, { signal: until, timeLimitMs: LIMIT_MS }),
-          until,
-        ).then((list) => {
+        persistently(() => listMembers(client, read, until), until).then((list) => {
           read = list.index;
-          members = list.items.map(({ id }) => id);
+          // Of the node asked; each other member tells at least how far it is itself.
+          members = list.items.filter((row) => (row.node ?? node) === node).map(({ id }) => id);
           for (const { id, applied } of list.items) if (applied !== null && applied >= index) there.add(id);
           tell();
         }),
@@ -70,6 +67,20 @@ export async function follow(
     if (signal.aborted) throw error;
   }
   return now();
+}
+
+type Members = OperationAnswer<"list_cluster_members">;
+
+/** As all of them see it; of a node of an earlier version as that one does. */
+async function listMembers(client: AdminClient, index: number | undefined, signal: AbortSignal): Promise<Members> {
+  const query = index === undefined ? {} : { index, wait: WAIT };
+  const options = { signal, timeLimitMs: LIMIT_MS };
+  try {
+    return await client.call("list_cluster_members", { query: { ...query, nodes: "all" } }, options);
+  } catch (error) {
+    if (!(error instanceof AdminError && error.status === 400)) throw error;
+    return await client.call("list_cluster_members", { query }, options);
+  }
 }
 
 /** Asks again where only the moment is against it: a connection that broke, or an election after a leader's death. */

@@ -99,7 +99,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     name,
     revision,
     changed,
-    differences: change.differences.map(({ path, kind }) => ({ path, kind })),
+    differences: change.differences.map(({ path, kind, fields }) => ({ path, kind, ...(fields && { fields }) })),
     warnings: change.warnings.map(problemOf),
   });
 

@@ -33,6 +33,18 @@ test("a preview tells each path, and each warning with its place", () => {
   ]);
 });
 
+test("a changed object is told with the fields that the gateway names, where the documents do not tell more", () => {
+  const differences = [{ path: "providers.acme", kind: "changed" as const, fields: ["base_url", "pool.subsets"] }];
+  const change = { name: "default", revision: 118, changed: true, differences, warnings: [] };
+  const lines = (...more: Parameters<typeof previewPage> extends [unknown, ...infer Rest] ? Rest : never) =>
+    previewPage(change, ...more).map(textOfLine).slice(3, 5);
+  assert.deepEqual(lines(), ["~ changed providers.acme  in base_url, pool.subsets", ""]);
+  assert.deepEqual(
+    lines(() => [{ field: "base_url", from: "a", to: "b" }]),
+    ["~ changed providers.acme", "    base_url: a -> b"],
+  );
+});
+
 for (const [title, change, verdict] of [
   ["is the stored one", { revision: 118, changed: false }, "The document is the stored one."],
   ["says the same", { revision: 118, changed: true }, "The text differs, and what it means does not."],

@@ -15,7 +15,7 @@ interface Node {
   readonly applied: number | null;
 }
 
-const member = ({ id, applied }: Node) => ({
+const memberAt = (node: string, { id, applied }: Node) => ({
   id,
   raft_addr: "",
   forward_addr: "",
@@ -24,7 +24,7 @@ const member = ({ id, applied }: Node) => ({
   state: "reachable",
   last_contact_ms: null,
   clock_offset_ms: 0,
-  node: "n1",
+  node,
   applied,
   lag: null,
   version: "1",
@@ -38,7 +38,7 @@ const node = (id: string, applied: number, lists: readonly (readonly Node[])[] =
     const list = lists[Math.min(at, lists.length - 1)];
     at += 1;
     if (list === undefined) return refuse(response, 403, "forbidden");
-    return answer(response, { items: list.map(member), index: at });
+    return answer(response, { items: list.map((it) => memberAt(id, it)), index: at });
   };
 };
 
@@ -72,7 +72,46 @@ test("a leader tells of all members, each step until they are there", async (t) 
     [["n1"], ["n1", "n2"]],
   );
   assert.deepEqual(seen, { index: INDEX, on: ["n1", "n2"], members: ["n1", "n2"] });
-  assert.deepEqual(paths(), ["/status", "/cluster_members", "/cluster_members?index=1&wait=1s"]);
+  assert.deepEqual(paths(), [
+    "/status",
+    "/cluster_members?nodes=all",
+    "/cluster_members?index=1&wait=1s&nodes=all",
+  ]);
+});
+
+/** Each member as each of them sees it; one that is no leader knows of itself alone. */
+const everywhere = (...applied: readonly number[]) => ({
+  items: applied.flatMap((own, at) =>
+    applied.map((_, other) => memberAt(`n${at + 1}`, { id: `n${other + 1}`, applied: other === at ? own : null })),
+  ),
+});
+
+test("a follower asks the others, and none of them is counted twice", async (t) => {
+  let lists = 0;
+  const { client } = await clientOf(t, (path, response) => {
+    if (path.startsWith("/status")) return answer(response, { ...status({ node: "n2" }), applied_index: INDEX });
+    assert.match(path, /nodes=all/);
+    lists += 1;
+    return answer(response, { ...everywhere(INDEX + 3, INDEX, lists === 1 ? INDEX - 1 : INDEX), index: lists });
+  });
+  const told: Visibility[] = [];
+  const seen = await follow(client, [], (now) => told.push(now), never);
+  assert.deepEqual(
+    told.map(({ on }) => on),
+    [
+      ["n1", "n2"],
+      ["n1", "n2", "n3"],
+    ],
+  );
+  assert.deepEqual(seen.members, ["n1", "n2", "n3"]);
+});
+
+test("a node of an earlier version is asked as it takes it", async (t) => {
+  const known = node("n1", INDEX, [[{ id: "n1", applied: INDEX }]]);
+  const { client } = await clientOf(t, (path, response, request) =>
+    path.includes("nodes=") ? refuse(response, 400, "invalid") : known(path, response, request),
+  );
+  assert.deepEqual((await follow(client, [], () => {}, never)).on, ["n1"]);
 });
 
 test("of what a follower does not know, the doors that were given are asked", async (t) => {

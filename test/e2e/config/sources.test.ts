@@ -57,7 +57,7 @@ describe("a deployment that arrives through the admin API", { concurrency: 2 }, 
     const change = { params, body: text(one(second)), ifMatch: 1 };
     const dry = await node.client.call("put_source", { ...change, query: { dry_run: true } });
     assert.deepEqual([dry.revision, dry.changed], [1, true]);
-    assert.deepEqual(dry.differences, [{ path: "providers.one", kind: "changed" }]);
+    assert.deepEqual(dry.differences, [{ path: "providers.one", kind: "changed", fields: ["base_url"] }]);
     assert.equal(await served(t, gateway), "first");
     // The repetition names a revision that the first one replaced.
     for (const _ of ["first", "again"]) {
