@@ -4,7 +4,7 @@
  */
 
 import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/index.ts";
-import { escapeControls, parseDuration } from "../../base/index.ts";
+import { escapeControls, formatDuration, parseDuration } from "../../base/index.ts";
 import { namesInWords } from "../format/names.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock, span } from "../format/times.ts";
@@ -247,6 +247,36 @@ export function extendDialog(name: string): Dialog {
             answer.expires_at === null ? `${name} never expires` : `${name} expires at ${answer.expires_at}`,
           ),
         })),
+      ],
+    }),
+    undo(_, { data }) {
+      const key = keyNamed(data, name);
+      return key && (() => formerExpiryDialog(name, presentEnd(key)));
+    },
+  };
+}
+
+/** Takes a new expiry back. `end`: milliseconds since 1970; undefined: it never expired. */
+function formerExpiryDialog(name: string, end: number | undefined): Dialog {
+  const isPast = (now: number): boolean => end !== undefined && end <= now;
+  return {
+    title: `Former expiry of ${escapeControls(name)}`,
+    fields: [],
+    lines(_, { data, now }) {
+      const key = keyNamed(data, name);
+      const known = key === undefined ? [] : [["Now", line(endWords(presentEnd(key), now))] as const];
+      return [...known, ["Then", line(`it ${endWords(end, now)}`)], ...comparison(key, end, now)];
+    },
+    confirm: { kind: "yes", does: "set the expiry" },
+    why: (_, { data, now }) => (isPast(now) ? "it would have expired by now" : whyGone([name], data)),
+    deed: (_, { now }) => ({
+      kind: "actions",
+      actions: [
+        actionOf(
+          "update_key",
+          { params: { name }, body: { expires_in: end === undefined ? null : formatDuration(end - now) } },
+          () => ({ words: `${escapeControls(name)} ${endWords(end, now)} again` }),
+        ),
       ],
     }),
   };

@@ -258,6 +258,7 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
     confirm: { kind: "yes", does: "roll back" },
     why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),
+    undo: () => (replaced === undefined ? undefined : (later) => rollbackDialog(name, replaced, later)),
   };
 }
 

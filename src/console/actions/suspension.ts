@@ -14,8 +14,9 @@ import { plural } from "../format/numbers.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import type { Dialog, FieldValues } from "../model/dialog.ts";
+import type { Dialog, FieldValues, Undoing } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
+import { suspendAgainDialog } from "./suspension-again.ts";
 import {
   DURATION_FIELD,
   forWords,
@@ -56,8 +57,14 @@ export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dia
       kind: "actions",
       actions: freeOf(kind, names, context.data).map((name) => putAction({ kind, name }, values)),
     }),
+    undo: (_, context) => liftOf(freeOf(kind, names, context.data).map((name) => ({ kind, name }))),
   };
 }
+
+const liftOf =
+  (subjects: readonly Suspendable[]): Undoing =>
+  (context) =>
+    liftSuspensionsDialog(subjects, context);
 
 /** Asks for kind and name as well. */
 export function newSuspensionDialog({ data }: Context): Dialog {
@@ -80,6 +87,7 @@ export function newSuspensionDialog({ data }: Context): Dialog {
       return whyNoName(name) ?? whyUnknown(kind, name, context.data) ?? whyNotSuspend(kind, [name], values, context);
     },
     deed: (values) => ({ kind: "actions", actions: [putAction(subjectOf(values), values)] }),
+    undo: (values) => liftOf([subjectOf(values)]),
   };
 }
 
@@ -113,6 +121,7 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: at
         : typedCount("lift now", subjects.length, "suspensions"),
     why: (_, { data }) => whyNotSuspended(data, subjects),
     deed: (_, { data }) => ({ kind: "actions", actions: suspended(data).map(deleteAction) }),
+    undo: (_, { data }) => againOf(suspended(data)),
   };
 }
 
@@ -144,8 +153,12 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
       whyNoReason(values["reason"] ?? "") ??
       (suspensionOf(context.data, kind, name) === undefined ? `${label} is not suspended` : undefined),
     deed: (values) => ({ kind: "actions", actions: [putAction({ kind, name }, values)] }),
+    undo: (_, context) => againOf([suspensionOf(context.data, kind, name)].filter((it) => it !== undefined)),
   };
 }
+
+const againOf = (records: readonly SuspensionRecord[]): Undoing | undefined =>
+  records.length === 0 ? undefined : () => suspendAgainDialog(records);
 
 /** Why none of them can be suspended; for `why` of an offer. */
 export function whyAllSuspended(data: Data, { kind, names }: Subjects): string | undefined {

@@ -71,6 +71,9 @@ export type JobRequest =
   /** Seals what a file of this machine holds, without the line end it ends with. */
   | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
+/** Asks before it takes back what was done, as things stand then; its `why` says when there is nothing left to undo. */
+export type Undoing = (context: Context) => Dialog;
+
 export interface Dialog {
   readonly title: string;
   /** Red, with its button reversed. */
@@ -87,6 +90,8 @@ export interface Dialog {
   /** Why it cannot be confirmed as it stands; undefined when it can. */
   why?(values: FieldValues, context: Context): string | undefined;
   deed(values: FieldValues, context: Context): Deed;
+  /** What takes it back, as things stand when it is confirmed; left out, or undefined: it is for good. */
+  undo?(values: FieldValues, context: Context): Undoing | undefined;
   /** Command lines that do the same; left out, those of the deed's actions. */
   commands?(values: FieldValues, context: Context): readonly string[];
 }

@@ -20,7 +20,12 @@ interface VerbKey {
 /** What a view can offer on its rows. */
 export const VERBS = {
   suspend: { chord: "s", does: "suspend", group: "write", help: "suspend what the row names" },
-  lift: { chord: "u", does: "lift", group: "write", help: "lift a suspension" },
+  lift: {
+    chord: "u",
+    does: "lift",
+    group: "write",
+    help: "lift it, or undo what was done last",
+  },
   extend: { chord: "E", does: "extend", group: "write", help: "give a suspension a new end, or a key a new expiry" },
   create: { chord: "n", does: "new", group: "write", help: "make a new one of what the view lists" },
   mint: { chord: "m", does: "mint", group: "write", help: "mint a virtual key, shown once" },

@@ -6,7 +6,7 @@
 
 import type { QueryResult } from "../../admin-api/index.ts";
 import type { Data, Failure } from "./data.ts";
-import type { Deed, Dialog, FieldValues } from "./dialog.ts";
+import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
@@ -69,6 +69,16 @@ export interface DialogState {
     | { readonly kind: "failed"; readonly words: string }
     /** Only where something is shown once; otherwise a dialog that is done is gone. */
     | { readonly kind: "done"; readonly words: string; readonly secret: string };
+  /** Of what is under way. */
+  readonly undo?: Undoing | undefined;
+}
+
+/** The last thing done here that can be taken back. */
+export interface Undoable {
+  readonly make: Undoing;
+  /** What was said when it was done. */
+  readonly did: string;
+  readonly at: number;
 }
 
 /** A page of text over the view. */
@@ -148,6 +158,7 @@ export interface State {
   /** The first line of the help on the screen. */
   readonly helpOffset: number;
   readonly dialog: DialogState | undefined;
+  readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
   /** `S` was pressed and a column's letter is awaited. */
   readonly isSorting: boolean;

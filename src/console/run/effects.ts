@@ -4,7 +4,7 @@
  */
 
 import { paramOf, type QueryResult } from "../../admin-api/index.ts";
-import { namesInWords } from "../format/names.ts";
+import { escapeControls } from "../../base/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event, Remembering } from "../model/state.ts";
@@ -18,6 +18,9 @@ import { follow, type Visibility } from "./visible.ts";
 
 /** Above the gateway's own limit of a statement. */
 const QUERY_LIMIT_MS = 120_000;
+
+/** Members that have not shown a change. */
+const MOST_NAMED = 5;
 
 export interface EffectsOptions {
   readonly ports: ConsolePorts;
@@ -106,7 +109,8 @@ export function createEffects(options: EffectsOptions): Effects {
     const seen = await follow(client, others, tell, options.signal).catch(() => undefined);
     const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
     if (seen !== undefined && missing.length > 0) {
-      tell(seen, `; ${namesInWords(missing)} ${missing.length === 1 ? "has" : "have"} not shown it`);
+      const named = missing.slice(0, MOST_NAMED).map(escapeControls).join(", ");
+      tell(seen, `; not shown by ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
     }
   }
 

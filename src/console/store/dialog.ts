@@ -194,8 +194,13 @@ function confirmed(state: State, open: DialogState): Step {
   const why = whyNotConfirmed(state);
   if (why !== undefined) return only(flashed(state, why, "warn"));
   const { dialog, values, id } = open;
-  const running: DialogState = { ...open, stage: { kind: "running", words: dialog.confirm.does, since: state.now } };
-  const effect: Effect = { kind: "deed", id, deed: dialog.deed(values, contextOf(state)) };
+  const context = contextOf(state);
+  const running: DialogState = {
+    ...open,
+    stage: { kind: "running", words: dialog.confirm.does, since: state.now },
+    undo: dialog.undo?.(values, context),
+  };
+  const effect: Effect = { kind: "deed", id, deed: dialog.deed(values, context) };
   return { state: withDialog(state, running), effects: [effect] };
 }
 

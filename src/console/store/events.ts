@@ -114,7 +114,7 @@ function withDeed(state: State, event: DeedEvent): State {
       return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
     }
     case "deed_done": {
-      const done = logged(concluded(state, words), words);
+      const done = withUndo(logged(concluded(state, words), words), open, words);
       if (open === undefined) return done;
       if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
       return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };
@@ -122,6 +122,12 @@ function withDeed(state: State, event: DeedEvent): State {
     default:
       return event satisfies never;
   }
+}
+
+/** What cannot be taken back leaves what was done before it to be. */
+function withUndo(state: State, open: State["dialog"], did: string): State {
+  const make = open?.undo;
+  return make === undefined ? state : { ...state, undo: { make, did, at: state.now } };
 }
 
 /** What was done was done to the marked rows; the next verb is about others. */

@@ -39,6 +39,7 @@ export function initialState(options: InitialOptions): State {
     isHelpOpen: false,
     helpOffset: 0,
     dialog: undefined,
+    undo: undefined,
     prompt: undefined,
     isSorting: false,
     workbench: EMPTY_WORKBENCH,

@@ -11,6 +11,7 @@ import type { Chosen, Offer, View } from "../model/view.ts";
 import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
+import { undoOffer } from "./undo.ts";
 
 export type { Listing } from "./listing.ts";
 export {
@@ -73,14 +74,18 @@ export interface Offered {
 /** What the view offers, in its order. */
 export function offersOf(state: State, views: readonly View[]): readonly Offered[] {
   const { offers } = viewOf(state, views);
-  if (offers.length === 0) return [];
+  if (offers.length === 0 && state.undo === undefined) return [];
   const chosen = chosenOf(state, views);
   const context = contextOf(state);
-  return offers.map((offer) => ({
+  const offeredAs = (offer: Offer): Offered => ({
     offer,
     isShown: !(state.isReadOnly && VERBS[offer.verb].group === "write"),
     why: whyNot(state, offer, chosen, context),
-  }));
+  });
+  const offered = offers.map(offeredAs);
+  const isLiftable = offered.some(({ offer: { verb }, why }) => verb === "lift" && why === undefined);
+  const undo = isLiftable ? undefined : undoOffer(state.undo, context);
+  return undo === undefined ? offered : [...offered.filter(({ offer }) => offer.verb !== undo.verb), offeredAs(undo)];
 }
 
 function whyNot(state: State, offer: Offer, chosen: Chosen, context: Context): string | undefined {

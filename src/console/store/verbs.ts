@@ -8,7 +8,8 @@ import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { only } from "./only.ts";
-import { contextOf } from "./seen.ts";
+import { withTable } from "./places.ts";
+import { contextOf, cursorRowOf, listingOf } from "./seen.ts";
 import { chosenOf, offersOf } from "./select.ts";
 
 const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
@@ -28,7 +29,14 @@ export function stepVerb(state: State, chord: Chord, views: readonly View[]): St
   const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
   if (offered === undefined) return only(flashed(state, whereOffered(verb, views)));
   if (offered.why !== undefined) return only(flashed(state, `${chord}: ${offered.why}`));
-  return followed(state, offered.offer.start(chosenOf(state, views), contextOf(state)), views);
+  const intent = offered.offer.start(chosenOf(state, views), contextOf(state));
+  return followed(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
+}
+
+/** What is acted on stays under the cursor, though the deed may move it down from where it was the first. */
+function withCursorKept(state: State, views: readonly View[]): State {
+  const cursorId = cursorRowOf(listingOf(state, views));
+  return cursorId === undefined ? state : withTable(state, { cursorId });
 }
 
 function whereOffered(verb: VerbId, views: readonly View[]): string {

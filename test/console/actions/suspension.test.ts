@@ -338,3 +338,26 @@ test("whoever is named to take over serves, and no model is left that one of its
     }),
   );
 });
+
+test("each of them is taken back: by a lift, or by the same reason with what was left of the time", () => {
+  const suspended = suspendDialog(provider("acme-chat"), incident).undo?.({}, incident);
+  const later = contextOf({ ...INCIDENT, list_suspensions: [suspension("acme-chat", {})] });
+  assert.ok(suspended);
+  assert.equal(suspended(later).title, "Lift provider:acme-chat");
+  assert.equal(suspended(contextOf({ list_suspensions: [] })).why?.({}, later), undefined);
+  assert.deepEqual(requestsOf(suspended(later), later), ["DELETE /admin/v1/suspensions/provider:acme-chat"]);
+
+  for (const dialog of [
+    liftDialog(provider("beta-labs"), incident),
+    extendDialog({ kind: "provider", name: "beta-labs" }, incident),
+  ]) {
+    const again = dialog.undo?.(answersOf(dialog), incident)?.(incident);
+    assert.ok(again);
+    assert.equal(again.title, "Suspend provider:beta-labs again");
+    assert.match(allLinesOf(again, incident)[0] ?? "", /^Effect: new requests skip beta-labs .*lifts in 12m 02s$/);
+    assert.deepEqual(requestsOf(again, incident), [
+      'PUT /admin/v1/suspensions/provider:beta-labs {"reason":"key rotation","duration":"12m2s"}',
+    ]);
+    assert.equal(again.why?.({}, { ...incident, now: incident.now + 3_600_000 }), "it would have ended by now");
+  }
+});

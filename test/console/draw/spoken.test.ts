@@ -61,7 +61,10 @@ test("every state of a view is told in words", () => {
   assert.match(textOf(told(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
   assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
   assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
-  assert.match(textOf(told({ isHelpOpen: true })), /u: lift a suspension \(not now: acme-chat is not suspended\)/);
+  assert.match(
+    textOf(told({ isHelpOpen: true })),
+    /u: lift it, or undo what was done last \(not now: acme-chat is not suspended\)/,
+  );
 });
 
 test("a node whose rows are missing is told, whether there are other rows or none", () => {

@@ -37,7 +37,9 @@ test("a changed object is told with the fields that the gateway names, where the
   const differences = [{ path: "providers.acme", kind: "changed" as const, fields: ["base_url", "pool.subsets"] }];
   const change = { name: "default", revision: 118, changed: true, differences, warnings: [] };
   const lines = (...more: Parameters<typeof previewPage> extends [unknown, ...infer Rest] ? Rest : never) =>
-    previewPage(change, ...more).map(textOfLine).slice(3, 5);
+    previewPage(change, ...more)
+      .map(textOfLine)
+      .slice(3, 5);
   assert.deepEqual(lines(), ["~ changed providers.acme  in base_url, pool.subsets", ""]);
   assert.deepEqual(
     lines(() => [{ field: "base_url", from: "a", to: "b" }]),

@@ -72,11 +72,7 @@ test("a leader tells of all members, each step until they are there", async (t) 
     [["n1"], ["n1", "n2"]],
   );
   assert.deepEqual(seen, { index: INDEX, on: ["n1", "n2"], members: ["n1", "n2"] });
-  assert.deepEqual(paths(), [
-    "/status",
-    "/cluster_members?nodes=all",
-    "/cluster_members?index=1&wait=1s&nodes=all",
-  ]);
+  assert.deepEqual(paths(), ["/status", "/cluster_members?nodes=all", "/cluster_members?index=1&wait=1s&nodes=all"]);
 });
 
 /** Each member as each of them sees it; one that is no leader knows of itself alone. */

@@ -90,6 +90,27 @@ export const suspendDialog = (names: readonly string[]): Dialog => ({
   confirm: { kind: "yes", does: "suspend now" },
   why: ({ reason }) => (reason === "no" ? "that is no reason" : undefined),
   deed: () => ({ kind: "actions", actions: names.map(suspension) }),
+  undo: () => () => liftDialog(names),
+});
+
+/** There is nothing to lift once the provider is told to be idle. */
+const liftDialog = (names: readonly string[]): Dialog => ({
+  title: `Lift ${names.join(", ")}`,
+  fields: [],
+  lines: () => [["Effect", line("takes traffic again")]],
+  confirm: { kind: "yes", does: "lift now" },
+  why: (_, { data }) =>
+    ((data.get({ id: "list_backends" })?.value ?? []) as unknown as readonly Row[]).some(
+      ({ name, state }) => names.includes(name) && state === "idle",
+    )
+      ? "it is not suspended"
+      : undefined,
+  deed: () => ({
+    kind: "actions",
+    actions: names.map((name) =>
+      actionOf("delete_suspension", { params: { kind: "provider", name } }, () => ({ words: `${name} lifted` })),
+    ),
+  }),
 });
 
 export const removeDialog = (name: string): Dialog => ({

@@ -1,0 +1,58 @@
+/** The dialog that takes a lift or a new end back: suspended as before, with the reason of then and what is left of the time. */
+
+import type { SuspensionRecord } from "../../admin-api/index.ts";
+import { escapeControls, formatDuration } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
+import { actionOf } from "../model/action.ts";
+import type { Dialog } from "../model/dialog.ts";
+import { line } from "../model/text.ts";
+import { suspensionOf } from "./suspension-routes.ts";
+import { KIND_WORDS, labelOf, liftsWords, onNodes, suspensionWords } from "./suspension-words.ts";
+
+/** Told one by one. */
+const MAX_TOLD = 8;
+
+/** `before`: as they were, one at least. Confirmed by their number where they are several. */
+export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog {
+  const [first] = before;
+  const going = (now: number) => before.filter(({ until }) => until === null || Date.parse(until) > now);
+  const title = before.length === 1 && first !== undefined ? labelOf(first) : plural(before.length, "suspension");
+  return {
+    title: `Suspend ${title} again`,
+    fields: [],
+    lines: (_, { data, now }) => [
+      ...going(now)
+        .slice(0, MAX_TOLD)
+        .flatMap((record) => {
+          const present = suspensionOf(data, record.kind, record.name);
+          const words = `${KIND_WORDS[record.kind].suspended(escapeControls(record.name))} ${onNodes(data)}`;
+          return [
+            ["Effect", line(`${words}, "${escapeControls(record.reason)}", ${liftsWords(record, now)}`)] as const,
+            ...(present === undefined ? [] : [["Now", line(`suspended ${suspensionWords(present, now)}`)] as const]),
+          ];
+        }),
+      ...(before.length > MAX_TOLD ? [["", line(`and ${before.length - MAX_TOLD} more`)] as const] : []),
+      ["Then", line("it bears your name, and the reason of before, which callers read")],
+    ],
+    confirm:
+      before.length === 1
+        ? { kind: "yes", does: "suspend again" }
+        : {
+            kind: "typed",
+            does: "suspend again",
+            label: "type the number of suspensions",
+            expected: () => String(before.length),
+          },
+    why: (_, { now }) => (going(now).length === 0 ? "it would have ended by now" : undefined),
+    deed: (_, { now }) => ({
+      kind: "actions",
+      actions: going(now).map((record) => {
+        const { kind, name, reason, until } = record;
+        const duration = until === null ? {} : { duration: formatDuration(Math.max(1, Date.parse(until) - now)) };
+        return actionOf("put_suspension", { params: { kind, name }, body: { reason, ...duration } }, () => ({
+          words: `${labelOf(record)} suspended again, ${liftsWords(record, now)}`,
+        }));
+      }),
+    }),
+  };
+}

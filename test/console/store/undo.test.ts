@@ -1,0 +1,67 @@
+/** `u` takes back what was done last in this console, wherever the cursor is, and says first what that is. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { State } from "../../../src/console/model/state.ts";
+import { textOfLine } from "../../../src/console/model/text.ts";
+import { contextOf, cursorRowOf, listingOf, offersOf } from "../../../src/console/store/select.ts";
+import { after, dataOf, lastStep, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
+
+const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
+const words = (state: State): string => state.flash?.words ?? "";
+const done = (state: State, said = "provider:acme-chat suspended"): State =>
+  step(state, { kind: "deed_done", id: state.dialog?.id ?? -1, words: said }).state;
+const suspended = (): State => done(pressed(online(), "s y"));
+const linesOf = ({ dialog, ...state }: State): readonly string[] =>
+  (dialog?.dialog.lines({}, contextOf({ ...state, dialog })) ?? []).map(
+    ([label, line]) => `${label}: ${textOfLine(line)}`,
+  );
+
+test("the cursor stays with what was acted on, wherever it goes", () => {
+  const state = suspended();
+  assert.equal(cursor(state), "acme-chat");
+  const rows = ROWS.map((row) => (row.name === "acme-chat" ? { ...row, rate: 0.1 } : row));
+  const moved = after(state, [dataOf({ list_backends: rows })]);
+  assert.equal(listingOf(moved, VIEWS)?.order[0], 1, "another is the first now");
+  assert.equal(cursor(moved), "acme-chat");
+});
+
+test("u from another row, and from another view, asks first and says what it undoes", () => {
+  for (const way of ["down u", "1 u", "down down u"]) {
+    const { state, effects } = lastStep(suspended(), way);
+    assert.deepEqual(effects, [], way);
+    assert.equal(state.dialog?.dialog.title, "Undo: Lift acme-chat", way);
+    assert.deepEqual(linesOf(state), [
+      "Undoes: provider:acme-chat suspended, 0s ago in this console",
+      "Effect: takes traffic again",
+    ]);
+  }
+  const { effects } = lastStep(suspended(), "1 u y");
+  assert.ok(effects[0]?.kind === "deed" && effects[0].deed.kind === "actions");
+  assert.equal(effects[0].deed.actions[0]?.operation, "delete_suspension");
+});
+
+test("it is hinted as an undo, and gone once there is nothing to take back", () => {
+  const offered = (state: State) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === "lift");
+  const state = suspended();
+  assert.deepEqual([offered(state)?.offer.does, offered(state)?.why], ["undo", undefined]);
+  assert.equal(offered(online())?.why, "acme-chat is not suspended");
+  const idle = ROWS.map((row) => (row.name === "acme-chat" ? { ...row, state: "idle" } : row));
+  const over = after(state, [dataOf({ list_backends: idle })]);
+  assert.equal(offered(over)?.why, "acme-chat is not suspended");
+});
+
+test("what failed or is for good leaves the last thing done to be undone", () => {
+  const failed = pressed(online(), "s y");
+  const after = step(failed, { kind: "deed_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
+  assert.equal(after.undo, undefined);
+  const state = suspended();
+  const minted = done(pressed({ ...state, dialog: undefined }, "m"), "minted");
+  assert.equal(minted.undo?.did, "provider:acme-chat suspended");
+});
+
+test("who may only read is offered nothing to undo", () => {
+  const state = { ...suspended(), isReadOnly: true };
+  assert.match(words(pressed(state, "u")), /read-only/);
+  assert.ok(!offersOf(state, VIEWS).some(({ offer, isShown }) => offer.verb === "lift" && isShown));
+});
