@@ -9,6 +9,7 @@ import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { type Connections, createConnections } from "./connections.ts";
 import { Exchange, requestIdOf } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
+import { dialectOf } from "./locate.ts";
 import type { Door, DoorAnswer, Ports } from "./ports.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
@@ -83,6 +84,7 @@ export async function listen(address: string, ports: Ports, door?: Door): Promis
     connections.begun(exchange);
     response.once("close", () => connections.ended(exchange));
     if (own === undefined) return serve(exchange, ports);
+    exchange.dialect = dialectOf(request);
     exchange.isLast();
     exchange.refuse(own.refusal);
     exchange.served();

@@ -1,4 +1,4 @@
-/** The contract suites of the admin plane over the real ports: a cluster of one in a directory of its own. */
+/** The contract suites of the admin plane and of certificates over the real ports: a cluster of one in a directory of its own. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,12 +7,15 @@ import { afterEach } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
 import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
-import { secretsPort } from "../../../src/server/node/admin-secrets.ts";
+import { type SealingHere, secretsPort } from "../../../src/server/node/admin-secrets.ts";
 import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
+import { certificateStore } from "../../../src/server/node/certificate-store.ts";
 import { openConfiguration } from "../../../src/server/node/configuration.ts";
 import { createSealedSecrets, deriveKeks, type Sealing } from "../../../src/server/secrets/index.ts";
+import { eventually } from "../../e2e/support/wait.ts";
 import { secretsContract } from "../admin/support/secrets-contract.ts";
 import { sourcesContract } from "../admin/support/sources-contract.ts";
+import { storeContract } from "../tls/acme/support/store-contract.ts";
 
 const SECRET = "a-secret-that-is-long-enough-for-tests";
 
@@ -89,13 +92,29 @@ sourcesContract("sources of a node", async () => {
   };
 });
 
+async function sealingOf({ view }: Cluster): Promise<SealingHere> {
+  const { kekId: id, kek: key, clusterId } = await deriveKeys(SECRET);
+  const sealing: Sealing = { view, keks: deriveKeks({ secret: { id, key } }), clusters: [clusterId] };
+  return { sealing, sealed: createSealedSecrets(sealing) };
+}
+
 secretsContract("secrets of a node", async () => {
   const cluster = await openOne();
-  const { kekId: id, kek: key, clusterId } = await deriveKeys(SECRET);
-  const sealing: Sealing = {
-    view: cluster.view,
-    keks: deriveKeks({ secret: { id, key } }),
-    clusters: [clusterId],
-  };
-  return secretsPort(cluster, { sealing, sealed: createSealedSecrets(sealing) }, Date.now);
+  return secretsPort(cluster, await sealingOf(cluster), Date.now);
+});
+
+storeContract("certificates of a cluster", async () => {
+  const cluster = await openOne();
+  const store = certificateStore(cluster, await sealingOf(cluster), Date.now);
+  // The feature level of a cluster that has just begun rises behind its first entries.
+  const probe = { table: "account", id: "probe", expect: null, value: "", names: [], notAfter: null } as const;
+  const signal = AbortSignal.timeout(10_000);
+  await eventually("the feature level", () =>
+    store.write(probe, signal).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await store.remove("account", "probe", 1, signal);
+  return store;
 });

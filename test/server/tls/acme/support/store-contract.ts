@@ -1,0 +1,104 @@
+/** What any implementation of the port `CertificateStore` keeps to; run over the twin in memory and over the cluster's rows. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CertificateStore, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
+
+const signal = (): AbortSignal => AbortSignal.timeout(10_000);
+const rowOf = (table: RowTable, id: string, expect: number | null, value = "{}"): RowWrite => ({
+  table,
+  id,
+  expect,
+  value,
+  names: table === "certificate" ? ["gw.example.com"] : [],
+  notAfter: table === "certificate" ? 1_900_000_000_000 : null,
+});
+
+/** `open`: of a node that leads. */
+export function storeContract(name: string, open: () => Promise<CertificateStore>): void {
+  test(`${name}: what is not there is none, what is written is read, in versions that are counted`, async () => {
+    const store = await open();
+    for (const table of ["certificate", "account"] as const) {
+      assert.deepEqual(store.read(table, "one"), { kind: "none" });
+      assert.equal(await store.write(rowOf(table, "one", null, '{"a":"ü\\n"}'), signal()), "stored");
+      assert.deepEqual(store.read(table, "one"), { kind: "row", version: 1, value: '{"a":"ü\\n"}' });
+      assert.equal(await store.write(rowOf(table, "one", 1, "{}"), signal()), "stored");
+      assert.deepEqual(store.read(table, "one"), { kind: "row", version: 2, value: "{}" });
+      assert.deepEqual(store.read(table, "on"), { kind: "none" });
+    }
+  });
+
+  test(`${name}: a write upon another version is stale and changes nothing`, async () => {
+    const store = await open();
+    for (const table of ["certificate", "account"] as const) {
+      assert.equal(await store.write(rowOf(table, "one", 1), signal()), "stale");
+      assert.deepEqual(store.read(table, "one"), { kind: "none" });
+      await store.write(rowOf(table, "one", null, "first"), signal());
+      for (const expect of [null, 2]) {
+        assert.equal(await store.write(rowOf(table, "one", expect, "second"), signal()), "stale");
+      }
+      assert.deepEqual(store.read(table, "one"), { kind: "row", version: 1, value: "first" });
+    }
+  });
+
+  test(`${name}: all rows of a table are told, and none of the other`, async () => {
+    const store = await open();
+    const before = Date.now();
+    await store.write(rowOf("certificate", "a", null), signal());
+    await store.write({ ...rowOf("certificate", "b", null), notAfter: null }, signal());
+    await store.write(rowOf("account", "c", null), signal());
+    const certificates = store.certificates().map(({ id, version, notAfter }) => [id, version, notAfter]);
+    assert.deepEqual(certificates.sort(), [
+      ["a", 1, 1_900_000_000_000],
+      ["b", 1, null],
+    ]);
+    const [account, ...others] = store.accounts();
+    assert.deepEqual([account?.id, account?.version, others.length], ["c", 1, 0]);
+    assert.ok((account?.at ?? 0) >= before - 5_000 && (account?.at ?? 0) <= Date.now() + 5_000, `${account?.at}`);
+  });
+
+  test(`${name}: what is removed is gone, and what has changed since is left`, async () => {
+    const store = await open();
+    for (const table of ["certificate", "account"] as const) {
+      await store.write(rowOf(table, "one", null), signal());
+      await store.write(rowOf(table, "one", 1), signal());
+      await store.remove(table, "one", 1, signal());
+      assert.equal(store.read(table, "one").kind, "row");
+      await store.remove(table, "one", 2, signal());
+      assert.deepEqual(store.read(table, "one"), { kind: "none" });
+      await store.remove(table, "one", 2, signal());
+      assert.equal(await store.write(rowOf(table, "one", null), signal()), "stored");
+    }
+  });
+
+  test(`${name}: who listens hears of each change, and of none once it is over`, async () => {
+    const store = await open();
+    let heard = 0;
+    const end = store.onChange(() => {
+      heard += 1;
+    });
+    for (const table of ["certificate", "account"] as const) {
+      const before = heard;
+      await store.write(rowOf(table, "one", null), signal());
+      assert.ok(heard > before, table);
+    }
+    end();
+    const after = heard;
+    await store.write(rowOf("certificate", "two", null), signal());
+    assert.equal(heard, after);
+  });
+
+  test(`${name}: a node that leads says so, has all that was acknowledged, and is spread at once where it is alone`, async () => {
+    const store = await open();
+    assert.equal(store.leads(), true);
+    await store.write(rowOf("account", "one", null), signal());
+    await store.caughtUp(signal());
+    await store.spread(signal());
+    assert.equal(store.read("account", "one").kind, "row");
+  });
+
+  test(`${name}: a signal ends a write before it begins`, async () => {
+    const store = await open();
+    await assert.rejects(store.write(rowOf("account", "one", null), AbortSignal.abort(new Error("stopped"))));
+    assert.deepEqual(store.read("account", "one"), { kind: "none" });
+  });
+}
