@@ -41,6 +41,10 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
       if (text === undefined) return refused(["the document has no block `guardrails` that a threshold can stand in"]);
       return await trialOf(document, text, { ...io, signal });
     },
+    async sweep(documents, words, options) {
+      const { sweepHere } = await import("./console-sweep.ts");
+      return await sweepHere(documents, words, options, io);
+    },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
       const opened = await openDeployment(file, true, { ...io, signal });

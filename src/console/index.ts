@@ -2,4 +2,5 @@
 
 export type { Compiling, OwnedDocument, PackFacts, Trial } from "./model/documents.ts";
 export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
+export type { SweepAnswer, SweepResult, TurningCase } from "./model/sweep.ts";
 export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";

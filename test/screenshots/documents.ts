@@ -105,6 +105,7 @@ a2a:
   - { name: planner, url: ${at.fronted}/planner }
   - { name: translator, url: ${at.fronted}/translator }
 guardrails:
+  score_threshold: 0.4
   detectors:
     - { name: personal, type: pii, prefilter: pure, apply_to: [tool_args, user, output] }
     - { name: trial, type: pii, prefilter: pure, mode: shadow, schedule: async, entities: [IP_ADDRESS] }

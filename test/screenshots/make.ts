@@ -13,6 +13,7 @@ import { openTerminal, ptySkip } from "../console/support/terminal.ts";
 import { startIssuer } from "../e2e/admin/support/issuer.ts";
 import { buildProgram } from "../e2e/cluster/support/program.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
+import { writeCases } from "./cases.ts";
 import { type DemoCluster, exportTrail, FOLDER, GATEWAY, socketOf, startCluster } from "./cluster.ts";
 import { PROVIDERS, type ProviderName } from "./documents.ts";
 import { startFronted } from "./fronted.ts";
@@ -70,6 +71,7 @@ async function main(names: readonly string[]): Promise<void> {
     const cluster = await startCluster(owner, issuer);
     await liveOn(owner, { cluster, providers, issuer, fronted });
     await exportTrail();
+    await writeCases(FOLDER);
     for (const shot of shots) {
       process.stdout.write(`${shot.name}\n`);
       await take(shot, cluster).catch((error: unknown) => {

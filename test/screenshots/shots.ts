@@ -1,6 +1,7 @@
 /** The pictures, in the order in which they are taken: for each which console is opened, and what its operator does. */
 
 import type { TestTerminal } from "../console/support/terminal.ts";
+import { CASES } from "./cases.ts";
 import { AUDIT_TRAIL, type DemoCluster, type NodeId } from "./cluster.ts";
 
 export interface Shot {
@@ -118,6 +119,21 @@ const WHOLE: readonly Shot[] = [
   view("a2a", /planner/, "A2A agents, and what their calls took"),
   view("guardrails", /addresses/, "Guardrails in force, and what each did"),
   view("packs", /its cases +pass/, "Control packs, and what adding the one under the cursor would change", "packs"),
+  {
+    name: "sweeps",
+    title: "Guardrails over marked texts at every threshold, and the cases that turn",
+    async act(terminal) {
+      await go(terminal, "sweeps", /Nothing was swept yet/);
+      await press(terminal, "x", /data files/);
+      terminal.type(CASES);
+      await terminal.press("enter");
+      await terminal.until(/0\.40 in force/);
+      for (let times = 0; times < 4; times += 1) {
+        await terminal.press("right");
+        await terminal.settled();
+      }
+    },
+  },
   view("keys", /prod-search/, "Virtual keys and what they have used"),
   {
     name: "keys-80x24",

@@ -7,7 +7,7 @@ import { askDetectors, type CaseFinding, findingsIn, removedIn, type Turn } from
 import type { Names } from "./names.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
-import { createSweep, type Sweep } from "./sweep.ts";
+import { createSweep, type Sweep, type SweepOptions } from "./sweep.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
 import { explained, faultsOf, type Near, type WrongCase } from "./wrong.ts";
 
@@ -23,6 +23,7 @@ export interface EvaluationOptions {
   readonly errors: number;
   readonly keepsVerdicts: boolean;
   readonly sweeps: boolean;
+  readonly sweeping?: SweepOptions;
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +55,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const wrong: WrongCase[] = [];
   const verdicts: Verdict[] = [];
   const failures = countFailures();
-  const sweep = options.sweeps ? createSweep(subject, names, scope) : undefined;
+  const sweep = options.sweeps ? createSweep(subject, names, scope, options.sweeping) : undefined;
   const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed: failures.cases, sweep, add };
   return evaluation;
 
@@ -72,7 +73,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     count(total, outcome, scope);
     for (const tag of one.tags) count(tallyOf(tag), outcome, scope);
     if (options.keepsVerdicts) insert(verdicts, { index, case: one, outcome, findings });
-    if (lowered !== undefined) sweep?.add(outcome, lowered);
+    if (lowered !== undefined) sweep?.add(one, index, outcome, lowered);
     if (faults === undefined) return;
     evaluation.wrongCases += 1;
     if (!isTold) return;

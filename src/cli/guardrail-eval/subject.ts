@@ -8,6 +8,7 @@ import {
   openModelCallsAlone,
   type ReadGuardrails,
   readGuardrailsAt,
+  readGuardrailsIn,
   type SpentCalls,
 } from "../../server/node/index.ts";
 import {
@@ -28,6 +29,8 @@ export interface Subject {
   readonly lowered: Ensemble | undefined;
   /** Of a caller without a profile. */
   readonly policy: GuardrailPolicy;
+  /** As configured, 0 where it is not. */
+  readonly scoreThreshold: number;
   readonly rehearse: Rehearse;
   /** Names of the profiles. */
   readonly profiles: readonly string[];
@@ -60,7 +63,19 @@ export type CompiledSubject =
  * Rejects with the signal's reason.
  */
 export async function compileSubject(path: string, io: Io, { sweeps = false } = {}): Promise<CompiledSubject> {
-  const read = await readGuardrailsAt(path, io.env);
+  return await compileRead(await readGuardrailsAt(path, io.env), io, sweeps);
+}
+
+/** Of a deployment document that is at hand; what it names beside itself is looked for in the folder of `path`. */
+export async function compileSubjectIn(
+  document: { readonly path: string; readonly name: string; readonly text: string },
+  io: Io,
+  { sweeps = false } = {},
+): Promise<CompiledSubject> {
+  return await compileRead(await readGuardrailsIn(document, io.env), io, sweeps);
+}
+
+async function compileRead(read: ReadGuardrails, io: Io, sweeps: boolean): Promise<CompiledSubject> {
   if (read.kind === "refused") return read;
   const { warnings } = read;
   const obtained = await obtainModels(read, io);
@@ -126,6 +141,7 @@ async function compile(
       ensemble,
       lowered: sweeps ? engine.assemble(lowered(own), profiles, at).assembled?.ensemble : undefined,
       policy: policyOf(undefined),
+      scoreThreshold: guardrails.score_threshold ?? 0,
       rehearse,
       profiles: profiles.map(({ name }) => name),
       judges: judgesOf(guardrails),

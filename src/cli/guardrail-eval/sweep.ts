@@ -4,14 +4,25 @@
  */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { Mark } from "./cases.ts";
+import type { EvalCase, Mark } from "./cases.ts";
 import { type CaseFinding, findingsIn, type Raw } from "./inspect.ts";
 import type { Names } from "./names.ts";
 import { averagePrecision, decilesOf, matchByOverlap, matchExactly, type Scored, STEPS } from "./scoring.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-import { bestOf } from "./wrong.ts";
+import { createTurns, type Turned } from "./turning.ts";
+import { bestOf, faultsOf } from "./wrong.ts";
+
+/** Thresholds and cases are gone through in turns of the loop of about this long, so that whoever shares it is not kept waiting. */
+const TURN_MS = 8;
+
+export interface SweepOptions {
+  /** Thresholds beside those that are always swept. */
+  readonly also?: readonly number[];
+  /** Cases that turn from one threshold to another, the most that are kept; left out: none is looked for. */
+  readonly turning?: number;
+}
 
 export interface Step {
   readonly threshold: number;
@@ -25,48 +36,67 @@ export interface Swept {
   readonly steps: readonly Step[];
   /** Null: nothing is marked. */
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
+  /** Undefined: it was not asked for. */
+  readonly turned: Turned | undefined;
 }
 
 export interface Sweep {
   /** `raw`: with every threshold of a detector at 0. */
-  readonly add: (outcome: Outcome, raw: Raw) => void;
+  readonly add: (one: EvalCase, index: number, outcome: Outcome, raw: Raw) => void;
   /** An interrupt leaves thresholds out. */
   readonly finish: (signal: AbortSignal) => Promise<Swept>;
 }
 
 interface Kept {
+  readonly case: EvalCase;
+  readonly index: number;
   readonly outcome: Outcome;
   /** Undefined: nothing was found at any score. */
   readonly raw: Raw | undefined;
 }
 
-export function createSweep(subject: Subject, names: Names, scope: Scope): Sweep {
+export function createSweep(
+  subject: Subject,
+  names: Names,
+  scope: Scope,
+  { also = [], turning }: SweepOptions = {},
+): Sweep {
   const kept: Kept[] = [];
   const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] =>
     raw === undefined ? [] : findingsIn(subject, raw, names, threshold);
 
   return {
-    add(outcome, raw) {
+    add(one, index, outcome, raw) {
       const isEmpty = raw.inspected.found.every(({ findings }) => findings.every((list) => list.length === 0));
-      kept.push({ outcome, raw: isEmpty ? undefined : raw });
+      kept.push({ case: one, index, outcome, raw: isEmpty ? undefined : raw });
     },
     async finish(signal) {
+      const pause = createPause();
+      const turns = turning === undefined ? undefined : createTurns(kept.length, turning);
+      kept.sort((a, b) => a.index - b.index);
       const scored: Record<ScoreKind, Scored[]> = { exact: [], overlap: [], labels: [] };
       const scores: number[] = [];
       for (const one of kept) {
+        await pause();
         const findings = findingsAt(one, 0);
         const inScope = findings.filter(({ type }) => scope.types(type) || scope.labels(type));
         scores.push(...inScope.map(({ score }) => score));
         addScored(scored, one.outcome, findings, scope);
       }
       const deciles = decilesOf(scores);
-      const thresholds = [...new Set([...STEPS, ...deciles])].sort((a, b) => a - b);
+      const thresholds = [...new Set([...STEPS, ...deciles, ...also])].sort((a, b) => a - b);
       const steps: Step[] = [];
       for (const threshold of thresholds) {
         await turn();
         if (signal.aborted) break;
         const tally = createTally();
-        for (const one of kept) count(tally, { ...one.outcome, findings: findingsAt(one, threshold) }, scope);
+        turns?.begin();
+        for (const [at, one] of kept.entries()) {
+          await pause();
+          const findings = findingsAt(one, threshold);
+          count(tally, { ...one.outcome, findings }, scope);
+          turns?.see(at, one.case, faultsOf(one.outcome, findings, scope));
+        }
         steps.push({ threshold, isQuantile: deciles.includes(threshold), tally });
       }
       const marked = createTally();
@@ -75,7 +105,11 @@ export function createSweep(subject: Subject, names: Names, scope: Scope): Sweep
         kind,
         isMarked(marked, kind) ? averagePrecision(scored[kind], totalOf(marked[kind]).marked) : null,
       ]);
-      return { steps, averagePrecision: Object.fromEntries(areas) as Record<ScoreKind, number | null> };
+      return {
+        steps,
+        averagePrecision: Object.fromEntries(areas) as Record<ScoreKind, number | null>,
+        turned: turns?.turned(),
+      };
     },
   };
 }
@@ -112,4 +146,15 @@ function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readon
     if (at >= 0) firsts[at] = (firsts[at] ?? 0) + 1;
   }
   return firsts;
+}
+
+/** Waits for a turn of the loop once the last is over. */
+function createPause(): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < TURN_MS) return undefined;
+    return turn().then(() => {
+      began = performance.now();
+    });
+  };
 }

@@ -10,6 +10,7 @@ import { escapeControls } from "../../base/index.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import {
   casesOf,
+  checkDetector,
   compileSubject,
   createEvaluation,
   createLanguages,
@@ -18,12 +19,14 @@ import {
   type EvaluationOptions,
   eachOf,
   type FailedCases,
+  failedWords,
   judgeWords,
   languagesLines,
   languagesReport,
   type Names,
   namesOf,
   openData,
+  progressWords,
   type Row,
   reportLines,
   reportOf,
@@ -35,6 +38,7 @@ import {
   surveyOf,
   unmarkedWarnings,
   type Warn,
+  warner,
 } from "../guardrail-eval/index.ts";
 import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
 import { progressLine } from "../progress.ts";
@@ -45,9 +49,6 @@ type Options = FlagsOf<typeof guardrailsEvalFlags>;
 
 /** What is found is kept, with its text, until the last threshold. */
 const MAX_SWEPT_BYTES = 256 << 20;
-
-/** Warnings of one key are one line. */
-const MAX_WARNINGS = 20;
 
 export async function run(options: Options, paths: readonly string[], io: Io): Promise<ExitStatus> {
   checkFlags(options);
@@ -80,7 +81,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
   );
 
   const files = await openData(io, paths);
-  const warn = warner(io);
+  const warn = warner((words) => tell(io, words));
   const types = [...new Set(wanted.map(names))];
   const cases = options.invariance ? flat(files, options, warn) : casesOf(files, options.limit, warn);
   const survey = await surveyOf(told(cases, io), names);
@@ -102,13 +103,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
     signal: io.signal,
   };
   const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
-  for (const [name, { cases, reason }] of failed) {
-    const why = reason === "" ? "" : ` (${reason})`;
-    tell(
-      io,
-      `the detector ${JSON.stringify(name)} failed in ${cases} of ${survey.cases} cases${why}: the figures lack it there`,
-    );
-  }
+  for (const words of failedWords(failed, survey.cases)) tell(io, words);
   if (io.signal.aborted) return 130;
   return failed.size === 0 ? 0 : 1;
 }
@@ -117,12 +112,6 @@ function checkFlags({ verdicts, json, invariance, sweep }: Options): void {
   if (verdicts && !json) throw new UsageError("flag '-verdicts' is for the report of '-json'");
   if (invariance && sweep) throw new UsageError("flags '-invariance' and '-sweep' do not go together");
   if (invariance && verdicts) throw new UsageError("flags '-invariance' and '-verdicts' do not go together");
-}
-
-function checkDetector(wanted: string | undefined, names: readonly string[]): void {
-  if (wanted === undefined || names.includes(wanted)) return;
-  const hint = didYouMean(wanted, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;
-  throw new UsageError(`flag '-detector': no detector is called '${clip(wanted)}'${hint}`);
 }
 
 function checkSize({ sweep }: Options, { textBytes }: Survey): void {
@@ -224,15 +213,6 @@ async function watched<Item extends EvalCase | Row>(
   }
 }
 
-/** `scored 120 of 546 cases, 340/s, 2 s left` */
-function progressWords(done: number, total: number, what: string, elapsedMs: number): string {
-  const words = `scored ${done} of ${total} ${what}`;
-  if (elapsedMs <= 0) return words;
-  const perSecond = (done * 1_000) / elapsedMs;
-  const left = Math.ceil((total - done) / perSecond);
-  return `${words}, ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s, ${left} s left`;
-}
-
 /** Throws when there is nothing to report, or nobody reads it any more. */
 function endEarly(io: Io, done: number, total: number, what: string): void {
   const { reason } = io.signal;
@@ -242,15 +222,6 @@ function endEarly(io: Io, done: number, total: number, what: string): void {
 }
 
 const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-
-function warner(io: Io): Warn {
-  const told = new Set<string>();
-  return (key, words) => {
-    if (told.has(key) || told.size >= MAX_WARNINGS) return;
-    told.add(key);
-    tell(io, `warning: ${words}`);
-  };
-}
 
 const tell = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
 

@@ -165,7 +165,10 @@ function drawTableBody(
   const above =
     regions.above === 0
       ? []
-      : fill(dimmed(body.above?.(context, { columns: cells, rows: regions.above }) ?? []), regions.above);
+      : fill(
+          dimmed(body.above?.(context, { columns: cells, rows: regions.above }, cursorRowOf(listing)) ?? []),
+          regions.above,
+        );
   const rows = regions.head + regions.rows;
   if (instead !== undefined || listing === undefined) {
     const said = wrapLines([BLANK, ...(instead ?? [])], cells);

@@ -1,6 +1,7 @@
 /** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
 
 import type { Data } from "./data.ts";
+import type { Sweep } from "./sweep.ts";
 import type { Verification } from "./verification.ts";
 
 export interface Context {
@@ -19,4 +20,6 @@ export interface Context {
   readonly tailWhy?: string | undefined;
   /** Of an audit trail, the newest; undefined: none was asked for. */
   readonly verification: Verification | undefined;
+  /** Of the guardrails, the newest; undefined: none was asked for. */
+  readonly sweep?: Sweep | undefined;
 }

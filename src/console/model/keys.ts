@@ -55,6 +55,13 @@ export const VERBS = {
     group: "read",
     help: "go where the row leads: its failover, its budget, its provider",
   },
+  run: {
+    chord: "x",
+    does: "run or stop",
+    group: "read",
+    help: "run what the view is of on this machine; again stops it",
+  },
+  write: { chord: "W", does: "write", group: "write", help: "write the row into the document that owns it" },
   verify: { chord: "V", does: "verify", group: "read", help: "verify an exported audit trail" },
   guide: { chord: "H", does: "recovery guide", group: "read", help: "what to do when the majority is lost for good" },
 } as const satisfies Readonly<Record<string, VerbKey>>;

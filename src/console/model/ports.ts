@@ -5,6 +5,7 @@
 
 import type { AdminDoor } from "../../admin-api/index.ts";
 import type { DocumentChange, OwnedDocument, PackFacts, PackTrial, Trial } from "./documents.ts";
+import type { SweepAnswer } from "./sweep.ts";
 import type { Line } from "./text.ts";
 
 export interface ConsoleDoor {
@@ -64,6 +65,11 @@ export interface ConsolePorts {
     tryPack(document: OwnedDocument, name: string, signal: AbortSignal): Promise<PackTrial>;
     /** `guardrails.score_threshold`, 0 to 1. */
     tryThreshold(document: OwnedDocument, threshold: number, signal: AbortSignal): Promise<Trial>;
+    /**
+     * The code of `gateway guardrails eval -sweep` over the first that has guardrails; `words`: data files of this machine
+     * with flags before them. Others are let in at least every few milliseconds.
+     */
+    sweep(documents: readonly OwnedDocument[], words: string, options: JobOptions): Promise<SweepAnswer>;
     /** Into its file, whole or not at all, over exactly the text that was looked at. */
     write(change: DocumentChange, signal: AbortSignal): Promise<void>;
   };

@@ -10,6 +10,7 @@ import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
+import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
 import type { Intent, LocalJob, Place } from "./view.ts";
@@ -168,6 +169,7 @@ export interface State {
   /** Why that stream cannot be read; undefined while it can. */
   readonly tailWhy: string | undefined;
   readonly verification: Verification | undefined;
+  readonly sweep: Sweep | undefined;
   readonly flash: Flash | undefined;
   /** What happened, newest last, at most `MAX_LOG`; shown by `:log`. */
   readonly log: readonly LogLine[];
@@ -231,6 +233,7 @@ export type Event =
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
   | { readonly kind: "verification"; readonly verification: Verification }
+  | { readonly kind: "sweep"; readonly sweep: Sweep }
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
   | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }

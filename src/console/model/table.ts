@@ -35,6 +35,8 @@ export interface TableSpec<Row> {
   isBad?(row: Row): boolean;
   /** Given by the admin API, for `J`. */
   jsonOf(row: Row): unknown;
+  /** Under the cursor until the operator moves it; left out: the first. */
+  readonly startId?: string;
 }
 
 export interface ColumnHead {
@@ -57,6 +59,7 @@ export interface Table {
   haystack(at: number): string;
   isBad(at: number): boolean;
   jsonOf(at: number): unknown;
+  readonly startId?: string;
 }
 
 export function tableOf<Row>(spec: TableSpec<Row>, rows: readonly Row[]): Table {
@@ -89,5 +92,6 @@ export function tableOf<Row>(spec: TableSpec<Row>, rows: readonly Row[]): Table 
     haystack: (at) => spec.haystack(row(at)),
     isBad: (at) => spec.isBad?.(row(at)) ?? false,
     jsonOf: (at) => spec.jsonOf(row(at)),
+    ...(spec.startId !== undefined && { startId: spec.startId }),
   };
 }

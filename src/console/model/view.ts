@@ -36,6 +36,8 @@ export type Intent =
     }
   /** `place`: where what comes of it is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
+  /** Ends what runs under that id. */
+  | { readonly kind: "cancel"; readonly id: number; readonly words: string }
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
@@ -43,6 +45,8 @@ export type Intent =
 /** Work of this machine that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
+  /** `words`: data files with flags before them. */
+  | { readonly kind: "sweep"; readonly words: string }
   | { readonly kind: "save_text"; readonly file: string; readonly text: string }
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
@@ -74,10 +78,12 @@ export interface TableBody {
   pane?(rowId: string, context: Context): readonly Line[];
   /** Beside the table's own; read while that row is under the cursor. */
   paneNeeds?(rowId: string, context: Context): readonly Need[];
-  /** Above the table where there is room: at most `rows` lines. */
-  above?(context: Context, size: { readonly columns: number; readonly rows: number }): readonly Line[];
+  /** Above the table where there is room: at most `rows` lines. `rowId`: under the cursor. */
+  above?(context: Context, size: { readonly columns: number; readonly rows: number }, rowId?: string): readonly Line[];
   /** Lines that `above` ever has, with a blank to part them from the table; left out, all that there is room for. */
   readonly aboveRows?: number;
+  /** What stands above goes from left to right as the rows go down: left and right move the cursor. */
+  readonly isAcross?: true;
   /** One sentence, and the next step. */
   empty(context: Context): { readonly sentence: string; readonly next: string };
   /** What Enter does; left out, describes the row. */

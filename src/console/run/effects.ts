@@ -8,12 +8,14 @@ import { escapeControls } from "../../base/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event, Remembering } from "../model/state.ts";
+import type { Sweep } from "../model/sweep.ts";
 import type { LocalJob } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument, putSecret, writeChange } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load.ts";
+import { runSweep } from "./sweep.ts";
 import { follow, type Visibility } from "./visible.ts";
 
 /** Above the gateway's own limit of a statement. */
@@ -114,7 +116,7 @@ export function createEffects(options: EffectsOptions): Effects {
     }
   }
 
-  async function local(work: LocalJob, signal: AbortSignal): Promise<void> {
+  async function local(id: number, work: LocalJob, signal: AbortSignal): Promise<void> {
     switch (work.kind) {
       case "verify_audit": {
         const { file } = work;
@@ -129,6 +131,12 @@ export function createEffects(options: EffectsOptions): Effects {
           dispatch({ kind: "verification", verification: { file, state: { kind: "failed", words } } });
         }
         return;
+      }
+      case "sweep": {
+        const { words } = work;
+        const tell = (sweep: Sweep): void => dispatch({ kind: "sweep", sweep });
+        const means = { client: watch.client(), ports, signal, tell };
+        return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, door()) });
       }
       case "save_text":
         await ports.saveText(work.file, work.text, signal);
@@ -185,7 +193,7 @@ export function createEffects(options: EffectsOptions): Effects {
       case "job":
         void under(
           effect.id,
-          (signal) => local(effect.job, signal),
+          (signal) => local(effect.id, effect.job, signal),
           (error) => flash(wordsOf(error, door()), "fail"),
         );
         return;

@@ -1,6 +1,7 @@
 /** What comes to the console from elsewhere than the keyboard. */
 
 import { escapeControls } from "../../base/index.ts";
+import { plural } from "../format/numbers.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
 import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
@@ -46,6 +47,8 @@ export function reported(state: State, event: Report): State {
       return withFound(state, event);
     case "verification":
       return withVerification(state, event.verification);
+    case "sweep":
+      return withSweep(state, event.sweep);
     case "tail":
       // Each time all that are kept.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
@@ -147,5 +150,19 @@ function withVerification(state: State, verification: NonNullable<State["verific
         : flashed(after, `${verification.file}: does not verify`, "fail");
     default:
       return verification.state satisfies never;
+  }
+}
+
+function withSweep(state: State, sweep: NonNullable<State["sweep"]>): State {
+  const after = { ...state, sweep };
+  switch (sweep.state.kind) {
+    case "running":
+      return after;
+    case "failed":
+      return flashed(after, `not swept: ${escapeControls(sweep.state.problems[0] ?? "")}`, "fail");
+    case "done":
+      return flashed(after, `swept ${plural(sweep.state.result.cases, "case")}`);
+    default:
+      return sweep.state satisfies never;
   }
 }

@@ -46,6 +46,7 @@ export function initialState(options: InitialOptions): State {
     tail: hasTail ? [] : undefined,
     tailWhy: undefined,
     verification: undefined,
+    sweep: undefined,
     flash: undefined,
     log: [],
     isReadOnly,

@@ -42,6 +42,8 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
       const there = intent.place === undefined ? state : gone(state, intent.place);
       return { state: flashed({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
     }
+    case "cancel":
+      return { state: flashed(state, intent.words), effects: [{ kind: "cancel", id: intent.id }] };
     case "query":
       return toWorkbench(state, intent.sql, views);
     case "quit":
@@ -95,6 +97,8 @@ function wordsOf(job: LocalJob): string {
   switch (job.kind) {
     case "verify_audit":
       return `verifying ${job.file}`;
+    case "sweep":
+      return `sweeping ${job.words}`;
     case "save_text":
     case "save_snapshot":
       return `saving ${job.file}`;

@@ -22,7 +22,7 @@ const FRAME = 6;
 const HEAD_ROWS = 1;
 /** The border and a blank at each side of the body. */
 const SIDE_CELLS = 4;
-/** Of what stands above or below a table, a rule between included: never more than a third of the body. */
+/** Of what stands above or below a table, a rule between included, unless a view says more: never more than a third of the body. */
 const MOST_BESIDE = 9;
 
 export const isTooSmall = ({ columns, rows }: Size): boolean => columns < LEAST_SIZE.columns || rows < LEAST_SIZE.rows;
@@ -51,8 +51,8 @@ export interface TableRegions {
 /** Fixed by the size and by what the view has at all, so that rows never jump when a pane has less to say. */
 export function tableRegions(size: Size, { body }: View): TableRegions {
   const whole = bodyRows(size);
-  const beside = isRoomy(size) && body.kind === "table" ? Math.min(MOST_BESIDE, Math.floor(whole / 3)) : 0;
-  const above = body.kind === "table" && body.above !== undefined ? Math.min(beside, body.aboveRows ?? beside) : 0;
-  const pane = body.kind === "table" && body.pane !== undefined ? beside : 0;
+  const third = isRoomy(size) && body.kind === "table" ? Math.floor(whole / 3) : 0;
+  const above = body.kind === "table" && body.above !== undefined ? Math.min(third, body.aboveRows ?? MOST_BESIDE) : 0;
+  const pane = body.kind === "table" && body.pane !== undefined ? Math.min(third, MOST_BESIDE) : 0;
   return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane };
 }

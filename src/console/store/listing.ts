@@ -39,8 +39,8 @@ export function tableOfView(view: View, body: TableBody, context: Omit<Context, 
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
-  const { subject, isReadOnly, isAscii, doorFlags, tail, verification } = context;
-  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification];
+  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep } = context;
+  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep];
   for (const need of view.needs(subject)) {
     const reading = context.data.get(need);
     madeOf.push(reading?.value, reading?.failure);
@@ -74,8 +74,9 @@ export function placeOfRow(table: Table, order: readonly number[], id: string): 
 }
 
 function cursorIn(table: Table, order: readonly number[], { cursorId, cursorAt }: TableState): number {
-  if (cursorId === undefined) return order.length === 0 ? -1 : 0;
-  return placeOfRow(table, order, cursorId) ?? Math.min(cursorAt, order.length - 1);
+  const id = cursorId ?? table.startId;
+  if (id === undefined) return order.length === 0 ? -1 : 0;
+  return placeOfRow(table, order, id) ?? Math.min(cursorAt, order.length - 1);
 }
 
 /** What the operator chose, while the table has such a column; else what the view says. */

@@ -30,6 +30,8 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (moved !== undefined) return only(moved);
   const { listing, body } = seen;
   const { isWide, isNarrowed } = tableStateOf(state);
+  const across = body.isAcross === true && !isWide ? steppedAcross(state, listing, chord) : undefined;
+  if (across !== undefined) return only(across);
   if (isOneOf(chord, MOVING.left)) return only(scrolledBy(state, listing, -1));
   if (isOneOf(chord, MOVING.right)) return only(scrolledBy(state, listing, 1));
   if (isOneOf(chord, MOVING.wide)) return only(withTable(state, { isWide: !isWide, scrolled: 0 }));
@@ -59,6 +61,11 @@ function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State
   if (isOneOf(chord, MOVING.first)) return to(0);
   if (isOneOf(chord, MOVING.last)) return to(last);
   return undefined;
+}
+
+function steppedAcross(state: State, listing: Listing, chord: Chord): State | undefined {
+  const by = isOneOf(chord, MOVING.left) ? -1 : isOneOf(chord, MOVING.right) ? 1 : 0;
+  return by === 0 ? undefined : onRow(state, listing, clamp(listing.cursor + by, 0, listing.order.length - 1));
 }
 
 function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {

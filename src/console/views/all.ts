@@ -30,6 +30,7 @@ import { requestsView } from "./requests.ts";
 import { revisionsView } from "./revisions.ts";
 import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
+import { sweepsView } from "./sweeps.ts";
 import { usageView } from "./usage.ts";
 
 export const VIEWS: readonly View[] = [
@@ -48,6 +49,7 @@ export const VIEWS: readonly View[] = [
   guardrailsView,
   controlsView,
   packsView,
+  sweepsView,
   keysView,
   profilesView,
   budgetsView,

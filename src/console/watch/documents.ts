@@ -1,6 +1,6 @@
 /** Reads that this machine answers out of a stored document: again when the list of sources has changed. */
 
-import { type AdminClient, AdminError } from "../../admin-api/index.ts";
+import { type AdminClient, AdminError, type OperationAnswer } from "../../admin-api/index.ts";
 import { pause } from "../../base/index.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 import type { OwnedDocument } from "../model/documents.ts";
@@ -101,22 +101,47 @@ export async function keepLocal({ entry, need, session, ports, pace, signal, bel
   }
 }
 
+/** Every one that is stored. */
+export async function documentsOf(client: AdminClient, signal: AbortSignal): Promise<readonly OwnedDocument[]> {
+  const { items, file } = await sourcesOf(client, signal);
+  return await Promise.all(items.map((item) => storedIn(client, item, file, signal)));
+}
+
+type Sources = OperationAnswer<"list_sources">["items"];
+
+/** `file`: of which the node makes its only source; undefined: the admin API writes them. */
+async function sourcesOf(
+  client: AdminClient,
+  signal: AbortSignal,
+): Promise<{ readonly items: Sources; readonly file: string | undefined }> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const [{ items }, config] = await Promise.all([
+    client.call("list_sources", {}, limits),
+    client.call("get_config", {}, limits),
+  ]);
+  return { items, file: config.source === "api" ? undefined : config.source };
+}
+
+async function storedIn(
+  client: AdminClient,
+  { name, writer }: Sources[number],
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<OwnedDocument> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const { document, revision } = await client.call("get_source", { params: { name } }, limits);
+  const file = writer === "file" ? (path ?? "the file of another node") : undefined;
+  return { source: name, revision, file, text: document };
+}
+
 /** The source of that name, else `default`, else the first by name; one that is not there yet is empty. */
 async function documentOf(
   client: AdminClient,
   wanted: string | undefined,
   signal: AbortSignal,
 ): Promise<OwnedDocument> {
-  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
-  const [{ items }, config] = await Promise.all([
-    client.call("list_sources", {}, limits),
-    client.call("get_config", {}, limits),
-  ]);
+  const { items, file } = await sourcesOf(client, signal);
   const source = wanted ?? items.find(({ name }) => name === "default")?.name ?? items[0]?.name ?? "default";
   const found = items.find(({ name }) => name === source);
-  const path = config.source === "api" ? undefined : config.source;
-  if (found === undefined) return { source, revision: 0, file: path, text: "" };
-  const { document, revision } = await client.call("get_source", { params: { name: source } }, limits);
-  const file = found.writer === "file" ? (path ?? "the file of another node") : undefined;
-  return { source, revision, file, text: document };
+  return found === undefined ? { source, revision: 0, file, text: "" } : await storedIn(client, found, file, signal);
 }

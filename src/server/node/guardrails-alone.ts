@@ -45,17 +45,25 @@ interface Refused {
 
 export type Tokens = { readonly kind: "read"; readonly needs: readonly ModelNeed[] } | Refused;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** `path` is absolute. Reads files and the environment, opens nothing, writes nothing. */
-export async function readGuardrailsAt(
-  path: string,
-  env: Readonly<Record<string, string | undefined>>,
+export async function readGuardrailsAt(path: string, env: Environment): Promise<ReadGuardrails> {
+  const file = await openDisk().readText(path);
+  return file.kind === "problem" ? refused([file.message]) : await readGuardrailsIn({ ...file, path }, env);
+}
+
+/** The same of a text; `path` is where it would stand, `name` what it is called in problems. */
+export async function readGuardrailsIn(
+  file: { readonly path: string; readonly name: string; readonly text: string },
+  env: Environment,
 ): Promise<ReadGuardrails> {
+  const { path } = file;
   const disk = openDisk();
-  const file = await disk.readText(path);
-  if (file.kind === "problem") return refused([file.message]);
   const seen = glance(file.text, env);
   const { deployment, secretsDir } = seen;
-  const source = deployment === undefined ? file : await disk.readText(beside(path, deployment));
+  const source =
+    deployment === undefined ? ({ kind: "text", ...file } as const) : await disk.readText(beside(path, deployment));
   if (source.kind === "problem") return refused([source.message]);
   const secrets = openSecrets({ dir: secretsDir && beside(path, secretsDir) });
   const references: References = {

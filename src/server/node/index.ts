@@ -12,7 +12,7 @@ export {
 export { beside } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
 export { certificateFilesOf } from "./front-door.ts";
-export { type ReadGuardrails, readGuardrailsAt } from "./guardrails-alone.ts";
+export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./guardrails-alone.ts";
 export { issuersOf } from "./issuers.ts";
 export {
   type Composed,

@@ -18,7 +18,7 @@ const end = await openConsole({
     saveText: nothing,
     memory: { load: async () => "", save: async () => undefined },
     async *follow() {},
-    documents: { packs: nothing, tryPack: nothing, tryThreshold: nothing, write: nothing },
+    documents: { packs: nothing, tryPack: nothing, tryThreshold: nothing, sweep: nothing, write: nothing },
     scrape: nothing,
   },
   env: process.env,

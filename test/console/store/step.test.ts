@@ -327,7 +327,7 @@ test("the audit stream and a verification are kept, the newest lines of it", () 
 test("keys over a page or the help that belong below say how to leave first", () => {
   assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
   assert.equal(words(pressed(online(), "? s")), "Esc leaves the help first");
-  assert.equal(words(after(online(), [key("x")])), "x does nothing here; ? lists the keys");
+  assert.equal(words(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
 });
 
 test("the help of the workbench says in which of its parts a key acts", () => {

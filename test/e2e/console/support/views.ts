@@ -68,6 +68,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       empty: [/The front door serves plain HTTP/, /Set `tls\.domains`/],
     },
     packs: { normal: /baseline-secrets/, empty: undefined },
+    sweeps: { normal: /Nothing was swept yet/, empty: [/Nothing was swept yet/, /`gateway guardrails eval/] },
     controls: {
       normal: /No rule carries a control\./,
       empty: [/No rule carries a control\./, /`gateway pack list`/],

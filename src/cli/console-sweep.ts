@@ -1,0 +1,239 @@
+/**
+ * The sweep of the console: the code of `gateway guardrails eval -sweep` over the document in force, in this process and
+ * between its frames. A case is inspected as a request would be, so a turn of the loop is as short as the data plane's.
+ */
+
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { parseDocument } from "yaml";
+import type { JobOptions, OwnedDocument, SweepAnswer, SweepResult, TurningCase } from "../console/index.ts";
+import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
+import {
+  casesOf,
+  checkDetector,
+  compileSubjectIn,
+  createEvaluation,
+  eachOf,
+  type Faults,
+  failedWords,
+  figuresByKind,
+  judgeWords,
+  namesOf,
+  openData,
+  progressWords,
+  type Subject,
+  type Swept,
+  scopeOf,
+  spentWords,
+  surveyOf,
+  type Turning,
+  unmarkedWarnings,
+  warner,
+} from "./guardrail-eval/index.ts";
+import type { Io } from "./io.ts";
+import { guardrailsEvalFlags } from "./specs.ts";
+import { splitWords } from "./split-words.ts";
+
+const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
+/** Those of the verb that say what is scored; the document is the one in force, the report the view's. */
+const SWEEP_FLAGS = { detector, kind, types, parallel, limit, rename } as const;
+
+type Options = FlagsOf<typeof SWEEP_FLAGS>;
+
+/** What is found is kept, with its text, until the last threshold: beside what else the console keeps. */
+const MAX_TEXT_BYTES = 64 << 20;
+/** Cases that turn which are shown; of the others it is known that they do. */
+const MAX_TURNING = 2_000;
+const MAX_NOTES = 20;
+/** Each line of progress is drawn, and read aloud to whoever listens. */
+const PROGRESS_MS = 250;
+/** Bytes of a text before and after where it turns. */
+const BEFORE_BYTES = 60;
+const EXCERPT_BYTES = 240;
+const MAX_WORDS = 160;
+
+const refused = (problems: readonly string[]): SweepAnswer => ({ kind: "refused", problems });
+
+/** `words`: data files, with flags before them. Rejects with an `Error` fit to be shown, or with the signal's reason. */
+export async function sweepHere(
+  documents: readonly OwnedDocument[],
+  words: string,
+  { signal, onProgress }: JobOptions,
+  io: Io,
+): Promise<SweepAnswer> {
+  const parsed = parseFlags(SWEEP_FLAGS, splitWords(words));
+  if (parsed.kind === "help")
+    throw new UsageError(`flags are ${Object.keys(SWEEP_FLAGS).join(", ")}, before the files`);
+  const { options, positionals: files } = parsed;
+  if (files.length === 0) throw new UsageError("no data file is named");
+  if (files.includes("-")) throw new UsageError("the console reads the keys from stdin: name a file");
+  const document = documents.find(({ text }) => hasDetectors(text));
+  if (document === undefined)
+    return refused(["no document in force has `guardrails` with `detectors`: nothing is there to be swept"]);
+
+  const notes: string[] = [];
+  const note = (told: string): void => void (notes.length < MAX_NOTES && notes.push(told));
+  const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: linesTo(onProgress) };
+  onProgress("compiling the guardrails in force");
+  const { source, file, text } = document;
+  const place = { path: join(io.cwd, "deployment.yaml"), ...(file !== undefined && { path: file }) };
+  const compiled = await compileSubjectIn({ ...place, name: file ?? `source ${source}`, text }, quiet, {
+    sweeps: true,
+  });
+  if (compiled.kind === "refused") return refused(compiled.problems);
+  const { subject } = compiled;
+  try {
+    checkJudges(subject, options);
+    const result = await swept(subject, { options, files, note, onProgress }, quiet);
+    for (const told of spentWords(subject)) note(told);
+    return { kind: "done", result: { ...result, source, notes } };
+  } finally {
+    await subject.close();
+  }
+}
+
+function hasDetectors(text: string): boolean {
+  const detectors: unknown = parseDocument(text).getIn(["guardrails", "detectors"]);
+  return detectors !== undefined && detectors !== null;
+}
+
+/** Somebody pays for each text that a judge reads: it is asked only where it is named. */
+function checkJudges(subject: Subject, options: Options): void {
+  const names = subject.ensemble.members.map(({ name }) => name);
+  checkDetector(options.detector, names);
+  const [told] = options.detector === undefined ? judgeWords(subject) : [];
+  if (told !== undefined) {
+    throw new UsageError(
+      `${told.replace(/^note: /, "")}; name the detectors that are to be swept, one at a time: -detector NAME`,
+    );
+  }
+}
+
+interface Asked {
+  readonly options: Options;
+  readonly files: readonly string[];
+  readonly note: (words: string) => void;
+  readonly onProgress: JobOptions["onProgress"];
+}
+
+async function swept(
+  subject: Subject,
+  { options, files, note, onProgress }: Asked,
+  io: Io,
+): Promise<Omit<SweepResult, "source" | "notes">> {
+  const { signal } = io;
+  const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
+  const names = namesOf(options.rename, wanted);
+  onProgress("checking the data");
+  const data = await openData(io, files);
+  const types = [...new Set(wanted.map(names))];
+  const survey = await surveyOf(casesOf(data, options.limit, warner(note)), names);
+  signal.throwIfAborted();
+  if (survey.cases === 0) throw new UsageError(`no case is in ${files.map(clip).join(", ")}`);
+  if (survey.textBytes > MAX_TEXT_BYTES) {
+    throw new UsageError(
+      `the texts are over ${MAX_TEXT_BYTES >> 20} MiB: take fewer with -limit, or run 'gateway guardrails eval -sweep'`,
+    );
+  }
+  for (const told of unmarkedWarnings(survey, types)) note(`warning: ${told}`);
+  const evaluation = createEvaluation({
+    subject,
+    names,
+    scope: scopeOf(survey, types),
+    kind: options.kind,
+    detector: options.detector,
+    errors: 0,
+    keepsVerdicts: false,
+    sweeps: true,
+    sweeping: { also: [subject.scoreThreshold], turning: MAX_TURNING },
+    signal,
+  });
+  const startedAt = io.now();
+  const told = every(PROGRESS_MS, io);
+  let done = 0;
+  const cases = await eachOf(
+    casesOf(data, options.limit, () => undefined),
+    options.parallel,
+    signal,
+    async (one, index) => {
+      await evaluation.add(one, index);
+      done += 1;
+      told(() => onProgress(progressWords(done, survey.cases, "cases", io.now() - startedAt)));
+    },
+  );
+  signal.throwIfAborted();
+  onProgress(`scored ${cases} cases; counting them at every threshold`);
+  const found = await evaluation.sweep?.finish(signal);
+  signal.throwIfAborted();
+  for (const failed of failedWords(evaluation.failed, cases)) note(`! ${failed}`);
+  return { files, cases, inForce: subject.scoreThreshold, ...figuresOf(found) };
+}
+
+function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "averagePrecision" | "turning" | "turned"> {
+  const { wrong = [], cases = [], all = 0 } = found?.turned ?? {};
+  return {
+    steps: (found?.steps ?? []).map(({ threshold, isQuantile, tally }, at) => ({
+      threshold,
+      isQuantile,
+      figures: figuresByKind(tally),
+      wrong: wrong[at] ?? new Uint8Array(),
+    })),
+    averagePrecision: found?.averagePrecision ?? { exact: null, overlap: null, labels: null },
+    turning: cases.map(turningOf).sort((a, b) => a.index - b.index),
+    turned: all,
+  };
+}
+
+function turningOf({ index, case: { file, line, text }, sides }: Turning): TurningCase {
+  const starts = sides.flatMap(({ faults }) => [...(faults?.missed ?? []), ...(faults?.extra ?? [])]);
+  const first = Math.min(...starts.map(({ start }) => start));
+  return {
+    index,
+    file,
+    line,
+    excerpt: excerptOf(text, Number.isFinite(first) ? first : 0),
+    sides: sides.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultWords(faults) })),
+  };
+}
+
+/** Cut at characters. `at`: in bytes of UTF-8. */
+function excerptOf(text: string, at: number): string {
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.length <= EXCERPT_BYTES) return text;
+  const from = Math.max(0, Math.min(at - BEFORE_BYTES, bytes.length - EXCERPT_BYTES));
+  const cut = bytes.subarray(from, from + EXCERPT_BYTES).toString("utf8");
+  const whole = cut.replace(/^\ufffd+|\ufffd+$/gu, "");
+  return `${from > 0 ? "…" : ""}${whole}${from + EXCERPT_BYTES < bytes.length ? "…" : ""}`;
+}
+
+/** `misses EMAIL_ADDRESS, finds PERSON 0.62` */
+function faultWords({ missed, missedLabels, extra, extraLabels }: Faults): string {
+  const names = [...missed.map(({ type }) => type), ...missedLabels];
+  const found = [...extra, ...extraLabels].map(({ type, score }) => `${type} ${score.toFixed(2)}`);
+  const words = [
+    ...(names.length === 0 ? [] : [`misses ${names.join(", ")}`]),
+    ...(found.length === 0 ? [] : [`finds ${found.join(", ")}`]),
+  ].join("; ");
+  return words.length <= MAX_WORDS ? words : `${words.slice(0, MAX_WORDS - 1)}…`;
+}
+
+/** What is called more often than that is left out. */
+function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (work) => {
+    if (now() - last < ms) return;
+    last = now();
+    work();
+  };
+}
+
+/** What the code of the verb says on its way, as how far it is. */
+const linesTo = (tell: (words: string) => void): Writable =>
+  new Writable({
+    decodeStrings: false,
+    write(chunk, _, done) {
+      const words = String(chunk).trim();
+      if (words !== "") tell(words);
+      done();
+    },
+  });

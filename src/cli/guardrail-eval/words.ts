@@ -1,0 +1,42 @@
+/** What is said while cases are read and scored. */
+
+import { clip, didYouMean, UsageError } from "../flags.ts";
+import type { Warn } from "./json-lines.ts";
+
+/** Warnings of one key are one line. */
+const MAX_WARNINGS = 20;
+
+export function warner(tell: (words: string) => void): Warn {
+  const told = new Set<string>();
+  return (key, words) => {
+    if (told.has(key) || told.size >= MAX_WARNINGS) return;
+    told.add(key);
+    tell(`warning: ${words}`);
+  };
+}
+
+/** `scored 120 of 546 cases, 340/s, 2 s left` */
+export function progressWords(done: number, total: number, what: string, elapsedMs: number): string {
+  const words = `scored ${done} of ${total} ${what}`;
+  if (elapsedMs <= 0) return words;
+  const perSecond = (done * 1_000) / elapsedMs;
+  const left = Math.ceil((total - done) / perSecond);
+  return `${words}, ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s, ${left} s left`;
+}
+
+/** A line each. */
+export const failedWords = (
+  failed: ReadonlyMap<string, { readonly cases: number; readonly reason: string }>,
+  cases: number,
+): readonly string[] =>
+  [...failed].map(([name, { cases: failures, reason }]) => {
+    const why = reason === "" ? "" : ` (${reason})`;
+    return `the detector ${JSON.stringify(name)} failed in ${failures} of ${cases} cases${why}: the figures lack it there`;
+  });
+
+/** Throws `UsageError` where no detector has the name. */
+export function checkDetector(wanted: string | undefined, names: readonly string[]): void {
+  if (wanted === undefined || names.includes(wanted)) return;
+  const hint = didYouMean(wanted, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;
+  throw new UsageError(`flag '-detector': no detector is called '${clip(wanted)}'${hint}`);
+}

@@ -1,0 +1,40 @@
+/** Runs the guardrails in force over data files of this machine, and tells how it stands. */
+
+import type { AdminClient } from "../../admin-api/index.ts";
+import type { ConsolePorts } from "../model/ports.ts";
+import type { Sweep } from "../model/sweep.ts";
+import { documentsOf } from "../watch/documents.ts";
+
+interface Asked {
+  /** Flags and files, as they were typed. */
+  readonly words: string;
+  /** Ends it. */
+  readonly id: number;
+}
+
+interface Means {
+  readonly client: AdminClient;
+  readonly ports: ConsolePorts;
+  readonly signal: AbortSignal;
+  tell(sweep: Sweep): void;
+  /** In words, without controls. */
+  wordsOf(error: unknown): string;
+}
+
+export async function runSweep({ words, id }: Asked, { client, ports, signal, tell, wordsOf }: Means): Promise<void> {
+  const running = (how: string): void => {
+    if (!signal.aborted) tell({ words, state: { kind: "running", id, words: how } });
+  };
+  running("reading the document in force");
+  try {
+    const documents = await documentsOf(client, signal);
+    const answer = await ports.documents.sweep(documents, words, { signal, onProgress: running });
+    tell({
+      words,
+      state: answer.kind === "done" ? answer : { kind: "failed", problems: answer.problems },
+    });
+  } catch (error) {
+    const problems = [signal.aborted ? "it was stopped" : wordsOf(error)];
+    tell({ words, state: { kind: "failed", problems } });
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Precision, recall and F1 over the threshold: a band of bars each, all on one scale, with a line through them where the
+ * cursor is and another at the threshold in force. Bands are told apart by their names, not by colours.
+ */
+
+import { padTo } from "../format/cut.ts";
+import { SCORE_KINDS, type ScoreKind, type SweepResult, type SweepStep } from "../model/sweep.ts";
+import { BLANK, type Line, line, type Span, span, type Tone } from "../model/text.ts";
+
+const BANDS = [
+  ["precision", "precision", "plain"],
+  ["recall", "recall", "plain"],
+  ["F1", "f1", "strong"],
+] as const satisfies readonly (readonly [string, "precision" | "recall" | "f1", Tone])[];
+
+const LABEL_CELLS = 14;
+const VALUE_CELLS = 8;
+const LEVELS = [..." ▁▂▃▄▅▆▇█"];
+const PLAIN_LEVELS = [..." ._-~=+*#"];
+const FULL = 8;
+
+export interface Chosen {
+  /** Index of the step under the cursor. */
+  readonly at: number;
+  readonly kind: ScoreKind;
+  readonly isAscii: boolean;
+}
+
+/** Those that the data mark. */
+export const kindsOf = ({ steps }: Pick<SweepResult, "steps">): readonly ScoreKind[] =>
+  SCORE_KINDS.filter((kind) => steps.some(({ figures }) => figures[kind] !== null));
+
+/** `0.5` is `0.50`, and a quantile is told to the fourth digit. */
+export function thresholdText(threshold: number): string {
+  const exact = String(Math.round(threshold * 10_000) / 10_000);
+  return exact.length < 4 ? threshold.toFixed(2) : exact;
+}
+
+export const figureText = (value: number | null): string => (value === null ? "-" : value.toFixed(3));
+
+export function plotLines(
+  { steps, inForce }: Pick<SweepResult, "steps" | "inForce">,
+  { at, kind, isAscii }: Chosen,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
+  const cells = columns - LABEL_CELLS - VALUE_CELLS;
+  // The axis, what is chosen below it, and a blank.
+  const high = Math.floor((rows - 3) / BANDS.length);
+  const chosen = steps[at];
+  if (chosen === undefined || high < 1 || cells < 20) return [];
+  const from = lowestOf(steps, kind);
+  const placeOf = (threshold: number): number => Math.round(Math.min(1, Math.max(0, threshold)) * (cells - 1));
+  const marks: Marks = { chosen: placeOf(chosen.threshold), inForce: placeOf(inForce) };
+  const under = stepsUnder(steps, cells, placeOf);
+  const levels = isAscii ? PLAIN_LEVELS : LEVELS;
+  const bands = BANDS.flatMap(([name, of, tone]) =>
+    Array.from({ length: high }, (_, row): Line => {
+      const bars = under.map((step) => barOf(step?.figures[kind]?.[of] ?? null, { from, high, row, levels }));
+      const isFirst = row === 0;
+      return [
+        span(
+          padTo(
+            isFirst ? `${name.padEnd(9)} ${"1.0"}` : row === high - 1 ? `${" ".repeat(10)}${from.toFixed(1)}` : "",
+            LABEL_CELLS,
+          ),
+          "dim",
+        ),
+        ...withMarks(bars, marks, tone),
+        span((isFirst ? figureText(chosen.figures[kind]?.[of] ?? null) : "").padStart(VALUE_CELLS), tone),
+      ];
+    }),
+  );
+  return [...bands, axis(cells, placeOf), marksLine(chosen.threshold, inForce, marks, cells), BLANK];
+}
+
+interface Band {
+  /** What stands at its foot; at its head stands 1. */
+  readonly from: number;
+  readonly high: number;
+  /** From 0, the upmost. */
+  readonly row: number;
+  readonly levels: readonly string[];
+}
+
+/** The part of a bar that is in this row of the band; the least is seen. */
+function barOf(value: number | null, { from, high, row, levels }: Band): string {
+  if (value === null) return " ";
+  const eighths = Math.max(1, Math.round(((value - from) / (1 - from)) * high * FULL));
+  return levels[Math.max(0, Math.min(FULL, eighths - (high - 1 - row) * FULL))] ?? " ";
+}
+
+/** The scale begins at a tenth below what is lowest, so that what differs little is seen to differ. */
+function lowestOf(steps: readonly SweepStep[], kind: ScoreKind): number {
+  const values = steps.flatMap(({ figures }) => BANDS.flatMap(([, of]) => figures[kind]?.[of] ?? []));
+  return Math.max(0, Math.min(0.9, Math.floor(Math.min(1, ...values) * 10) / 10));
+}
+
+/** Of each cell the highest threshold that is not above it. */
+function stepsUnder(
+  steps: readonly SweepStep[],
+  cells: number,
+  placeOf: (threshold: number) => number,
+): readonly (SweepStep | undefined)[] {
+  return Array.from({ length: cells }, (_, cell) => steps.findLast(({ threshold }) => placeOf(threshold) <= cell));
+}
+
+interface Marks {
+  readonly chosen: number;
+  readonly inForce: number;
+}
+
+function withMarks(bars: readonly string[], { chosen, inForce }: Marks, tone: Tone): readonly Span[] {
+  const cuts = [...new Set([0, inForce, inForce + 1, chosen, chosen + 1, bars.length])].sort((a, b) => a - b);
+  return cuts.slice(0, -1).map((cut, at): Span => {
+    const text = bars.slice(cut, cuts[at + 1]).join("");
+    if (cut === chosen) return { text: "│", tone: "strong", isInverse: true };
+    return cut === inForce ? span("│", "warn") : span(text, tone);
+  });
+}
+
+function axis(cells: number, placeOf: (threshold: number) => number): Line {
+  let text = "";
+  for (let tenth = 0; tenth <= 10; tenth += 1) {
+    const place = placeOf(tenth / 10);
+    if (place >= text.length && place + 3 <= cells) text = `${text.padEnd(place)}${(tenth / 10).toFixed(1)} `;
+  }
+  return line(`${"threshold".padEnd(LABEL_CELLS)}${text}`, "dim");
+}
+
+function marksLine(chosen: number, inForce: number, marks: Marks, cells: number): Line {
+  const words = `^ ${thresholdText(chosen)}${chosen === inForce ? " in force" : ""}`;
+  const placed = Math.max(0, Math.min(marks.chosen, cells - words.length));
+  const other = chosen === inForce ? "" : `| ${thresholdText(inForce)} in force`;
+  const left = Math.max(0, Math.min(marks.inForce, cells - other.length));
+  const first = left < placed ? { at: left, text: other } : { at: placed, text: words };
+  const second = left < placed ? { at: placed, text: words } : { at: left, text: other };
+  const hasRoom = first.at + first.text.length + 1 <= second.at;
+  const toneOf = (text: string): Tone => (text === words ? "strong" : "warn");
+  return [
+    span(" ".repeat(LABEL_CELLS + first.at)),
+    span(first.text, toneOf(first.text)),
+    span(hasRoom ? " ".repeat(second.at - first.at - first.text.length) : "  "),
+    span(second.text, toneOf(second.text)),
+  ];
+}

@@ -1,0 +1,377 @@
+/**
+ * The guardrails in force over marked texts of this machine, at every threshold: what each would find, which cases turn on
+ * the way, and the threshold written into the document that owns it. Texts stay on this screen. Source: operator console
+ * reference, B5.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { writeWhy } from "../actions/source.ts";
+import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial.ts";
+import { countColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, plural } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import type { Need } from "../model/data.ts";
+import { namedOf, type Trial } from "../model/documents.ts";
+import type { ScoreKind, SweepFigures, SweepResult, SweepStep } from "../model/sweep.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+import type { Chosen, Intent, View } from "../model/view.ts";
+import { figureText, kindsOf, plotLines, thresholdText } from "./sweeps-plot.ts";
+import { type Turned, turnedBetween, wrongCases } from "./sweeps-turns.ts";
+
+type Reads = Pick<Context, "sweep" | "subject">;
+
+interface Row {
+  readonly step: SweepStep;
+  readonly figures: SweepFigures | null;
+  readonly words: Span;
+  /** Of all cases. */
+  readonly wrong: number;
+  /** Against the threshold before. */
+  readonly turned: Pick<Turned, "right" | "wrong"> | undefined;
+}
+
+const PLACE = { view: "sweeps" } as const;
+/** Of a page; what turns further down is told by its number. */
+const MOST_CASES = 500;
+const MOST_WORDS = 4_096;
+
+const resultOf = ({ sweep }: Pick<Context, "sweep">): SweepResult | undefined =>
+  sweep?.state.kind === "done" ? sweep.state.result : undefined;
+
+/** As the view is about it, else the first that the data mark. */
+function kindOf(result: SweepResult, { subject }: Pick<Context, "subject">): ScoreKind {
+  const kinds = kindsOf(result);
+  return kinds.find((kind) => kind === subject) ?? kinds[0] ?? "labels";
+}
+
+const idOf = ({ threshold }: SweepStep): string => String(threshold);
+const stepAt = ({ steps }: SweepResult, id: string): number => steps.findIndex((step) => idOf(step) === id);
+
+const figureColumn = (head: string, letter: string, of: keyof SweepFigures): Column<Row> => ({
+  id: head.toLowerCase(),
+  head,
+  letter,
+  width: 9,
+  align: "right",
+  priority: 1,
+  cell: ({ figures }) => span(figureText(figures?.[of] ?? null)),
+  sortKey: ({ figures }) => figures?.[of] ?? null,
+});
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: "threshold",
+    head: "THRESHOLD",
+    letter: "t",
+    width: 9,
+    align: "right",
+    priority: 1,
+    cell: ({ step }) => span(thresholdText(step.threshold)),
+    sortKey: ({ step }) => step.threshold,
+  },
+  {
+    id: "mark",
+    head: "MARK",
+    letter: "m",
+    width: { least: 8, flex: 1 },
+    align: "left",
+    priority: 1,
+    cell: ({ words }) => words,
+    sortKey: ({ words }) => words.text || null,
+  },
+  figureColumn("PRECISION", "p", "precision"),
+  figureColumn("RECALL", "r", "recall"),
+  figureColumn("F1", "f", "f1"),
+  countColumn({ head: "TP", letter: "o", width: 8, priority: 3 }, ({ figures }) => figures?.tp ?? null),
+  countColumn({ head: "FP", letter: "x", width: 8, priority: 2 }, ({ figures }) => figures?.fp ?? null),
+  countColumn({ head: "FN", letter: "n", width: 8, priority: 2 }, ({ figures }) => figures?.fn ?? null),
+  countColumn({ head: "WRONG", letter: "w", width: 8, priority: 2 }, ({ wrong }) => wrong),
+  {
+    id: "turn",
+    head: "TURN",
+    letter: "u",
+    width: 11,
+    align: "right",
+    priority: 1,
+    cell: ({ turned }) =>
+      turned === undefined || turned.right + turned.wrong === 0
+        ? span("-", "dim")
+        : span(`+${count(turned.right)} -${count(turned.wrong)}`),
+    sortKey: ({ turned }) => (turned === undefined ? null : turned.right + turned.wrong),
+  },
+];
+
+function rowsOf(result: SweepResult, kind: ScoreKind): readonly Row[] {
+  const { steps, inForce } = result;
+  const best = Math.max(...steps.map(({ figures }) => figures[kind]?.f1 ?? 0));
+  return steps.map((step, at) => {
+    const figures = step.figures[kind];
+    const isBest = best > 0 && figures?.f1 === best;
+    const words = [
+      ...(step.threshold === inForce ? ["in force"] : []),
+      ...(isBest ? ["best F1"] : []),
+      ...(step.isQuantile ? ["decile"] : []),
+    ].join(", ");
+    return {
+      step,
+      figures,
+      words: span(words, step.threshold === inForce ? "warn" : isBest ? "strong" : "dim"),
+      wrong: wrongCases(step.wrong),
+      turned: at === 0 ? undefined : turnedBetween({ ...result, turning: [] }, at - 1, at),
+    };
+  });
+}
+
+function table(context: Reads): Table {
+  const result = resultOf(context);
+  const rows = result === undefined ? [] : rowsOf(result, kindOf(result, context));
+  return tableOf<Row>(
+    {
+      columns: COLUMNS,
+      idOf: ({ step }) => idOf(step),
+      nameOf: ({ step }) => thresholdText(step.threshold),
+      haystack: ({ step, words }) => `${thresholdText(step.threshold)} ${words.text}`,
+      isBad: () => false,
+      jsonOf: ({ step: { threshold }, figures, wrong }) => ({ threshold, ...figures, wrong }),
+      ...(result !== undefined && { startId: String(result.inForce) }),
+    },
+    rows,
+  );
+}
+
+const figuresWords = (figures: SweepFigures | null): string =>
+  figures === null
+    ? "nothing is marked"
+    : `precision ${figureText(figures.precision)}, recall ${figureText(figures.recall)}, F1 ${figureText(figures.f1)}`;
+
+/** The step that a step is compared with: the one in force, and of that itself the one before. */
+function comparedWith({ steps, inForce }: SweepResult, at: number): number {
+  const own = steps.findIndex(({ threshold }) => threshold === inForce);
+  return own === at ? Math.max(0, at - 1) : own;
+}
+
+function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly Line[] {
+  const { steps, inForce, cases, turned: all, turning } = result;
+  const step = steps[at];
+  const from = comparedWith(result, at);
+  const base = steps[from];
+  if (step === undefined || base === undefined) return [];
+  const isOwn = step.threshold === inForce;
+  const { right, wrong } = turnedBetween(result, from, at);
+  const against = isOwn
+    ? `against ${thresholdText(base.threshold)}, the one before`
+    : `against ${thresholdText(inForce)} in force`;
+  const kinds = kindsOf(result).filter((other) => other !== kind);
+  return [
+    labelled(
+      "chosen",
+      span(thresholdText(step.threshold), "strong"),
+      span(`  ${figuresWords(step.figures[kind])}`),
+      span(`  by ${kind}${kinds.length === 0 ? "" : `; f goes to ${kinds[0]}`}`, "dim"),
+    ),
+    ...(isOwn
+      ? []
+      : [labelled("in force", span(thresholdText(inForce)), span(`  ${figuresWords(base.figures[kind])}`))]),
+    labelled(
+      "turn",
+      span(`${plural(right, "case")} right that ${right === 1 ? "was" : "were"} wrong, `),
+      span(`${count(wrong)} wrong that ${wrong === 1 ? "was" : "were"} right`, wrong > 0 ? "warn" : "plain"),
+      span(`, ${against}; of ${plural(cases, "case")}`),
+      span(
+        all > turning.length ? `; texts of the first ${count(turning.length)} that turn at all are kept` : "",
+        "dim",
+      ),
+    ),
+  ];
+}
+
+function caseLines(result: SweepResult, at: number): readonly Line[] {
+  return turnedBetween(result, comparedWith(result, at), at).cases.map(({ one, before, now }) => [
+    now === "" ? span("+ ", "strong") : span("! ", before === "" ? "fail" : "warn"),
+    shown(`${one.file}:${one.line}  `, "dim"),
+    shown(now === "" ? `right; before ${before}` : now),
+    shown(`  “${one.excerpt}”`, "dim"),
+  ]);
+}
+
+function pane(id: string, context: Context): readonly Line[] {
+  const result = resultOf(context);
+  const at = result === undefined ? -1 : stepAt(result, id);
+  if (result === undefined || at < 0) return [];
+  return [...headLines(result, at, kindOf(result, context)), ...caseLines(result, at)];
+}
+
+function described(id: string, context: Context): readonly Line[] {
+  const result = resultOf(context);
+  const at = result === undefined ? -1 : stepAt(result, id);
+  if (result === undefined || at < 0) return [line("It is there no more.", "warn")];
+  const cases = caseLines(result, at);
+  const area = result.averagePrecision[kindOf(result, context)];
+  return [
+    ...headLines(result, at, kindOf(result, context)),
+    labelled("over all", span(`average precision ${figureText(area)}`), shown(`  ${result.files.join(", ")}`, "dim")),
+    ...result.notes.map((note) => labelled("note", shown(note, note.startsWith("!") ? "fail" : "warn"))),
+    BLANK,
+    ...(cases.length === 0 ? [line("No case turns.", "dim")] : cases.slice(0, MOST_CASES)),
+    ...(cases.length > MOST_CASES ? [line(`and ${plural(cases.length - MOST_CASES, "case")} more`, "dim")] : []),
+  ];
+}
+
+function trialNeed(id: string, context: Reads): Need<"threshold_trial"> | undefined {
+  const result = resultOf(context);
+  return result === undefined || id === "" ? undefined : { id: "threshold_trial", name: namedOf(result.source, id) };
+}
+
+function trialOf(id: string, context: Pick<Context, "data"> & Reads): Trial | undefined {
+  const need = trialNeed(id, context);
+  return need === undefined ? undefined : context.data.get(need)?.value;
+}
+
+function why(id: string, context: Context): string | undefined {
+  const result = resultOf(context);
+  if (result === undefined) return "nothing was swept yet";
+  if (String(result.inForce) === id) return `${thresholdText(result.inForce)} is in force`;
+  return undefined;
+}
+
+function writingWhy(id: string, context: Context): string | undefined {
+  const trial = trialOf(id, context);
+  const api = trial?.change !== undefined && trial.change.file === undefined ? writeWhy(context) : undefined;
+  return why(id, context) ?? api ?? trialWhy(trial);
+}
+
+const one = ({ ids: [id = ""] }: Chosen): string => id;
+
+function runIntent({ sweep }: Context): Intent {
+  if (sweep?.state.kind === "running") return { kind: "cancel", id: sweep.state.id, words: "stopping" };
+  return {
+    kind: "ask",
+    label: "data files, flags as -types EMAIL_ADDRESS before them",
+    initial: sweep?.words ?? "",
+    next: (words) =>
+      words.length > MOST_WORDS
+        ? { kind: "flash", words: "that is too long", tone: "warn" }
+        : { kind: "job", job: { kind: "sweep", words }, place: PLACE },
+  };
+}
+
+function empty({ sweep }: Context): { readonly sentence: string; readonly next: string } {
+  switch (sweep?.state.kind) {
+    case "running":
+      return {
+        sentence: `Sweeping: ${escapeControls(sweep.state.words)}.`,
+        next: "x stops it; other views can be looked at meanwhile",
+      };
+    case "failed": {
+      const { problems } = sweep.state;
+      const left = problems.length - 3;
+      const told = [...problems.slice(0, 3), ...(left > 0 ? [`and ${left} more`] : [])].map(escapeControls).join("; ");
+      return { sentence: `! NOT SWEPT: ${told}`, next: "x takes it up again, with other files or flags" };
+    }
+    default:
+      return {
+        sentence:
+          "Nothing was swept yet. x names data files of this machine, and runs the guardrails in force over them.",
+        next: "The same on a command line: `gateway guardrails eval -config deployment.yaml -sweep cases.jsonl`; texts stay on this screen",
+      };
+  }
+}
+
+const doneWords = (threshold: string): string => `the threshold is ${threshold}`;
+
+export const sweepsView: View = {
+  id: "sweeps",
+  aliases: ["sweep", "eval"],
+  title: "Sweeps",
+  about:
+    "guardrails in force over marked texts of this machine, at every threshold; the cases that turn; the new threshold written",
+  subject: "exact, overlap or labels, as `guardrails eval` scores; left out, what the data mark",
+  needs: () => [{ id: "list_sources" }, { id: "get_config" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "threshold", isDescending: false },
+    isAcross: true,
+    above(context, size, id) {
+      const result = resultOf(context);
+      const at = result === undefined || id === undefined ? -1 : stepAt(result, id);
+      if (result === undefined || at < 0) return [];
+      return plotLines(result, { at, kind: kindOf(result, context), isAscii: context.isAscii }, size);
+    },
+    aboveRows: 18,
+    pane,
+    paneNeeds(id, context) {
+      const need = trialNeed(id, context);
+      return need === undefined || why(id, context) !== undefined ? [] : [need];
+    },
+    empty,
+    describe: described,
+  },
+  offers: [
+    { verb: "run", needsRow: false, start: (_, context) => runIntent(context) },
+    {
+      verb: "errors",
+      does: "cases",
+      needsRow: true,
+      start: (of, context) => ({
+        kind: "page",
+        title: `${one(of)}, the cases that turn`,
+        lines: described(one(of), context),
+      }),
+    },
+    {
+      verb: "follow",
+      does: "other score",
+      needsRow: true,
+      why: (_, context) =>
+        kindsOf(resultOf(context) ?? { steps: [] }).length < 2 ? "the data mark one kind of score alone" : undefined,
+      start(of, context) {
+        const result = resultOf(context);
+        if (result === undefined) return { kind: "flash", words: "nothing was swept yet" };
+        const kinds = kindsOf(result);
+        const next = kinds[(kinds.indexOf(kindOf(result, context)) + 1) % kinds.length];
+        return { kind: "go", place: { ...PLACE, ...(next !== undefined && { subject: next }) }, row: one(of) };
+      },
+    },
+    {
+      verb: "difference",
+      needsRow: true,
+      why: (of, context) => why(one(of), context) ?? trialWhy(trialOf(one(of), context)),
+      start(of, context) {
+        const trial = trialOf(one(of), context);
+        const lines = trial === undefined ? [] : differenceOfTrial(trial);
+        return { kind: "page", title: `score_threshold ${one(of)}, the difference`, lines };
+      },
+    },
+    {
+      verb: "write",
+      does: "write threshold",
+      needsRow: true,
+      why: (of, context) => writingWhy(one(of), context),
+      start(of, opened) {
+        const id = one(of);
+        const result = resultOf(opened);
+        if (result === undefined) return { kind: "flash", words: "nothing was swept yet" };
+        const at = stepAt(result, id);
+        return {
+          kind: "dialog",
+          dialog: trialDialog(
+            {
+              title: `Set guardrails.score_threshold to ${id}`,
+              done: doneWords(id),
+              typed: id,
+              label: "type the threshold",
+              trial: (context) => trialOf(id, { ...context, sweep: opened.sweep, subject: opened.subject }),
+              why: (context) => writingWhy(id, { ...context, sweep: opened.sweep }),
+              lines: () => headLines(result, at, kindOf(result, opened)).map((it) => ["", it] as const),
+              command: () => [],
+            },
+            opened,
+          ),
+        };
+      },
+    },
+  ],
+};

@@ -1,0 +1,141 @@
+/**
+ * The sweep of the guardrails in a real terminal: data files of this machine, the plot and its line, the cases that turn,
+ * and the threshold that is written into the file that owns it.
+ */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { startGoverned } from "../governance/support/governed.ts";
+import { eventually } from "../support/wait.ts";
+import { faultsOf } from "./support/frame.ts";
+import { openConsole, type SeenConsole } from "./support/scene.ts";
+
+const CANARY = "ada-canary@example.com";
+
+const marked = (text: string, found: string, type: string) => {
+  const start = Buffer.byteLength(text.slice(0, text.indexOf(found)));
+  return { text, spans: [{ start, end: start + Buffer.byteLength(found), type }] };
+};
+const CASES = [
+  marked(`write to ${CANARY}`, CANARY, "EMAIL_ADDRESS"),
+  marked("seen on 12/31/1999", "12/31/1999", "DATE_TIME"),
+  { text: "born 01/02/2003, says the version", spans: [] },
+  marked("paid with 4111111111111111", "4111111111111111", "CREDIT_CARD"),
+];
+const lines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const { node } = await startGoverned(suiteOwner(), {
+    deployment: {
+      version: 7,
+      guardrails: { score_threshold: 0.4, detectors: [{ name: "finder", type: "pii", prefilter: "pure" }] },
+    },
+  });
+  const socket = join(node.dir, "admin.sock");
+
+  async function asked(console: SeenConsole, words: string): Promise<void> {
+    await console.press("x");
+    await console.until("data files");
+    await console.press("ctrl-u");
+    console.type(words);
+    await console.until(words);
+    await console.press("enter");
+  }
+
+  test("is drawn, its line moves by arrow keys, and the cases that turn are told", async (t) => {
+    const console = await openConsole(t, { socket });
+    await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
+    await console.command("sweeps");
+    await console.until(/Nothing was swept yet/);
+    await asked(console, "cases.jsonl");
+    await console.until(/\^ 0\.40 in force/);
+    await console.until(/chosen +0\.40/);
+    await console.settled();
+    assert.match(console.screen(), /chosen +0\.40 {2}precision/);
+    for (let times = 0; times < 30 && !/misses DATE_TIME/.test(console.screen()); times += 1) {
+      await console.press("right");
+      await console.settled();
+    }
+    assert.match(console.screen(), /! cases\.jsonl:2 +misses DATE_TIME +“seen on 12\/31\/1999”/);
+    assert.match(console.screen(), /\| 0\.40 in force +\^ 0\.\d/);
+    assert.deepEqual(faultsOf(console), [], console.screen());
+    await console.press("left");
+    await console.settled();
+    await console.press("e");
+    await console.until("average precision");
+    await console.press("esc", "q");
+    assert.deepEqual(await console.ended, { status: 0, signal: null });
+  });
+
+  test("says what is wrong with the data, by file and line, and takes the words up again", async (t) => {
+    const console = await openConsole(t, { socket });
+    await writeFile(join(console.home, "bad.jsonl"), `${lines(CASES.slice(0, 1))}{"text": "${CANARY}", "spans": 3}\n`);
+    await console.command("sweeps");
+    await asked(console, "bad.jsonl");
+    await console.until(/NOT SWEPT: bad\.jsonl:2: "spans" is no list/);
+    assert.ok(!console.screen().includes(CANARY));
+    await asked(console, "absent.jsonl");
+    await console.until(/NOT SWEPT: .*absent\.jsonl/);
+    await console.press("x");
+    await console.until(/data files.*absent\.jsonl/);
+    await console.press("esc");
+    await console.settled();
+    await console.press("q");
+    await console.ended;
+  });
+
+  test("lets keys in while it runs, and x stops it", async (t) => {
+    const console = await openConsole(t, { socket });
+    const many = Array.from({ length: 40_000 }, (_, at) => CASES[at % CASES.length]);
+    await writeFile(join(console.home, "many.jsonl"), lines(many));
+    await console.command("sweeps");
+    await asked(console, "many.jsonl");
+    await console.until(/scored \d+ of 40000 cases/);
+    await console.press("2");
+    await console.until(/^┌─ Providers /m);
+    await console.command("sweeps");
+    await console.until(/scored \d+ of 40000 cases/);
+    await console.press("x");
+    await console.until(/NOT SWEPT: it was stopped/);
+    await console.press("q");
+    await console.ended;
+  });
+
+  test("writes the threshold into the file that owns it, once it was typed, and no text goes anywhere", async (t) => {
+    const console = await openConsole(t, { socket });
+    await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
+    await console.command("sweeps");
+    await asked(console, "cases.jsonl");
+    await console.until(/\^ 0\.40 in force/);
+    await console.press("W");
+    await console.until("0.40 is in force");
+    await console.press("right");
+    await console.until(/\^ 0\.4[1-9]|\^ 0\.5/);
+    await console.settled();
+    // It is tried first, while the cursor rests.
+    await eventually("the dialog", async () => {
+      await console.press("W");
+      await console.settled();
+      return console.screen().includes("Set guardrails.score_threshold to");
+    });
+    const threshold = /score_threshold to ([\d.]+)/.exec(console.screen())?.[1] ?? "";
+    assert.match(console.screen(), /Writes +the file .*which is then reloaded/);
+    console.type(threshold);
+    await console.press("enter");
+    await console.until(new RegExp(`the threshold is ${threshold}`));
+    await eventually("the new threshold in force", async () => {
+      const { document } = await node.client.call("get_source", { params: { name: "default" } });
+      return document.includes(`"score_threshold":${threshold}`) || document.includes(`score_threshold: ${threshold}`);
+    });
+    const { items } = await node.client.call("list_audit_records", { query: { limit: 200 } });
+    assert.ok(!JSON.stringify(items).includes(CANARY));
+    await console.press("q");
+    await console.ended;
+    const kept = await readFile(join(console.home, "state/gateway/console/history"), "utf8").catch(() => "");
+    assert.ok(!kept.includes(CANARY));
+  });
+});
