@@ -102,14 +102,14 @@ export function hintsOf(state: State, views: readonly View[]): Hints {
   };
 }
 
-function promptHints({ kind, isFile = false }: PromptState): readonly Hint[] {
+function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
   const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
   const complete: Hint = { key: "Tab", does: "complete" };
   return [
     accept,
     ...(kind === "command" ? [{ key: "Up Down", does: "choose" }] : []),
-    ...(kind === "command" || isFile ? [complete] : []),
+    ...(kind === "command" || isFile !== undefined ? [complete] : []),
     leave,
   ];
 }

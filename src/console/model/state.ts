@@ -99,7 +99,7 @@ export interface PromptState {
   /** Of `ask`. */
   readonly next?: (text: string) => Intent;
   /** Of `ask`: Tab completes the names of files, and found these, of which one may be chosen. */
-  readonly isFile?: boolean;
+  readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
   /** Of `command` and of what was found: the one that was gone to; undefined: none was chosen. */
   readonly chosen?: number | undefined;

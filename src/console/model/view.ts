@@ -30,8 +30,8 @@ export type Intent =
       readonly kind: "ask";
       readonly label: string;
       readonly initial: string;
-      /** Tab completes the names of files of this machine. */
-      readonly isFile?: boolean;
+      /** Tab completes the name of a file of this machine; of `many` words, which a backslash keeps together, the last. */
+      readonly isFile?: true | "many";
       next(text: string): Intent;
     }
   /** `place`: where what comes of it is shown. */

@@ -12,13 +12,27 @@ type Completed = Event & { readonly kind: "completed" };
 /** What came for another text than the one that is there is too late. */
 export function withFound(state: State, { text, found }: Completed): State {
   const { prompt, workbench } = state;
-  if (prompt?.isFile === true && prompt.edit.text === text) {
-    return { ...state, prompt: { ...prompt, ...taken(text, found), chosen: undefined } };
+  if (prompt?.isFile !== undefined) {
+    const { head, name } = lastOf(prompt);
+    if (name === text) {
+      const all = prompt.isFile === "many" ? found.map((one) => head + escaped(one)) : found;
+      return { ...state, prompt: { ...prompt, ...taken(prompt.edit.text, all), chosen: undefined } };
+    }
   }
   const { asking } = workbench;
   if (asking?.kind !== "export" || asking.edit.text !== text) return state;
   return { ...state, workbench: { ...workbench, asking: { ...asking, ...taken(text, found) } } };
 }
+
+/** The name that is completed, as the machine spells it, and what stands before it. */
+function lastOf({ isFile, edit: { text } }: PromptState): { readonly head: string; readonly name: string } {
+  if (isFile !== "many") return { head: "", name: text };
+  const [last = ""] = /(?:\\.|[^\s\\])*$/u.exec(text) ?? [];
+  return { head: text.slice(0, text.length - last.length), name: last.replace(/\\(.)/gu, "$1") };
+}
+
+/** What would part a name in two, or be taken for something else. */
+const escaped = (name: string): string => name.replace(/[\s'"\\]/gu, "\\$&");
 
 function taken(text: string, found: readonly string[]): Pick<PromptState, "edit" | "found"> {
   const [first] = found;
@@ -38,7 +52,7 @@ export function stepFound(state: State, prompt: PromptState, by: 1 | -1, isTab: 
   const { found, edit, chosen } = prompt;
   if (found === undefined || found.length === 0) {
     if (!isTab) return only(state);
-    const effect = { kind: "complete", id: state.nextId, text: edit.text } as const;
+    const effect = { kind: "complete", id: state.nextId, text: lastOf(prompt).name } as const;
     return { state: { ...state, nextId: state.nextId + 1 }, effects: [effect] };
   }
   const from = chosen ?? (by === 1 ? -1 : 0);

@@ -47,7 +47,7 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
       const by = event.chord === "up" ? -1 : 1;
-      if (prompt.isFile === true) return stepFound(state, prompt, by, isTab);
+      if (prompt.isFile !== undefined) return stepFound(state, prompt, by, isTab);
       if (prompt.kind !== "command") return only(state);
       return only(isTab ? tabbed(state, prompt, views) : chosen(state, prompt, by, views));
     }

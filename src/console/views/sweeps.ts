@@ -250,6 +250,7 @@ function runIntent({ sweep }: Context): Intent {
     kind: "ask",
     label: "data files, flags as -types EMAIL_ADDRESS before them",
     initial: sweep?.words ?? "",
+    isFile: "many",
     next: (words) =>
       words.length > MOST_WORDS
         ? { kind: "flash", words: "that is too long", tone: "warn" }

@@ -29,3 +29,15 @@ test("Tab in a line that asks for a file completes its name: the only one, what 
     "too late",
   );
 });
+
+test("of several words Tab completes the last, and what would part a name stands behind a backslash", () => {
+  const text = "-types URL one.jsonl my\\ c";
+  const prompted: State = {
+    ...online(),
+    prompt: { kind: "ask", label: "files", edit: { text, at: text.length }, before: "", isFile: "many" },
+  };
+  const { state, effects } = lastStep(prompted, "tab");
+  assert.deepEqual(effects, [{ kind: "complete", id: 1, text: "my c" }]);
+  const found = after(state, [{ kind: "completed", text: "my c", found: ["my cases' 1.jsonl"] }]);
+  assert.equal(found.prompt?.edit.text, "-types URL one.jsonl my\\ cases\\'\\ 1.jsonl");
+});
