@@ -1,6 +1,7 @@
 /** In the lower border: the views that digits go to, the one on the screen in inverse. Names are cut where room is short. */
 
 import { cellsOfLine } from "../format/fit.ts";
+import { createRecall } from "../model/remember.ts";
 import type { State } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -22,6 +23,13 @@ export function viewsBar(state: State, views: readonly View[], cells: number): L
   if (state.dialog !== undefined) return [];
   const isOnTop = state.page === undefined && !state.isHelpOpen;
   if (here.body.kind === "workbench" && isOnTop && modeOf(state.workbench) !== "result") return [];
+  return BARS([views, here, cells], () => barOf(views, here, cells));
+}
+
+/** The same for as long as one stays in a view: it is part of every frame. */
+const BARS = createRecall<Line>();
+
+function barOf(views: readonly View[], here: View, cells: number): Line {
   const numbered = views.flatMap((view) => (view.digit === undefined ? [] : [{ view, digit: view.digit }]));
   const all = [...numbered].sort((a, b) => (a.digit < b.digit ? -1 : 1));
   const drawn = ([letters, blanks]: readonly [number, number]): Line =>

@@ -80,8 +80,11 @@ export interface TableBody {
   paneNeeds?(rowId: string, context: Context): readonly Need[];
   /** Above the table where there is room: at most `rows` lines. `rowId`: under the cursor. */
   above?(context: Context, size: { readonly columns: number; readonly rows: number }, rowId?: string): readonly Line[];
-  /** Lines that `above` ever has, with a blank to part them from the table; left out, all that there is room for. */
-  readonly aboveRows?: number;
+  /**
+   * Lines that `above` ever has, with a blank to part them from the table; left out, all that there is room for. A function
+   * says it for each size of a terminal, small ones too; it is given half of the body at most.
+   */
+  readonly aboveRows?: number | ((size: { readonly columns: number; readonly rows: number }) => number);
   /** What stands above goes from left to right as the rows go down: left and right move the cursor. */
   readonly isAcross?: true;
   /** One sentence, and the next step. */

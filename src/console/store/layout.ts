@@ -4,7 +4,7 @@
  * written whole each time. Source: operator console reference, A3 (1), B1 and B8. Units: lines and cells.
  */
 
-import type { View } from "../model/view.ts";
+import type { TableBody, View } from "../model/view.ts";
 
 export interface Size {
   readonly columns: number;
@@ -52,7 +52,12 @@ export interface TableRegions {
 export function tableRegions(size: Size, { body }: View): TableRegions {
   const whole = bodyRows(size);
   const third = isRoomy(size) && body.kind === "table" ? Math.floor(whole / 3) : 0;
-  const above = body.kind === "table" && body.above !== undefined ? Math.min(third, body.aboveRows ?? MOST_BESIDE) : 0;
+  const above = body.kind === "table" && body.above !== undefined ? aboveOf(size, body.aboveRows, third) : 0;
   const pane = body.kind === "table" && body.pane !== undefined ? Math.min(third, MOST_BESIDE) : 0;
   return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane };
+}
+
+function aboveOf(size: Size, wanted: TableBody["aboveRows"], third: number): number {
+  if (typeof wanted !== "function") return Math.min(third, wanted ?? MOST_BESIDE);
+  return isTooSmall(size) ? 0 : Math.max(0, Math.min(wanted(size), Math.floor(bodyRows(size) / 2)));
 }

@@ -1,48 +1,80 @@
-/** What stands above the attention list where there is room: the members, the traffic and the last admin changes. */
+/**
+ * What stands above the attention list, by how much room there is: the members; beside them the traffic, and the last admin
+ * changes; on a large screen four panels, with the budgets.
+ */
 
-import type { BackendRecord } from "../../admin-api/index.ts";
-import { escapeControls } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
-import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
-import { LABEL_CELLS, labelled, shown } from "../format/lines.ts";
-import { count, milliseconds, percent, plural } from "../format/numbers.ts";
-import { clock } from "../format/times.ts";
+import { shown } from "../format/lines.ts";
+import { clock, span as spanOf } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
-import { type Metrics, rowsOf } from "../model/data.ts";
-import { whoseNumbers } from "../model/nodes.ts";
+import { rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
+import { ownerOf, STANDING, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
-import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
+import { trafficLines } from "./overview-traffic.ts";
 
 interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** Changes, and the line that heads them. */
+/** Changes below the panels, and the line that heads them. */
 const MOST_CHANGES = 3;
 /** Of the members: heading, column heads and the three members of the usual cluster. */
 const LEAST_MEMBERS = 5;
 
+/** From here on there are four panels, and from there on charts that are higher than a line. */
+const FOUR_PANELS: Size = { columns: 170, rows: 50 };
+const CHARTS_ROWS = 34;
+const SMALL_COLUMNS = 72;
+const SMALL_ROWS = 22;
+
+/** Of a terminal of this size. What wants attention keeps half of the body at least. */
+export function overviewRows({ columns, rows }: Size): number {
+  if (columns >= FOUR_PANELS.columns && rows >= FOUR_PANELS.rows) return 24;
+  if (columns >= ROOMY.columns && rows >= ROOMY.rows) return rows >= CHARTS_ROWS ? 12 : 7;
+  return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? LEAST_MEMBERS + 1 : 0;
+}
+
+const ROOMY: Size = { columns: 100, rows: 30 };
+
 export function overviewAbove(context: Context, { columns, rows: lines }: Size): readonly Line[] {
   // A blank parts it from the table.
   const rows = Math.max(0, lines - 1);
-  const fitting = recentChanges(context).slice(0, Math.max(0, rows - LEAST_MEMBERS));
+  // Borders and blanks at the sides are not in it.
+  if (columns < ROOMY.columns - 4) return clusterLines(context, rows).slice(0, rows);
+  if (columns >= FOUR_PANELS.columns - 4 && rows >= 2 * LEAST_MEMBERS + 1) return fourPanels(context, columns, rows);
+  const fitting = recentChanges(context, MOST_CHANGES).slice(0, Math.max(0, rows - LEAST_MEMBERS));
   // Not their heading alone.
   const changes = fitting.length < 2 ? [] : fitting;
   const room = Math.max(0, rows - changes.length);
   const left = Math.min(LEFT_CELLS, Math.max(columns - RIGHT_CELLS, Math.floor(columns / 2)));
-  const members = clusterLines(context, room);
-  const traffic = trafficLines(context, columns - left).slice(0, room);
-  const beside = Array.from({ length: Math.max(members.length, traffic.length) }, (_, at) => [
-    ...fitLine(members[at] ?? BLANK, left - 1),
-    { text: " " },
-    ...(traffic[at] ?? BLANK),
-  ]);
+  const beside = besideEachOther(clusterLines(context, room), trafficLines(context, columns - left, room), left, room);
   return [...beside, ...changes].slice(0, rows);
+}
+
+/** Members and traffic above, budgets and changes below. */
+function fourPanels(context: Context, columns: number, rows: number): readonly Line[] {
+  const left = Math.floor(columns / 2);
+  const below = Math.floor((rows - 1) / 2);
+  const above = rows - 1 - below;
+  return [
+    ...besideEachOther(clusterLines(context, above), trafficLines(context, columns - left, above), left, above),
+    BLANK,
+    ...besideEachOther(budgetPanel(context, below), recentChanges(context, below - 1), left, below),
+  ];
+}
+
+function besideEachOther(ours: readonly Line[], others: readonly Line[], left: number, most: number): readonly Line[] {
+  const length = Math.min(most, Math.max(ours.length, others.length));
+  return Array.from({ length }, (_, at) => [
+    ...fitLine(ours[at] ?? BLANK, left - 2),
+    { text: "  " },
+    ...(others[at] ?? BLANK),
+  ]);
 }
 
 /** Of the members, with blanks after them. */
@@ -104,106 +136,32 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
 const nameOf = (id: string, isSelf: boolean, cells: number): string =>
   isSelf ? `${cutMiddle(shown(id).text, cells - 2)} *` : cutMiddle(shown(id).text, cells);
 
-const VALUE_CELLS = 9;
-
-/** Of the failure where no address was given. */
-const NOT_GIVEN = "not_found";
-
-function trafficLines(context: Context, cells: number): readonly Line[] {
-  const reading = context.data.get({ id: "metrics" });
-  const failure = reading?.failure;
-  if (failure !== undefined && failure.code !== NOT_GIVEN) {
-    const [measured = BLANK, ...more] = measuredLines(context, cells);
-    return [[...measured.slice(0, 1), shown("  ! the metrics page given is not read", "warn")], ...more];
-  }
-  return reading?.value === undefined ? measuredLines(context, cells) : metricLines(reading.value, context, cells);
-}
-
-/** In the cells that are left beside a label and its value; the newest points where there is no room for all. */
-function chart(points: readonly (number | null)[], { isAscii }: Context, cells: number): string {
-  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
-  return width === 0 ? "" : `  ${sparkline(points.slice(-width), isAscii)}`;
-}
-
-function metricLines(
-  { requests, errors, inFlight, overhead }: Metrics,
-  context: Context,
-  cells: number,
-): readonly Line[] {
-  const history = trafficHistory(context);
-  const series = (
-    label: string,
-    points: readonly (number | null)[],
-    of: keyof TrafficHistory,
-    unit: string,
-    digits: number,
-  ): Line => {
-    const newest = points.at(-1) ?? null;
-    return labelled(
-      label,
-      span(padTo(newest === null ? "-" : `${count(newest, digits)}${unit}`, VALUE_CELLS)),
-      span(chart(history?.[of] ?? points, context, cells)),
-    );
-  };
-  const { p50, p95, p99 } = overhead;
+/** Those of which most is used first. */
+function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Line[] {
+  const all = [...rowsOf(data, "budgets")].sort((a, b) => usedFraction(b) - usedFraction(a));
+  if (all.length === 0) return [];
+  const told = all.slice(0, Math.max(1, rows - (all.length > rows - 1 ? 2 : 1)));
+  const left = all.length - told.length;
   return [
-    [
-      span("TRAFFIC", "strong"),
-      span(`  of the metrics page given${history === undefined ? "" : "; attempts of 15 minutes"}`, "dim"),
-    ],
-    series("requests", requests, "attempts", "/s", 1),
-    series("errors", errors, "failures", "/s", 1),
-    series("in flight", inFlight, "inFlight", "", 0),
-    labelled("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
+    [span("BUDGETS", "strong"), span("  most used first", "dim")],
+    ...told.map((row): Line => {
+      const { mark, tone } = STANDING[row.status];
+      const name = shown(`${row.budget} (${ownerOf(row)})`).text;
+      return [
+        { text: `${padTo(cutMiddle(name, BUDGET_CELLS), BUDGET_CELLS)}  ` },
+        { text: usedBar(row, isAscii), tone },
+        { text: padTo(`${mark}${usedPercent(row)} %`, 10, "right"), tone },
+        span(`  resets in ${spanOf(Date.parse(row.resets_at) - now)}`, "dim"),
+      ];
+    }),
+    ...(left > 0 ? [line(`and ${left} more in :budgets`, "dim")] : []),
   ];
 }
 
-/** Without metrics: attempts at providers, which is nearest to requests among what the lists hold. */
-function measuredLines(context: Context, cells: number): readonly Line[] {
-  const { data } = context;
-  const history = trafficHistory(context);
-  const charted = (label: string, value: string, of: keyof TrafficHistory): Line =>
-    history === undefined
-      ? labelled(label, span(value))
-      : labelled(label, span(padTo(value, VALUE_CELLS)), span(chart(history[of], context, cells)));
-  const backends = data.get({ id: "list_backends" })?.value;
-  if (backends === undefined) return [line("TRAFFIC  not known", "dim")];
-  const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
-  const rate = sum(({ rate }) => rate);
-  const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
-  const whose = `  ${escapeControls(whoseNumbers(data, { id: "list_backends" }) ?? "of this node")}, `;
-  const failing = percent(rate === 0 ? null : failed / rate);
-  return [
-    [
-      span("TRAFFIC", "strong"),
-      span(
-        history === undefined
-          ? `${whose}last 60 s, attempts at providers`
-          : `${whose}attempts at providers, 15 minutes`,
-        "dim",
-      ),
-    ],
-    charted("attempts", `${count(rate, 1)}/s`, "attempts"),
-    charted("failed", history === undefined ? `${count(failed, 1)}/s  ${failing} %` : `${failing} %`, "failures"),
-    charted("in flight", count(sum(({ in_flight: inFlight }) => inFlight)), "inFlight"),
-    labelled(
-      "retried",
-      span(
-        `${plural(
-          sum(({ retries }) => retries),
-          "retry",
-          "retries",
-        )}, ${plural(
-          sum(({ failovers_out: out }) => out),
-          "failover",
-        )}`,
-      ),
-    ),
-  ];
-}
+const BUDGET_CELLS = 34;
 
-function recentChanges({ data, now }: Context): readonly Line[] {
-  const changes = changesOf(data).slice(0, MOST_CHANGES);
+function recentChanges({ data, now }: Context, most: number): readonly Line[] {
+  const changes = changesOf(data).slice(0, most);
   if (changes.length === 0) return [];
   return [
     [span("RECENT ADMIN CHANGES", "strong"), span("  through any node; :changes has more", "dim")],

@@ -27,7 +27,7 @@ import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
 import type { Measured, State } from "./measured.ts";
-import { overviewAbove } from "./overview-above.ts";
+import { overviewAbove, overviewRows } from "./overview-above.ts";
 import { requestsOffer } from "./requests.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
@@ -189,6 +189,7 @@ export const overviewView: View = {
     table,
     sort: { column: "what", isDescending: false },
     above: overviewAbove,
+    aboveRows: overviewRows,
     empty(context) {
       const missing = unread(context);
       return {

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Configuration } from "../../../src/admin-api/index.ts";
-import type { Data } from "../../../src/console/model/data.ts";
-import { textOfLine } from "../../../src/console/model/text.ts";
 import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.ts";
 import { overviewView } from "../../../src/console/views/overview.ts";
-import { overviewAbove } from "../../../src/console/views/overview-above.ts";
 import {
   agent,
   at,
-  auditRecord,
   backend,
   bodyOf,
   budget,
@@ -317,68 +313,4 @@ test("a row narrows as bad when traffic or state is lost", () => {
     [0, 1, 2, 3].map((row) => table.isBad(row)),
     [true, true, false, false],
   );
-});
-
-test("above stand members, traffic of the lists and the last changes", () => {
-  const facts = { action: "reload_config", resource: 'Config::"config"', principal: "unix:1000", outcome: "done" };
-  const context = contextOf({
-    ...INCIDENT,
-    get_status: STATUS,
-    list_audit_records: [1, 2, 3, 4].map((seq) => auditRecord(seq, facts)),
-  });
-  assert.deepEqual(
-    overviewAbove(context, { columns: 116, rows: 9 }).map((line) => textOfLine(line).trimEnd()),
-    [
-      "CLUSTER  3 voters, quorum 2, tolerates the loss of 1      TRAFFIC  of all 3 nodes, last 60 s, attempts at providers",
-      "NODE           ROLE     STATE        LAST  APPLIED  LAG   attempts  21.5/s",
-      "n1 *           leader   reachable       -    88412    0   failed    7.6/s  35.3 %",
-      "n2             follower reachable   400ms    88412    0   in flight 25",
-      "n3             follower reachable   400ms    88412    3   retried   411 retries, 398 failovers",
-      "RECENT ADMIN CHANGES  through any node; :changes has more",
-      "13:45:31Z          unix:1000               reload_config  configuration  done",
-      "13:45:30Z          unix:1000               reload_config  configuration  done",
-    ],
-  );
-});
-
-test("above stand the metrics where they are known, gaps as gaps", () => {
-  const metrics = {
-    requests: [0, null, 41.2],
-    errors: [0, 0, 0.4],
-    inFlight: [30, 37, null],
-    overhead: { p50: 1.9, p95: 6.1, p99: 14 },
-  };
-  const lines = overviewAbove(contextOf({ ...INCIDENT, metrics }), { columns: 116, rows: 9 }).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}of the metrics page given$/);
-  assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ #$/);
-  assert.match(lines[3] ?? "", /in flight -/);
-  assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
-});
-
-test("above says when the metrics page is not read, and tells what the lists hold in its place", () => {
-  const context = contextOf(INCIDENT);
-  const unread = { code: "unreachable", status: 0, message: "refused", at: 0 };
-  const reading = { value: undefined, freshAt: undefined, askedAt: 0, failure: unread };
-  const data: Data = { get: (need) => (need.id === "metrics" ? reading : context.data.get(need)) };
-  const lines = overviewAbove({ ...context, data }, { columns: 116, rows: 9 }).map(textOfLine);
-  assert.match(lines[0] ?? "", /TRAFFIC {2}! the metrics page given is not read$/);
-  assert.match(lines[1] ?? "", /attempts {2}21\.5\/s/);
-});
-
-test("names that differ at their end alone are told apart, and this node among them", () => {
-  const members = [member("gateway-prod-eu-1"), member("gateway-prod-eu-2")];
-  const lines = overviewAbove(contextOf({ list_cluster_members: members }), { columns: 116, rows: 9 }).map(textOfLine);
-  assert.notEqual(lines[2]?.slice(0, 15), lines[3]?.slice(0, 15));
-  assert.match(lines[2] ?? "", /^\S+-1 +follower /);
-});
-
-test("above keeps to its lines, and silent members keep theirs", () => {
-  const many = [...Array.from({ length: 9 }, (_, at) => member(`n${at}`)), member("gone", { state: "silent" })];
-  for (const rows of [0, 1, 3, 6, 9]) {
-    for (const columns of [96, 116, 160]) {
-      const lines = overviewAbove(contextOf({ list_cluster_members: many }), { columns, rows });
-      assert.ok(lines.length <= rows);
-      if (rows >= 6) assert.ok(lines.some((line) => textOfLine(line).startsWith("gone           follower ! silent")));
-    }
-  }
 });

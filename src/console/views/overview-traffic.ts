@@ -1,0 +1,137 @@
+/** Traffic of the overview: requests of the metrics page where one was given, else attempts at providers, charted. */
+
+import type { BackendRecord } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import { sparkline } from "../format/charts.ts";
+import { columnsChart, narrowed } from "../format/columns-chart.ts";
+import { padTo } from "../format/cut.ts";
+import { LABEL_CELLS, labelled, shown } from "../format/lines.ts";
+import { count, milliseconds, percent, plural } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import type { Metrics } from "../model/data.ts";
+import { whoseNumbers } from "../model/nodes.ts";
+import { BLANK, type Line, line, type Span, span, type Tone } from "../model/text.ts";
+import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
+
+const VALUE_CELLS = 9;
+
+/** Of the failure where no address was given. */
+const NOT_GIVEN = "not_found";
+
+/** Lines of all of it while each chart is one. */
+const LEAST_ROWS = 5;
+
+/** A heading and what is told, at most `rows` lines; charts take what is left over. */
+export function trafficLines(context: Context, cells: number, rows: number): readonly Line[] {
+  const reading = context.data.get({ id: "metrics" });
+  const failure = reading?.failure;
+  const draw = chartIn(context, cells, heightsIn(rows));
+  if (failure !== undefined && failure.code !== NOT_GIVEN) {
+    const [measured = BLANK, ...more] = measuredLines(context, draw);
+    return [[...measured.slice(0, 1), shown("  ! the metrics page given is not read", "warn")], ...more].slice(0, rows);
+  }
+  const lines = reading?.value === undefined ? measuredLines(context, draw) : metricLines(reading.value, context, draw);
+  return lines.slice(0, rows);
+}
+
+type Points = readonly (number | null)[];
+
+/** A label, its value, and a chart beside them; without points no chart. */
+type Draw = (of: keyof TrafficHistory, label: string, value: string, points: Points | undefined) => readonly Line[];
+
+/** Lines of each chart: two thirds of what is left over for what was asked, the rest for what failed. */
+function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>> {
+  const over = Math.max(0, rows - LEAST_ROWS);
+  const failures = Math.floor(over / 3);
+  return { attempts: 1 + over - failures, failures: 1 + failures, inFlight: 1 };
+}
+
+const TONES: Readonly<Record<keyof TrafficHistory, Tone>> = { attempts: "plain", failures: "fail", inFlight: "plain" };
+
+function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof heightsIn>): Draw {
+  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
+  return (of, label, value, points) => {
+    if (points === undefined || width === 0) return [labelled(label, span(value))];
+    // All of the time there is, several points in a cell where it is narrow.
+    const [{ values } = { values: [] }] = narrowed(
+      [{ tone: TONES[of], values: points }],
+      Math.ceil(points.length / width),
+    );
+    const most = values.reduce<number>((max, it) => Math.max(max, it ?? 0), 0);
+    const rows = heights[of];
+    const chart: readonly (readonly Span[])[] =
+      rows === 1
+        ? [[span(sparkline(values, isAscii))]]
+        : columnsChart([{ tone: TONES[of], values }], { rows, most, cursor: undefined });
+    const head = labelled(label, span(padTo(value, VALUE_CELLS)), span("  "));
+    const under = [span(" ".repeat(LABEL_CELLS + VALUE_CELLS + 2))];
+    return chart.map((spans, at) => [...(at === 0 ? head : under), ...spans]);
+  };
+}
+
+function metricLines({ requests, errors, inFlight, overhead }: Metrics, context: Context, draw: Draw): readonly Line[] {
+  const history = trafficHistory(context);
+  const series = (
+    label: string,
+    points: Points,
+    of: keyof TrafficHistory,
+    unit: string,
+    digits: number,
+  ): readonly Line[] => {
+    const newest = points.at(-1) ?? null;
+    return draw(of, label, newest === null ? "-" : `${count(newest, digits)}${unit}`, history?.[of] ?? points);
+  };
+  const { p50, p95, p99 } = overhead;
+  return [
+    [
+      span("TRAFFIC", "strong"),
+      span(`  of the metrics page given${history === undefined ? "" : "; attempts of 15 minutes"}`, "dim"),
+    ],
+    ...series("requests", requests, "attempts", "/s", 1),
+    ...series("errors", errors, "failures", "/s", 1),
+    ...series("in flight", inFlight, "inFlight", "", 0),
+    labelled("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
+  ];
+}
+
+/** Without metrics: attempts at providers, which is nearest to requests among what the lists hold. */
+function measuredLines(context: Context, draw: Draw): readonly Line[] {
+  const { data } = context;
+  const history = trafficHistory(context);
+  const backends = data.get({ id: "list_backends" })?.value;
+  if (backends === undefined) return [line("TRAFFIC  not known", "dim")];
+  const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
+  const rate = sum(({ rate }) => rate);
+  const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
+  const whose = `  ${escapeControls(whoseNumbers(data, { id: "list_backends" }) ?? "of this node")}, `;
+  const failing = percent(rate === 0 ? null : failed / rate);
+  const retries = plural(
+    sum(({ retries }) => retries),
+    "retry",
+    "retries",
+  );
+  const failovers = plural(
+    sum(({ failovers_out: out }) => out),
+    "failover",
+  );
+  return [
+    [
+      span("TRAFFIC", "strong"),
+      span(
+        history === undefined
+          ? `${whose}last 60 s, attempts at providers`
+          : `${whose}attempts at providers, 15 minutes`,
+        "dim",
+      ),
+    ],
+    ...draw("attempts", "attempts", `${count(rate, 1)}/s`, history?.attempts),
+    ...draw(
+      "failures",
+      "failed",
+      history === undefined ? `${count(failed, 1)}/s  ${failing} %` : `${failing} %`,
+      history?.failures,
+    ),
+    ...draw("inFlight", "in flight", count(sum(({ in_flight: inFlight }) => inFlight)), history?.inFlight),
+    labelled("retried", span(`${retries}, ${failovers}`)),
+  ];
+}
