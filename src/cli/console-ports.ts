@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
 import { completePath } from "./complete-path.ts";
+import { runCommand } from "./console-command.ts";
 import { createDocumentPorts } from "./console-documents.ts";
 import { UsageError } from "./flags.ts";
 import { follow } from "./follow.ts";
@@ -69,6 +70,7 @@ export function createPorts(io: Io): ConsolePorts {
     memory: createMemory(io),
     follow: (file, fromEnd, signal, onWaiting) => follow(resolvePath(io, file), fromEnd, signal, onWaiting),
     documents: createDocumentPorts(io),
+    runCommand: (argv, door, signal) => runCommand(argv, { io, door, signal }),
     scrape,
   };
 }

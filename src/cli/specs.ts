@@ -190,6 +190,16 @@ export const consoleFlags = {
   },
   readonly: { kind: "boolean", meaning: "show everything, change nothing" },
   ascii: { kind: "boolean", meaning: "draw with plain characters alone" },
+  theme: {
+    kind: "string",
+    value: "NAME|FILE",
+    meaning: "colours: auto, dark, light, mono, a theme of the settings, or a file of one",
+  },
+  "check-settings": {
+    kind: "boolean",
+    meaning:
+      "say what is wrong with the settings of the console ($XDG_CONFIG_HOME/gateway/console.yaml), and open nothing",
+  },
   metrics: { kind: "string", value: "URL", meaning: "metrics page of a node, for rates over time" },
   audit: { kind: "string", value: "FILE", meaning: "audit trail that grows, shown as it does" },
 } as const satisfies FlagTable;

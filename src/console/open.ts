@@ -13,15 +13,19 @@ import { speak } from "./draw/spoken.ts";
 import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
 import type { ConsoleDoor, ConsolePorts } from "./model/ports.ts";
+import type { Settings, ThemeSpec } from "./model/settings.ts";
 import type { Event, State } from "./model/state.ts";
 import type { ScreenStore } from "./parts/render.tsx";
 import { createEffects } from "./run/effects.ts";
 import { wordsOf } from "./run/failure.ts";
 import { keepTail } from "./run/tail.ts";
+import { DARK as DARK_THEME, LIGHT as LIGHT_THEME } from "./settings/themes.ts";
+import { flashed } from "./store/flash.ts";
 import { initialState } from "./store/initial.ts";
 import { needsOf } from "./store/select.ts";
 import { createStep } from "./store/step.ts";
 import { isWorthDrawing } from "./store/worth-drawing.ts";
+import { isLightBy } from "./terminal/background.ts";
 import { osc52 } from "./terminal/clipboard.ts";
 import { environmentOf } from "./terminal/environment.ts";
 import { guardTerminal } from "./terminal/guard.ts";
@@ -45,6 +49,11 @@ export interface ConsoleOptions {
   readonly auditFile: string | undefined;
   /** How often and how soon it reads, where it is to be otherwise than usual. */
   readonly pace?: Partial<Pace>;
+  /** As the operator set them, and what was wrong with the file where they are not. */
+  readonly settings: Settings;
+  readonly settingsWords: string | undefined;
+  /** Undefined: by the terminal's background. Where there are to be no colours none has any. */
+  readonly theme: ThemeSpec | undefined;
   /** Aborts with the signal that ends the process. */
   readonly signal: AbortSignal;
 }
@@ -70,7 +79,9 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   // Ink draws only its last frame where this says that nobody looks; there is a terminal, so somebody does.
   Reflect.deleteProperty(process.env, "CI");
   const { renderConsole } = await import("./parts/render.tsx");
-  const { COLOURS, MONO } = await import("./parts/theme.ts");
+  const { MONO, themeOf } = await import("./parts/theme.ts");
+  const themeBy = (isLight: boolean | undefined) =>
+    themeOf(options.theme ?? (isLight === true ? LIGHT_THEME : DARK_THEME));
 
   await using life = new Lifetime({ limitMs: CLOSE_LIMIT_MS, onFailure: () => {} });
   const [firstDoor, ...otherDoors] = options.doors;
@@ -85,12 +96,21 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     end = resolve;
   });
   let wasReached = false;
+  let wasLight = isLightBy(env) ?? false;
 
   const screen = openScreen({
     stdin: process.stdin,
     stdout: process.stdout,
     onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
     onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
+    ...(options.theme === undefined &&
+      looks.hasColour &&
+      !looks.isScreenReader && {
+        onBackground: (isLight: boolean) => {
+          if (isLight !== wasLight) rendered?.retheme(themeBy(isLight));
+          wasLight = isLight;
+        },
+      }),
     stopProcess: () => process.kill(process.pid, "SIGSTOP"),
   });
   const unguard = guardTerminal(screen);
@@ -114,7 +134,10 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     isAscii: looks.isAscii,
     hasMetrics: metricsUrl !== undefined,
     hasTail: auditFile !== undefined,
+    keys: options.settings.keys,
+    commands: options.settings.commands,
   });
+  if (options.settingsWords !== undefined) state = flashed(state, options.settingsWords, "warn");
   const listeners = new Set<(isByItself: boolean) => void>();
   let needed = "";
 
@@ -186,7 +209,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     renderConsole({
       stdout: screen.output.stream,
       store,
-      theme: looks.hasColour ? COLOURS : MONO,
+      theme: looks.hasColour ? themeBy(wasLight) : MONO,
       isScreenReader: looks.isScreenReader,
       gate: screen.output,
       onCrash: (error) => end({ kind: "fault", error }),

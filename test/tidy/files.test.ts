@@ -89,7 +89,7 @@ test("the process is ended in one place", () => {
   const places = typed.filter(({ path, code: text }) => path.startsWith("src/") && exit.test(text));
   assert.deepEqual(
     places.map(({ path }) => path),
-    // The console stops itself for the shell (SIGSTOP), and goes on.
-    ["src/cli/main.ts", "src/console/open.ts"],
+    // The console ends the group of a program that it started, stops itself for the shell (SIGSTOP), and goes on.
+    ["src/cli/console-command.ts", "src/cli/main.ts", "src/console/open.ts"],
   );
 });

@@ -165,6 +165,7 @@ export const PURE_FOLDERS: readonly string[] = [
 export const CONSOLE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   format: ["model"],
+  settings: ["model"],
   edit: ["model"],
   pages: ["model", "format"],
   actions: ["model", "format", "pages"],
@@ -175,5 +176,5 @@ export const CONSOLE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   terminal: ["model"],
   watch: ["model"],
   run: ["model", "pages", "watch"],
-  parts: ["model", "draw"],
+  parts: ["model", "settings", "draw"],
 };

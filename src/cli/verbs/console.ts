@@ -6,6 +6,7 @@
  */
 
 import { createPorts } from "../console-ports.ts";
+import { chooseTheme, faultLine, findSettings } from "../console-settings.ts";
 import { chooseDoors } from "../door.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
@@ -18,6 +19,7 @@ const STATUS_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies 
 
 export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
   const { metrics, audit } = options;
+  if (options.checkSettings) return await checkSettings(io);
   if (!io.isTerminal("stdin") || !io.isTerminal("stdout")) {
     throw new UsageError("needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'");
   }
@@ -26,7 +28,11 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   }
   if (audit === "") throw new UsageError("flag '-audit' takes the name of a file");
   const doors = chooseDoors(options, io);
-  const { openConsole } = await import("../../console/index.ts");
+  const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
+  const { path = "", read } = await findSettings(io);
+  // Who is called at night gets a console whatever the file says; what is wrong with it is told there.
+  const settings = read.kind === "good" ? read.value : NO_SETTINGS;
+  const theme = await chooseTheme(options.theme, settings, io);
   const end = await openConsole({
     doors,
     ports: createPorts(io),
@@ -35,6 +41,12 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     isAscii: options.ascii,
     metricsUrl: metrics,
     auditFile: audit === undefined ? undefined : resolvePath(io, audit),
+    settings,
+    settingsWords:
+      read.kind === "good"
+        ? undefined
+        : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings tells all`,
+    theme,
     signal: io.signal,
   });
   switch (end.kind) {
@@ -52,4 +64,21 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
 
 function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+async function checkSettings(io: Io): Promise<ExitStatus> {
+  const { path = "", read, isThere } = await findSettings(io);
+  if (read.kind === "bad") {
+    for (const fault of read.faults) io.stdout.write(`${faultLine(path, fault)}\n`);
+    return 1;
+  }
+  const { themes, keys, commands, contexts } = read.value;
+  const said = [
+    `${themes.size} themes`,
+    `${keys.ownOf.size} keys`,
+    `${commands.length} commands`,
+    `${contexts.length} contexts`,
+  ].join(", ");
+  io.stdout.write(isThere ? `${path}: good: ${said}\n` : `${path}: there is no such file, which is good too\n`);
+  return 0;
 }

@@ -10,6 +10,7 @@ import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/keys.ts";
 import type { PromptState, State } from "../model/state.ts";
 import { BLANK, type Line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { shownKeys } from "../store/custom.ts";
 import { whyNotConfirmed } from "../store/dialog.ts";
 import { listingOf, offersOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
 import { modeOf, workbenchHints } from "../workbench/keys.ts";
@@ -60,8 +61,16 @@ export interface Hints {
   readonly always: readonly Hint[];
 }
 
-/** What may be pressed now. */
+/** What may be pressed now, by the keys that the operator gave to it. */
 export function hintsOf(state: State, views: readonly View[]): Hints {
+  const hints = ownHintsOf(state, views);
+  if (state.prompt !== undefined || state.dialog !== undefined) return hints;
+  const renamed = (of: readonly Hint[]): readonly Hint[] =>
+    of.map((hint) => ({ ...hint, key: shownKeys(state.keys, hint.key) }));
+  return { own: renamed(hints.own), always: renamed(hints.always) };
+}
+
+function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt) };
   if (state.dialog !== undefined)
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };

@@ -38,6 +38,8 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
       return `gateway snapshot save ${doorFlags} ${quoted(job.file)}`;
     case "restore_snapshot":
       return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
+    case "run_command":
+      return job.argv.map(quoted).join(" ");
     case "put_secret":
       return sealingCommand(job.name, job.file, { doorFlags });
     case "write_change":

@@ -59,6 +59,8 @@ export type SingleDeed =
 /** Local verbs that the command line hands in; `ports.ts`. */
 export type JobRequest =
   | { readonly kind: "save_snapshot"; readonly file: string }
+  /** A program of this machine, with its arguments as they are. */
+  | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }
   /** Into its file, which is then reloaded; or as a new revision over the one that was looked at. `does`: for what is said. */
   | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
@@ -78,6 +80,8 @@ export interface Dialog {
   readonly title: string;
   /** Red, with its button reversed. */
   readonly isDangerous?: boolean;
+  /** Changes nothing at the gateway, and so may be confirmed without contact to it. */
+  readonly isLocal?: boolean;
   readonly fields: readonly Field[];
   /** Label and words, drawn anew with each answer, so that they stay true while the dialog is open. */
   lines(values: FieldValues, context: Context): readonly (readonly [label: string, line: Line])[];

@@ -73,6 +73,15 @@ export interface ConsolePorts {
     /** Into its file, whole or not at all, over exactly the text that was looked at. */
     write(change: DocumentChange, signal: AbortSignal): Promise<void>;
   };
+  /**
+   * A program of this machine with exactly these arguments, without input and told of the door by its environment; ended
+   * after a minute. Resolves with how it ended, and what it said: at most 1 MiB.
+   */
+  runCommand(
+    argv: readonly string[],
+    door: AdminDoor,
+    signal: AbortSignal,
+  ): Promise<{ readonly words: string; readonly lines: readonly Line[] }>;
   /** Text of the metrics page. Rejects after five seconds at the latest. */
   scrape(url: string, signal: AbortSignal): Promise<string>;
 }

@@ -10,6 +10,7 @@ import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
+import type { CustomCommand, KeyMap } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
@@ -175,6 +176,8 @@ export interface State {
   readonly log: readonly LogLine[];
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
+  readonly keys: KeyMap;
+  readonly commands: readonly CustomCommand[];
   /** Whether a metrics address was given. */
   readonly hasMetrics: boolean;
   /** Counts up; names dialogs, pages and what is under way. */
@@ -231,6 +234,8 @@ export type Event =
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
   /** On how many nodes it is seen. `deed`: what it said when it was done. */
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
+  /** A page of what a program of this machine said. */
+  | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "sweep"; readonly sweep: Sweep }

@@ -50,6 +50,8 @@ export interface RenderedConsole {
   unmount(): void;
   /** Paints everything anew, as after another program had the screen. */
   redraw(): void;
+  /** Paints everything anew with it. */
+  retheme(theme: Theme): void;
 }
 
 /** Twice as often as Ink by itself: a key is answered within a sixtieth of a second. */
@@ -63,7 +65,8 @@ interface Mounted {
 }
 
 export function renderConsole(options: RenderOptions): RenderedConsole {
-  const { stdout, store, theme, isScreenReader, gate } = options;
+  const { stdout, store, isScreenReader, gate } = options;
+  let { theme } = options;
   const listeners = new Set<() => void>();
   let frame: Shown = take(store, isScreenReader);
   let mounted: Mounted | undefined;
@@ -164,6 +167,10 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
       if (!isOver) end();
     },
     redraw,
+    retheme(next) {
+      theme = next;
+      redraw();
+    },
   };
 }
 

@@ -79,6 +79,12 @@ export function createEffects(options: EffectsOptions): Effects {
         return await ports.saveSnapshot(door(), request.file, { signal, onProgress });
       case "restore_snapshot":
         return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
+      case "run_command": {
+        onProgress("running");
+        const { words, lines } = await ports.runCommand(request.argv, door(), signal);
+        dispatch({ kind: "output", title: `${request.name}: ${words}`, lines });
+        return `${request.name}: ${words}`;
+      }
       case "put_secret":
         return await putSecret(watch.client(), request, await ports.readDocument(request.file, signal), signal);
       case "write_change":
@@ -102,6 +108,7 @@ export function createEffects(options: EffectsOptions): Effects {
       onProgress,
     });
     dispatch({ kind: "deed_done", id, ...outcome });
+    if (deed.kind === "job" && deed.job.kind === "run_command") return;
     const { door: used } = watch.link();
     const others = doors.filter((other) => other !== used);
     const tell = ({ index, on, members }: Visibility, more = ""): void => {

@@ -11,6 +11,7 @@ import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { DIALOG } from "../model/keys.ts";
 import type { DialogState, Effect, State, Step } from "../model/state.ts";
 import { flashed } from "./flash.ts";
+import { isTooSmall } from "./layout.ts";
 import { isOneOf, only } from "./only.ts";
 import { contextOf } from "./seen.ts";
 import { whyNoWrite } from "./select.ts";
@@ -44,7 +45,7 @@ export function whyNotConfirmed(state: State): string | undefined {
   const { dialog: open } = state;
   if (open === undefined) return "no dialog is open";
   const { dialog, values } = open;
-  const refused = whyNoWrite(state);
+  const refused = dialog.isLocal === true && !isTooSmall(state.size) ? undefined : whyNoWrite(state);
   if (refused !== undefined) return refused;
   for (const field of dialog.fields) {
     if (field.kind !== "text") continue;

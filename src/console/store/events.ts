@@ -6,6 +6,7 @@ import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
 import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
 import { withFound } from "./found.ts";
+import { openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf } from "./seen.ts";
 
@@ -41,6 +42,8 @@ export function reported(state: State, event: Report): State {
     case "deed_done":
     case "deed_failed":
       return withDeed(state, event);
+    case "output":
+      return openedPage(state, event.title, event.lines);
     case "page_loaded":
       return withLoaded(state, event);
     case "completed":

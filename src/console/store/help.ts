@@ -12,6 +12,7 @@ import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { WORKBENCH_PARTS } from "../workbench/keys.ts";
+import { commandsHere, shownKeys } from "./custom.ts";
 import { bodyCells, bodyRows, ROOMY_SIZE } from "./layout.ts";
 import { offersOf, viewOf } from "./select.ts";
 
@@ -48,7 +49,31 @@ export function helpOf(
   return { lines, offset: Math.max(0, Math.min(helpOffset, lines.length - bodyRows(size))) };
 }
 
+/** By the keys that the operator gave, and with commands of their own. */
 export function sectionsOf(state: State, views: readonly View[]): readonly Section[] {
+  const [own, ...others] = keySectionsOf(state, views);
+  const commands = commandsHere(state, views).map(({ key, name, run }) => ({
+    key: chordText(key),
+    help: `${name}: ${run.kind === "words" ? run.words.join(" ") : `sh -c ${run.text}`}`,
+  }));
+  const sections = [
+    ...(own === undefined ? [] : [own]),
+    ...(commands.length === 0 ? [] : [{ head: "Your commands", entries: commands }]),
+    ...others,
+  ];
+  return sections.map(({ head, entries }) => ({
+    head,
+    entries:
+      head === "Your commands"
+        ? entries
+        : entries.map((entry) => ({
+            ...entry,
+            key: entry.key.includes(":") ? entry.key : shownKeys(state.keys, entry.key),
+          })),
+  }));
+}
+
+function keySectionsOf(state: State, views: readonly View[]): readonly Section[] {
   const view = viewOf(state, views);
   const offers = offersOf(state, views).filter(({ isShown }) => isShown);
   return [

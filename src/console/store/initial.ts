@@ -1,6 +1,7 @@
 /** The console before its first answer. */
 
 import type { Data } from "../model/data.ts";
+import { type CustomCommand, type KeyMap, NO_KEYS } from "../model/settings.ts";
 import type { Link, State } from "../model/state.ts";
 import type { Place } from "../model/view.ts";
 import { EMPTY_WORKBENCH } from "../workbench/workbench.ts";
@@ -19,12 +20,16 @@ export interface InitialOptions {
   readonly hasMetrics: boolean;
   /** Whether an audit stream was given. */
   readonly hasTail: boolean;
+  /** As the operator set them; left out, those of the tables. */
+  readonly keys?: KeyMap;
+  readonly commands?: readonly CustomCommand[];
 }
 
 const NO_DATA: Data = { get: () => undefined };
 
 export function initialState(options: InitialOptions): State {
   const { size, now, place, door, doors, isReadOnly, isAscii, hasMetrics, hasTail } = options;
+  const { keys = NO_KEYS, commands = [] } = options;
   return {
     size,
     now,
@@ -51,6 +56,8 @@ export function initialState(options: InitialOptions): State {
     log: [],
     isReadOnly,
     isAscii,
+    keys,
+    commands,
     hasMetrics,
     nextId: 1,
   };

@@ -11,6 +11,7 @@ import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { withAttachment } from "./attached.ts";
 import { stepCharts } from "./charts.ts";
+import { ownChord, stepCommand } from "./custom.ts";
 import { DROPPED, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { answered, flashed } from "./flash.ts";
@@ -73,8 +74,13 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (event.kind === "paste") {
       return (takesText(state, views) ? toWorkbench(state, event) : undefined) ?? only(flashed(state, DROPPED, "warn"));
     }
-    const { chord } = event;
-    if (state.isSorting) return only(stepSorting(state, listingOf(state, views), chord));
+    if (takesText(state, views)) return stepView(state, event.chord);
+    if (state.isSorting) return only(stepSorting(state, listingOf(state, views), event.chord));
+    const isOnTop = !state.isHelpOpen && state.page === undefined;
+    const custom = isOnTop ? stepCommand(state, event.chord, views) : undefined;
+    if (custom !== undefined) return custom;
+    const chord = ownChord(state.keys, event.chord);
+    if (chord === undefined) return unknown(state, event.chord, undefined);
     if (state.isHelpOpen) return stepHelp(state, chord);
     if (state.page !== undefined) {
       return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");

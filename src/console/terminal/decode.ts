@@ -31,13 +31,21 @@ const ESC = 0x1b;
 const CAN = 0x18;
 const SUB = 0x1a;
 const BEL = 0x07;
+const OSC = 0x5d;
 
 type State =
   | { readonly kind: "ground"; readonly isAlt: boolean }
   | { readonly kind: "escape" }
   | { readonly kind: "csi" | "ss3"; readonly parameters: string }
   /** OSC, DCS, SOS, PM and APC: up to BEL or ST. `opened` is the byte that stands after ESC, `last` the one before. */
-  | { readonly kind: "reply"; readonly opened: number; readonly length: number; readonly last: number }
+  | {
+      readonly kind: "reply";
+      readonly opened: number;
+      readonly length: number;
+      readonly last: number;
+      /** The first of it. */
+      readonly text: string;
+    }
   /** So many bytes of a report that has no last byte of its own. */
   | { readonly kind: "skip"; readonly left: number }
   /** The byte after `CSI [`, which the Linux console sends for its first five function keys. */
@@ -47,8 +55,14 @@ type State =
 const GROUND: State = { kind: "ground", isAlt: false };
 const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => character.charCodeAt(0)));
 
-/** `onAnswer`: the terminal has come to the question of its state, `CSI 5 n`. */
-export function createDecoder(onAnswer: () => void = () => undefined): Decoder {
+/**
+ * `onAnswer`: the terminal has come to the question of its state, `CSI 5 n`. `onReply`: what it answers to a command of
+ * the operating system (OSC), without its ends, the first 64 characters.
+ */
+export function createDecoder(
+  onAnswer: () => void = () => undefined,
+  onReply: (text: string) => void = () => undefined,
+): Decoder {
   const utf8 = createUtf8Reader();
   let state: State = GROUND;
   let events: KeyEvent[] = [];
@@ -117,7 +131,7 @@ export function createDecoder(onAnswer: () => void = () => undefined): Decoder {
   function introduce(byte: number): boolean {
     if (byte === 0x5b) state = { kind: "csi", parameters: "" };
     else if (byte === 0x4f) state = { kind: "ss3", parameters: "" };
-    else if (REPLIES.has(byte)) state = { kind: "reply", opened: byte, length: 0, last: 0 };
+    else if (REPLIES.has(byte)) state = { kind: "reply", opened: byte, length: 0, last: 0, text: "" };
     else return false;
     return true;
   }
@@ -151,8 +165,12 @@ export function createDecoder(onAnswer: () => void = () => undefined): Decoder {
       // ST as one character of the upper controls, in UTF-8.
       (last === 0xc2 && byte === 0x9c) ||
       length >= MAX_REPLY_LENGTH;
-    state = isEnd ? GROUND : { ...reply, length: length + 1, last: byte };
-    if (isEnd) return undefined;
+    const text = reply.text.length < MAX_SEQUENCE_LENGTH ? reply.text + String.fromCharCode(byte) : reply.text;
+    state = isEnd ? GROUND : { ...reply, length: length + 1, last: byte, text };
+    if (isEnd) {
+      if (reply.opened === OSC) onReply(reply.text);
+      return undefined;
+    }
     if (last === ESC) {
       state = { kind: "escape" };
       return step(byte);

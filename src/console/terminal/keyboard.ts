@@ -29,6 +29,8 @@ export interface KeyboardOptions {
   onEvent(event: KeyEvent): void;
   /** The terminal has come to the question of its state. */
   onAnswer?(): void;
+  /** What it answers to a command of the operating system (OSC). */
+  onReply?(text: string): void;
   /** The terminal was closed or its line cut; called once. */
   onGone(): void;
 }
@@ -36,8 +38,8 @@ export interface KeyboardOptions {
 /** The bytes of one key arrive together but for a slow line; a person does not press two keys within it. */
 export const ESCAPE_MS = 30;
 
-export function openKeyboard({ stdin, onEvent, onAnswer, onGone }: KeyboardOptions): Keyboard {
-  const decoder = createDecoder(onAnswer);
+export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onGone }: KeyboardOptions): Keyboard {
+  const decoder = createDecoder(onAnswer, onReply);
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
 

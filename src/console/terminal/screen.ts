@@ -8,6 +8,7 @@
  */
 
 import type { KeyEvent } from "../model/key.ts";
+import { ASK_BACKGROUND, isLightIn } from "./background.ts";
 import { type Keyboard, type KeyboardInput, openKeyboard } from "./keyboard.ts";
 import { type Output, openOutput, type Size, type TerminalOutput } from "./output.ts";
 
@@ -36,6 +37,8 @@ export interface ScreenOptions {
    * Node would put the mode of the terminal back, fail at it and abort with a core.
    */
   onGone(): void;
+  /** Asks for the colour of the background; told once at most, where the terminal answers. */
+  onBackground?(isLight: boolean): void;
   /** Stops this process until it is continued (SIGSTOP); the process is the caller's, so the caller does it. */
   stopProcess(): void;
 }
@@ -58,11 +61,12 @@ export interface Screen {
   hangUp(): void;
 }
 
-export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: ScreenOptions): Screen {
+export function openScreen({ stdin, stdout, onEvent, onGone, onBackground, stopProcess }: ScreenOptions): Screen {
   const output = openOutput(stdout);
   let keyboard: Keyboard | undefined;
   let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
   let isGone = false;
+  let wasTold = false;
   let told = output.size();
 
   function gone(): void {
@@ -79,8 +83,16 @@ export function openScreen({ stdin, stdout, onEvent, onGone, stopProcess }: Scre
       stdin,
       onEvent: (event) => (state === "on" ? onEvent(event) : undefined),
       onAnswer: () => output.answered(),
+      onReply(text) {
+        const isLight = isLightIn(text);
+        if (isLight === undefined || wasTold || state !== "on") return;
+        wasTold = true;
+        onBackground?.(isLight);
+      },
       onGone: gone,
     });
+    // In front of the question of its state: who has answered that has said all that it says to this.
+    if (onBackground !== undefined && !wasTold) output.writeNow(ASK_BACKGROUND);
     output.beginAsking();
   }
 

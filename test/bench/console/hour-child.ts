@@ -1,7 +1,7 @@
 /** A console whose reads rest hardly at all, so that the answers of an hour come in minutes. Its argument: a socket. */
 
 Reflect.set(process.env, "NODE_ENV", "production");
-const { openConsole } = await import("../../../src/console/index.ts");
+const { NO_SETTINGS, openConsole } = await import("../../../src/console/index.ts");
 
 const nothing = async (): Promise<never> => {
   throw new Error("not in a bench");
@@ -19,9 +19,13 @@ const end = await openConsole({
     memory: { load: async () => "", save: async () => undefined },
     async *follow() {},
     documents: { packs: nothing, tryPack: nothing, tryThreshold: nothing, sweep: nothing, write: nothing },
+    runCommand: nothing,
     scrape: nothing,
   },
   env: process.env,
+  settings: NO_SETTINGS,
+  settingsWords: undefined,
+  theme: undefined,
   isReadOnly: false,
   isAscii: false,
   metricsUrl: undefined,

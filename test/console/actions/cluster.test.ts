@@ -32,7 +32,7 @@ function doneBy(deed: Deed): readonly string[] {
     case "actions":
       return deed.actions.map(({ request: { method, path, body } }) => `${method} ${path} ${JSON.stringify(body)}`);
     case "job":
-      return [`${deed.job.kind} ${deed.job.kind === "write_change" ? deed.job.change.source : deed.job.file}`];
+      return [`${deed.job.kind} ${"file" in deed.job ? deed.job.file : deed.job.kind}`];
     case "steps":
       return deed.steps.flatMap(doneBy);
     default:

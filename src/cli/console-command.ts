@@ -1,0 +1,98 @@
+/**
+ * Runs a program for the console: exactly these arguments, no shell, no input, no terminal. It gets the door in use by the
+ * variables that the verbs read. What it says is kept up to a bound, and it ends with the console or after its time.
+ */
+
+import { spawn } from "node:child_process";
+import type { AdminDoor } from "../admin-api/index.ts";
+import { escapeControls } from "../base/index.ts";
+import type { Io } from "./io.ts";
+
+const TIME_LIMIT_MS = 60_000;
+/** Of stdout and stderr together. */
+const MAX_OUTPUT_BYTES = 1 << 20;
+/** From the wish that it ends until it is killed. */
+const GRACE_MS = 2_000;
+
+export interface RunOptions {
+  readonly io: Io;
+  readonly door: AdminDoor;
+  readonly signal: AbortSignal;
+  readonly timeLimitMs?: number;
+}
+
+export interface Ran {
+  readonly words: string;
+  readonly lines: readonly (readonly { readonly text: string }[])[];
+}
+
+/** Rejects where it cannot be started, or the signal ended it. */
+export async function runCommand(
+  [program = "", ...args]: readonly string[],
+  { io, door, signal, timeLimitMs = TIME_LIMIT_MS }: RunOptions,
+): Promise<Ran> {
+  signal.throwIfAborted();
+  const { GATEWAY_ADMIN_SOCKET: _, GATEWAY_ADMIN_URL: __, ...env } = io.env;
+  const at = door.kind === "socket" ? { GATEWAY_ADMIN_SOCKET: door.path } : { GATEWAY_ADMIN_URL: door.url };
+  return await new Promise<Ran>((resolve, reject) => {
+    // A group of its own, so that what it starts ends with it.
+    const child = spawn(program, args, {
+      cwd: io.cwd,
+      env: { ...env, ...at },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+    });
+    const kept: Buffer[] = [];
+    let size = 0;
+    let why: string | undefined;
+    let killing: NodeJS.Timeout | undefined;
+    const end = (words: string): void => {
+      if (why !== undefined) return;
+      why = words;
+      kill(child.pid, "SIGTERM");
+      killing = setTimeout(() => kill(child.pid, "SIGKILL"), GRACE_MS);
+    };
+    const late = setTimeout(() => end(`ended after ${timeLimitMs / 1_000} s`), timeLimitMs);
+    const onAbort = (): void => end("ended");
+    signal.addEventListener("abort", onAbort, { once: true });
+    const take = (chunk: Buffer): void => {
+      const room = MAX_OUTPUT_BYTES - size;
+      if (room > 0) kept.push(chunk.subarray(0, room));
+      size += chunk.length;
+      if (size > MAX_OUTPUT_BYTES) end("ended: it said more than 1 MiB");
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    const over = (): void => {
+      clearTimeout(late);
+      clearTimeout(killing);
+      signal.removeEventListener("abort", onAbort);
+    };
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      over();
+      reject(
+        new Error(`${program} cannot be run: ${error.code === "ENOENT" ? "there is no such program" : error.code}`),
+      );
+    });
+    child.once("close", (status, by) => {
+      over();
+      if (signal.aborted) return reject(signal.reason);
+      const words = why ?? (status === null ? `ended by ${by}` : `status ${status}`);
+      const text = Buffer.concat(kept).toString("utf8").replace(/\n$/, "");
+      const lines =
+        text === ""
+          ? [[{ text: "it said nothing" }]]
+          : text.split("\n").map((one) => [{ text: escapeControls(one.replaceAll("\t", "    ")) }]);
+      resolve({ words, lines });
+    });
+  });
+}
+
+function kill(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch {
+    // It has ended in the meantime.
+  }
+}

@@ -1,0 +1,83 @@
+/** Keys given to others: what does something by one key does it by another. No key may stand for two things. */
+
+import { nearest } from "../../base/index.ts";
+import { type Chord, characterOf, NAMED_CHORDS } from "../model/key.ts";
+import { CHARTS, COMMON, MOVING, VERBS } from "../model/keys.ts";
+import type { KeyMap } from "../model/settings.ts";
+import type { Node, Reader } from "./faults.ts";
+
+/** What may have another key, each with the keys that it has. Digits, Esc, Ctrl-C and Ctrl-Z stay what they are. */
+const ACTIONS: ReadonlyMap<string, readonly Chord[]> = (() => {
+  const { view: _, back: __, suspend_process: ___, ...common } = COMMON;
+  return new Map<string, readonly Chord[]>([
+    ...Object.entries({ ...MOVING, ...common }).map(([id, { chords }]) => [id, chords] as const),
+    ...Object.entries(VERBS).map(([id, { chord }]) => [id, [chord]] as const),
+  ]);
+})();
+
+const KEPT: ReadonlySet<Chord> = new Set(["esc", "ctrl-c", "ctrl-z", ...COMMON.view.chords]);
+/** Of what terminals send the same for another key. */
+const UNTOLD: ReadonlySet<string> = new Set(["ctrl-i", "ctrl-m", "ctrl-j", "ctrl-h"]);
+const CANONICAL: ReadonlySet<Chord> = new Set([
+  ...[...ACTIONS.values()].flat(),
+  ...Object.values(CHARTS).flatMap(({ chords }) => chords as readonly Chord[]),
+]);
+
+/** Undefined: it is no key. */
+export function chordIn(text: string): Chord | undefined {
+  if (characterOf(text) !== undefined && [...text].length === 1) return text === " " ? "space" : text;
+  const lower = text.toLowerCase();
+  if (NAMED_CHORDS.some((chord) => chord === lower)) return lower;
+  if (/^ctrl-[a-z]$/.test(lower) && !UNTOLD.has(lower)) return lower;
+  return /^alt-[a-z]$/.test(lower) ||
+    /^(ctrl-|alt-|shift-)+(up|down|left|right|home|end|pageup|pagedown|delete)$/.test(lower)
+    ? lower
+    : undefined;
+}
+
+const SPELLING = "a key is one character, or as in ctrl-x, alt-x, f5, pageup, shift-left";
+
+/** The chord that a text names where it is free to be set. */
+export function freeChord(node: Node, text: string, reader: Reader): Chord | undefined {
+  const chord = chordIn(text);
+  if (chord === undefined) reader.fault(node, `'${text}' is no key`, SPELLING);
+  else if (KEPT.has(chord)) reader.fault(node, `${chord} cannot be given another meaning`, "take another key");
+  else return chord;
+  return undefined;
+}
+
+export function keysIn(node: Node, reader: Reader): KeyMap {
+  const ownOf = new Map<Chord, Chord>();
+  const shown = new Map<Chord, Chord>();
+  const freed = new Set<Chord>();
+  const set: { readonly chord: Chord; readonly at: Node; readonly id: string }[] = [];
+  for (const [id, value, at] of reader.entries(node, "keys")) {
+    const own = ACTIONS.get(id);
+    const [first] = own ?? [];
+    if (own === undefined || first === undefined) {
+      const meant = nearest(id, [...ACTIONS.keys()]);
+      const remedy =
+        meant === undefined ? `keys are given to ${[...ACTIONS.keys()].join(", ")}` : `did you mean '${meant}'?`;
+      reader.fault(at, `nothing is called '${id}'`, remedy);
+      continue;
+    }
+    const text = reader.text(value, `the key of ${id}`);
+    const chord = text === undefined ? undefined : freeChord(value, text, reader);
+    if (chord === undefined) continue;
+    for (const one of own) freed.add(one);
+    set.push({ chord, at: value, id });
+    const before = ownOf.get(chord);
+    if (before !== undefined) reader.fault(value, `${chord} is given to two things`, "give one of them another key");
+    ownOf.set(chord, first);
+    shown.set(first, chord);
+  }
+  for (const { chord, at, id } of set) {
+    const taken = CANONICAL.has(chord) && !freed.has(chord);
+    if (taken) reader.fault(at, `${chord} is the key of something else already`, `give that another key too, or ${id}`);
+  }
+  return { ownOf, shown, freed };
+}
+
+/** Whether pressing it does something that is not a command of the operator's. */
+export const isTaken = (chord: Chord, { ownOf, freed }: KeyMap): boolean =>
+  ownOf.has(chord) || (CANONICAL.has(chord) && !freed.has(chord));

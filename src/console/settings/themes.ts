@@ -1,0 +1,124 @@
+/**
+ * Themes: what each role of text is painted with. A paint is words: attributes, a colour, `on` and a colour of the
+ * background; `bold bright-red`, `#b58900`, `black on 208`, `none`. Source: operator console reference, B9.
+ */
+
+import { type Attribute, type Colour, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
+import { type Node, type Read, type Reader, readDocument } from "./faults.ts";
+
+const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const ATTRIBUTES: readonly Attribute[] = ["bold", "dim", "italic", "underline", "reverse"];
+const BRIGHT = 8;
+
+const paint = (foreground: Colour | undefined, ...attributes: readonly Attribute[]): Paint => ({
+  ...(foreground !== undefined && { foreground }),
+  attributes,
+});
+
+const PLAIN = paint(undefined);
+const BOLD = paint(undefined, "bold");
+const DIM = paint(undefined, "dim");
+const REVERSE = paint(undefined, "reverse");
+
+/** The terminal's own red, yellow and magenta, which are made for a dark background. */
+const DARK: ThemeSpec = {
+  strong: BOLD,
+  dim: DIM,
+  warn: paint(3),
+  fail: paint(1),
+  off: paint(5),
+  changed: BOLD,
+  selected: REVERSE,
+};
+
+/** Fixed dark colours: the yellow of most terminals cannot be read on white. Contrast to white: 5.9, 7.3, 8.4, 5.3. */
+const LIGHT: ThemeSpec = {
+  strong: BOLD,
+  dim: paint(242),
+  warn: paint(94),
+  fail: paint(124),
+  off: paint(90),
+  changed: BOLD,
+  selected: REVERSE,
+};
+
+/** What is urgent is bold, and every state has its word and its mark anyway. */
+const MONO: ThemeSpec = {
+  strong: BOLD,
+  dim: DIM,
+  warn: BOLD,
+  fail: BOLD,
+  off: PLAIN,
+  changed: BOLD,
+  selected: REVERSE,
+};
+
+export const BUILT_IN: ReadonlyMap<string, ThemeSpec> = new Map([
+  ["dark", DARK],
+  ["light", LIGHT],
+  ["mono", MONO],
+]);
+
+export { DARK, LIGHT, MONO };
+
+/** Roles that are left out are those of `base`, which is `dark` where none is named. */
+export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
+  const { base, ...given } = reader.fields(node, ["base", ...ROLES], what);
+  const name = reader.text(base, `base of ${what}`) ?? "dark";
+  const from = BUILT_IN.get(name);
+  if (from === undefined) reader.fault(base, `there is no theme ${name} to begin with`, "base is dark, light or mono");
+  const theme: Record<Role, Paint> = { ...(from ?? DARK) };
+  for (const role of ROLES) {
+    const words = reader.text(given[role], `${role} of ${what}`);
+    if (words === undefined) continue;
+    const read = paintOf(words);
+    if (typeof read === "string")
+      reader.fault(
+        given[role],
+        `${role} of ${what}: ${read}`,
+        `write as in 'bold bright-red', '#b58900', 'black on 208'`,
+      );
+    else theme[role] = read;
+  }
+  return theme;
+}
+
+/** A file of one theme. */
+export const readTheme = (text: string): Read<ThemeSpec> =>
+  readDocument(text, (root, reader) => themeIn(root, "the theme", reader));
+
+/** A text says what is wrong. */
+export function paintOf(words: string): Paint | string {
+  const attributes: Attribute[] = [];
+  let foreground: Colour | undefined;
+  let background: Colour | undefined;
+  let isBehind = false;
+  for (const word of words.trim().toLowerCase().split(/\s+/)) {
+    const attribute = ATTRIBUTES.find((one) => one === word);
+    if (attribute !== undefined) attributes.push(attribute);
+    else if (word === "on" && !isBehind) isBehind = true;
+    else if (word !== "none") {
+      const colour = colourOf(word);
+      if (colour === undefined) return `'${word}' is no colour`;
+      if (isBehind && background === undefined) background = colour;
+      else if (!isBehind && foreground === undefined) foreground = colour;
+      else return `'${word}' is one colour too many`;
+    }
+  }
+  if (isBehind && background === undefined) return "after 'on' stands the colour of the background";
+  return {
+    ...(foreground !== undefined && { foreground }),
+    ...(background !== undefined && { background }),
+    attributes,
+  };
+}
+
+function colourOf(word: string): Colour | undefined {
+  const isBright = word.startsWith("bright-");
+  const named = NAMES.indexOf(isBright ? word.slice("bright-".length) : word);
+  if (named >= 0) return named + (isBright ? BRIGHT : 0);
+  if (/^\d{1,3}$/.test(word)) return Number(word) <= 255 ? Number(word) : undefined;
+  const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/.exec(word) ?? [];
+  if (red === undefined || green === undefined || blue === undefined) return undefined;
+  return [Number.parseInt(red, 16), Number.parseInt(green, 16), Number.parseInt(blue, 16)];
+}

@@ -1,0 +1,132 @@
+/**
+ * Commands of the operator's own, and keys given to others. A command is asked about with every argument as it will be;
+ * what a row says becomes a part of an argument, or a parameter of the shell, and is never read as anything else.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { quoted } from "../format/command-line.ts";
+import { chordText } from "../format/keys-text.ts";
+import type { Dialog } from "../model/dialog.ts";
+import type { Chord } from "../model/key.ts";
+import type { CustomCommand, KeyMap } from "../model/settings.ts";
+import type { State, Step } from "../model/state.ts";
+import { line } from "../model/text.ts";
+import type { View } from "../model/view.ts";
+import { openedDialog } from "./dialog.ts";
+import { flashed } from "./flash.ts";
+import { only } from "./only.ts";
+import { listingOf, viewOf } from "./seen.ts";
+
+/** What the tables of keys call the chord that was pressed; undefined: it does nothing any more. */
+export function ownChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | undefined {
+  return ownOf.get(pressed) ?? (freed.has(pressed) ? undefined : pressed);
+}
+
+/** Keys of a hint or of the help, as they are to be pressed. */
+export function shownKeys({ shown, freed }: KeyMap, keys: string): string {
+  if (freed.size === 0) return keys;
+  const names = new Map([...shown].map(([own, pressed]) => [chordText(own), chordText(pressed)]));
+  const gone = new Set([...freed].map(chordText));
+  return keys
+    .split(" ")
+    .flatMap((key) => names.get(key) ?? (gone.has(key) ? [] : key))
+    .join(" ");
+}
+
+export const commandsHere = (state: State, views: readonly View[]): readonly CustomCommand[] =>
+  state.commands.filter(({ views: scope }) => scope?.includes(viewOf(state, views).id) ?? true);
+
+/** Undefined: the key is of none of them. */
+export function stepCommand(state: State, chord: Chord, views: readonly View[]): Step | undefined {
+  const command = commandsHere(state, views).find(({ key }) => key === chord);
+  if (command === undefined) return undefined;
+  if (state.isReadOnly) return only(flashed(state, "read-only: no command is run", "warn"));
+  const filled = filledIn(command, rowOf(state, views));
+  if (filled.kind === "why") return only(flashed(state, `${command.name}: ${filled.words}`, "warn"));
+  return only(openedDialog(state, askedOf(command, filled.argv)));
+}
+
+function rowOf(state: State, views: readonly View[]): Readonly<Record<string, unknown>> | undefined {
+  const listing = listingOf(state, views);
+  const at = listing?.order[listing.cursor];
+  const row = at === undefined ? undefined : listing?.table.jsonOf(at);
+  return typeof row === "object" && row !== null ? (row as Readonly<Record<string, unknown>>) : undefined;
+}
+
+type Filled =
+  | { readonly kind: "argv"; readonly argv: readonly string[] }
+  | { readonly kind: "why"; readonly words: string };
+
+const FIELD = /\{([a-z_][a-z0-9_]*)\}/g;
+/** Of a value, UTF-16 units. */
+const MAX_VALUE = 4_096;
+
+export function filledIn({ run }: CustomCommand, row: Readonly<Record<string, unknown>> | undefined): Filled {
+  const template = run.kind === "words" ? run.words.join(" ") : run.text;
+  const values = new Map<string, string>();
+  for (const [, field = ""] of template.matchAll(FIELD)) {
+    if (row === undefined) return { kind: "why", words: "there is no row under the cursor" };
+    const value = Object.hasOwn(row, field) ? row[field] : undefined;
+    if (value === undefined || value === null || typeof value === "object")
+      return { kind: "why", words: `the row says nothing for {${field}}; J shows what it has` };
+    const text = String(value);
+    if (text.includes("\0") || text.length > MAX_VALUE) return { kind: "why", words: `{${field}} is no argument` };
+    values.set(field, text);
+  }
+  return run.kind === "words" ? filledWords(run.words, values) : filledShell(run.text, values);
+}
+
+function filledWords(words: readonly string[], values: ReadonlyMap<string, string>): Filled {
+  const argv = words.map((word) => word.replace(FIELD, (_, field: string) => values.get(field) ?? ""));
+  const ended = words.indexOf("--");
+  const option = words.findIndex(
+    (word, at) => word.startsWith("{") && argv[at]?.startsWith("-") === true && (ended === -1 || at < ended),
+  );
+  if (option >= 0)
+    return {
+      kind: "why",
+      words: `${escapeControls(argv[option] ?? "")} would be an option; write -- before ${words[option]}`,
+    };
+  return { kind: "argv", argv };
+}
+
+/** Fields as parameters, in whichever quotes they stand; the text that the shell reads holds none of their values. */
+function filledShell(text: string, values: ReadonlyMap<string, string>): Filled {
+  const names = [...values.keys()];
+  let script = "";
+  let quote = "";
+  for (let at = 0; at < text.length; at += 1) {
+    const [whole, field = ""] = /^\{([a-z_][a-z0-9_]*)\}/.exec(text.slice(at)) ?? [];
+    const character = text[at] ?? "";
+    if (whole !== undefined && values.has(field)) {
+      const parameter = `\${${names.indexOf(field) + 1}}`;
+      script += quote === '"' ? parameter : quote === "'" ? `'"${parameter}"'` : `"${parameter}"`;
+      at += whole.length - 1;
+      continue;
+    }
+    if (character === "\\" && quote !== "'") {
+      script += character + (text[at + 1] ?? "");
+      at += 1;
+      continue;
+    }
+    if (quote === "" && (character === "'" || character === '"')) quote = character;
+    else if (character === quote) quote = "";
+    script += character;
+  }
+  const option = names.find((name) => values.get(name)?.startsWith("-") === true);
+  if (option !== undefined && !/(^|\s)--\s/.test(text))
+    return { kind: "why", words: `{${option}} begins with a dash and would be an option; write -- before it` };
+  return { kind: "argv", argv: ["/bin/sh", "-c", script, "sh", ...names.map((name) => values.get(name) ?? "")] };
+}
+
+const askedOf = ({ name }: CustomCommand, argv: readonly string[]): Dialog => ({
+  title: `Run on this machine: ${escapeControls(name)}`,
+  isLocal: true,
+  fields: [],
+  lines: () => [
+    ...argv.map((argument, at) => [at === 0 ? "Program" : "", line(escapeControls(quoted(argument)))] as const),
+    ["Note", line("without input; its output is shown here once it ends, after a minute at the latest", "dim")],
+  ],
+  confirm: { kind: "yes", does: "run" },
+  deed: () => ({ kind: "job", job: { kind: "run_command", name, argv } }),
+});

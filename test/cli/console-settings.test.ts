@@ -1,0 +1,90 @@
+/** The settings of the console on this machine: where they are found, whose they must be; and programs that it runs. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runCommand } from "../../src/cli/console-command.ts";
+import { execute } from "../../src/cli/main.ts";
+import { atEnd, type Owner } from "../e2e/support/wait.ts";
+import { bufferIo } from "./buffers.ts";
+
+async function withSettings(owner: Owner, text?: string): Promise<{ path: string; env: Record<string, string> }> {
+  const folder = await mkdtemp(join(tmpdir(), "settings-"));
+  atEnd(owner, () => rm(folder, { recursive: true }));
+  const path = join(folder, "gateway", "console.yaml");
+  await mkdir(join(folder, "gateway"));
+  if (text !== undefined) await writeFile(path, text, { mode: 0o600 });
+  return { path, env: { XDG_CONFIG_HOME: folder } };
+}
+
+async function checked(env: Record<string, string>): Promise<readonly [status: number, out: string]> {
+  const io = bufferIo({ env });
+  return [await execute(["console", "-check-settings"], io), io.out()];
+}
+
+test("good settings, and none, have status 0; others a line a fault with place and remedy, and status 1", async (t) => {
+  const { path, env } = await withSettings(t, "keys:\n  suspend: F\nmouse: false\n");
+  assert.deepEqual(await checked(env), [0, `${path}: good: 0 themes, 1 keys, 0 commands, 0 contexts\n`]);
+  await writeFile(path, "keys:\n  suspend: u\nmouse: 3\n");
+  const [status, out] = await checked(env);
+  assert.equal(status, 1);
+  assert.match(
+    out,
+    /console\.yaml:2:12: u is the key of something else already; give that another key too, or suspend\n/,
+  );
+  assert.match(out, /console\.yaml:3:8: mouse is neither true nor false; write true or false\n/);
+  const none = await withSettings(t);
+  assert.deepEqual((await checked(none.env))[0], 0);
+});
+
+test("a file that others may write to is not believed, as it names programs to run", async (t) => {
+  const { path, env } = await withSettings(t, "mouse: false\n");
+  await chmod(path, 0o666);
+  const [status, out] = await checked(env);
+  assert.deepEqual([status, /others may write to it.*chmod go-w/.test(out)], [1, true], out);
+});
+
+test("a theme that is none is refused before the terminal is touched", async (t) => {
+  const { env } = await withSettings(t);
+  const io = bufferIo({ env, isTerminal: () => true });
+  assert.equal(await execute(["console", "-socket", "/x", "-theme", "dusk"], io), 2);
+  assert.match(io.err(), /no theme and no file dusk; there are auto, dark, light, mono/);
+});
+
+const never = new AbortController().signal;
+const door = { kind: "socket", path: "/run/gateway.sock" } as const;
+const io = bufferIo({ env: { PATH: process.env["PATH"] ?? "", GATEWAY_ADMIN_URL: "https://elsewhere" } });
+const ran = (argv: readonly string[], signal = never, timeLimitMs?: number) =>
+  runCommand(argv, { io, door, signal, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+const textOf = (lines: readonly (readonly { readonly text: string }[])[]): string =>
+  lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
+
+test("a program is given its arguments as they are, no input, and the door in use", async () => {
+  const { words, lines } = await ran([
+    "/bin/sh",
+    "-c",
+    'cat; printf "%s|" "$@"; echo; env | grep GATEWAY_',
+    "sh",
+    "a b",
+    "$(id)",
+  ]);
+  assert.deepEqual([words, textOf(lines)], ["status 0", "a b|$(id)|\nGATEWAY_ADMIN_SOCKET=/run/gateway.sock"]);
+});
+
+test("what it says cannot be obeyed by the terminal, and how it ended is told", async () => {
+  const { words, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
+  assert.deepEqual([words, textOf(lines)], ["status 7", "\\u001b[2Jx"]);
+  await assert.rejects(ran(["/nowhere/at-all"]), /there is no such program/);
+});
+
+test("one that does not end is ended with what it started, and so is one that says too much", async () => {
+  assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).words, "ended after 0.1 s");
+  const { words, lines } = await ran(["/bin/sh", "-c", "yes"]);
+  assert.equal(words, "ended: it said more than 1 MiB");
+  assert.ok(textOf(lines).length <= 1 << 20);
+  const stop = new AbortController();
+  const under = ran(["/bin/sh", "-c", "sleep 100 & wait"], stop.signal);
+  stop.abort(new Error("left"));
+  await assert.rejects(under, /left/);
+});
