@@ -221,8 +221,8 @@ export const queryFlags = {
     choices: ["one", "all"],
     default: "one",
     meaning:
-      "of lists of what a node measures (backends, budgets, certificates, cluster_members, controls, guardrails, history, " +
-      "refusals, requests): rows of the node asked, or of all",
+      "of lists of what a node measures (a2a_agents, backends, budgets, certificates, cluster_members, controls, guardrails, " +
+      "history, mcp_servers, refusals, requests): rows of the node asked, or of all",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },
   p: {
