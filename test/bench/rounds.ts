@@ -138,6 +138,8 @@ export async function waitForRest(pid: number): Promise<void> {
 export async function load(ask: Ask, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
   const result = await ask(job);
   if (result.kind === "broken") throw new Error(`load: ${result.reason}`);
-  if (result.failures > 0) throw new Error(`load: ${result.failures} of ${job.requests} answers were not 2xx`);
+  const { failures, failedWith } = result;
+  if (failures > 0)
+    throw new Error(`load: ${failures} of ${job.requests} answers were not 2xx, the last ${failedWith}`);
   return result;
 }

@@ -15,6 +15,11 @@ export interface LoadJob extends Target {
   readonly shape: RequestShape | TextShape;
   readonly connections: number;
   readonly requests: number;
+  /**
+   * Each request is written in so many pieces, a tick of the timers apart, and its answer timed from the last of them; left
+   * out, at once.
+   */
+  readonly pieces?: number;
 }
 
 export type LoadResult =
@@ -22,6 +27,8 @@ export type LoadResult =
       readonly kind: "done";
       readonly seconds: number;
       readonly failures: number;
+      /** Of the last failure; 0: there was none. */
+      readonly failedWith: number;
       readonly perSecond: number;
       readonly p50Us: number;
       readonly p99Us: number;
@@ -62,6 +69,7 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   let sent = 0;
   let done = 0;
   let failures = 0;
+  let failedWith = 0;
   await Promise.all(Array.from({ length: job.connections }, () => openSocket(job, sockets)));
   const startedAt = performance.now();
 
@@ -77,13 +85,17 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
             }
             const bytes = nextRequest();
             sent += 1;
-            sentAt = performance.now();
-            socket.write(bytes);
+            writePieces(socket, bytes, job.pieces ?? 1, () => {
+              sentAt = performance.now();
+            });
           };
           const ended = (status: number): void => {
             latenciesUs[done] = (performance.now() - sentAt) * 1e3;
             done += 1;
-            if (!isGood(status)) failures += 1;
+            if (!isGood(status)) {
+              failures += 1;
+              failedWith = status;
+            }
             send();
           };
           const reader = createResponseReader(ended, () => {
@@ -108,5 +120,18 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   const perSecond = job.requests / seconds;
   const p50Us = percentile(latenciesUs, 0.5);
   const firstP50Us = percentile(firstUs, 0.5);
-  return { kind: "done", seconds, failures, perSecond, p50Us, p99Us: percentile(latenciesUs, 0.99), firstP50Us };
+  const p99Us = percentile(latenciesUs, 0.99);
+  return { kind: "done", seconds, failures, failedWith, perSecond, p50Us, p99Us, firstP50Us };
+}
+
+/** `onLast`: the last is about to be written. */
+function writePieces(socket: Socket, bytes: Buffer, pieces: number, onLast: () => void): void {
+  if (pieces <= 1) {
+    onLast();
+    socket.write(bytes);
+    return;
+  }
+  const length = Math.ceil(bytes.length / pieces);
+  socket.write(bytes.subarray(0, length));
+  setTimeout(() => writePieces(socket, bytes.subarray(length), pieces - 1, onLast), 1);
 }

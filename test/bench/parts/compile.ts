@@ -19,16 +19,19 @@ export interface Pieces {
   readonly probe: string;
   readonly loopback: string;
   readonly handshakes: string;
+  readonly emptyProcessor: string;
 }
+
+const PIECES: readonly string[] = [
+  ...["upstream", "bare-proxy", "load", "steady-load", "pacer", "loopback", "probe", "handshakes", "empty-processor"],
+];
 
 export async function compilePieces(): Promise<Pieces> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-bench-"));
   removeAtEnd(folder);
   const source = fileURLToPath(new URL("../child/", import.meta.url));
   await build({
-    entryPoints: ["upstream", "bare-proxy", "load", "steady-load", "pacer", "loopback", "probe", "handshakes"].map(
-      (name) => join(source, `${name}.ts`),
-    ),
+    entryPoints: PIECES.map((name) => join(source, `${name}.ts`)),
     outdir: folder,
     bundle: true,
     platform: "node",
@@ -46,5 +49,6 @@ export async function compilePieces(): Promise<Pieces> {
     probe: join(folder, "probe.cjs"),
     loopback: join(folder, "loopback.cjs"),
     handshakes: join(folder, "handshakes.cjs"),
+    emptyProcessor: join(folder, "empty-processor.cjs"),
   };
 }

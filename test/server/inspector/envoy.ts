@@ -52,7 +52,8 @@ const cluster = (name: string, port: number, isHttp2: boolean): object => ({
 });
 
 interface Ports {
-  readonly inspector: number;
+  /** Undefined: there is no filter. */
+  readonly inspector: number | undefined;
   readonly upstream: number;
   /** Of HTTP/2, for requests that bear `x-http2`. */
   readonly upstream2?: number;
@@ -86,7 +87,7 @@ function bootstrap(modes: FilterModes, { inspector, upstream, upstream2 = upstre
       ],
     },
     http_filters: [
-      { name: "envoy.filters.http.ext_proc", typed_config: filter },
+      ...(inspector === undefined ? [] : [{ name: "envoy.filters.http.ext_proc", typed_config: filter }]),
       {
         name: "envoy.filters.http.router",
         typed_config: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
@@ -107,7 +108,7 @@ function bootstrap(modes: FilterModes, { inspector, upstream, upstream2 = upstre
         },
       ],
       clusters: [
-        cluster("inspector", inspector, true),
+        ...(inspector === undefined ? [] : [cluster("inspector", inspector, true)]),
         cluster("upstream", upstream, false),
         cluster("http2", upstream2, true),
       ],
