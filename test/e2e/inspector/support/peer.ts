@@ -48,14 +48,17 @@ function talkOver(call: ClientDuplexStream<ProcessingRequest, ProcessingResponse
   };
 }
 
-export const headers = (path = "/v1/chat/completions"): ProcessingRequest => ({
-  request_headers: {
-    headers: {
-      headers: Object.entries({ ":method": "POST", ":path": path, "content-type": "application/json" }).map(
-        ([key, value]) => ({ key, raw_value: Buffer.from(value) }),
-      ),
-    },
-  },
+const listed = (named: Readonly<Record<string, string>>) => ({
+  headers: Object.entries(named).map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
+});
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+export const headers = (
+  path = "/v1/chat/completions",
+  further: Readonly<Record<string, string>> = {},
+): ProcessingRequest => ({
+  request_headers: { headers: listed({ ":method": "POST", ":path": path, ...JSON_TYPE, ...further }) },
 });
 
 export const body = (text: string, isEnd = true): ProcessingRequest => ({
@@ -63,6 +66,15 @@ export const body = (text: string, isEnd = true): ProcessingRequest => ({
 });
 
 export const chat = (content: string): string => JSON.stringify({ model: "m", messages: [{ role: "user", content }] });
+
+/** What becomes of the body of a response, in one chunk of a filter that streams. */
+export async function answerTo(talk: Talk, text: string): Promise<string> {
+  talk.say({ response_headers: { headers: listed({ ":status": "200", ...JSON_TYPE }) } });
+  await talk.heard();
+  talk.say({ response_body: { body: Buffer.from(text), end_of_stream: true } });
+  const mutation = (await talk.heard())?.response_body?.response?.body_mutation;
+  return mutation?.body === undefined ? text : String(mutation.body);
+}
 
 /** What becomes of a body: `allowed`, what it was rewritten to, or the code that it is refused with. */
 export async function fateOf(talk: Talk, text: string): Promise<string> {
