@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { AttemptTracer, QuestionTracer, SpanWords } from "../../base/index.ts";
+import type { EndedInspection } from "../core/guardrails/index.ts";
 import type { Labels } from "./metrics.ts";
 
 export interface Tracing {
@@ -27,17 +28,6 @@ export interface RequestSpan extends AttemptTracer, QuestionTracer {
 export interface InspectionSpan {
   /** Once. */
   end(ended: EndedInspection): void;
-}
-
-/** Names of the configuration and counts, never a text. */
-export interface EndedInspection {
-  /** `error`: a rule or a detector could not do its work, and the message is refused; `abandoned`: the client left. */
-  readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
-  readonly segments: number;
-  /** Rules that acted, each with its action, as `x-gateway-guardrails` tells them. */
-  readonly rules: readonly string[];
-  /** Detectors that failed, also those without which the message goes on. */
-  readonly failed: readonly string[];
 }
 
 export interface EndedRequest {

@@ -8,3 +8,4 @@ export { observeInspector } from "./metrics.ts";
 export type { Counted, Inspecting, Inspector, InspectorObserver, InspectorOptions } from "./options.ts";
 export { warnOfPeers } from "./peer-warnings.ts";
 export { openInspector } from "./server.ts";
+export type { ExchangeSpan, StartedExchange, TraceExchange } from "./tracing.ts";

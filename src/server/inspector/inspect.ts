@@ -1,5 +1,5 @@
 /** What guardrails make of a request that another proxy routes. Source: design decisions, sections 11 and 19. */
-import { cutText, escapeControls, GatewayError } from "../../base/index.ts";
+import { asRefusal, cutText, escapeControls, GatewayError } from "../../base/index.ts";
 import { layersIn, type Peeled, peel } from "../coding/index.ts";
 import { a2aFault, type ProxiedShape } from "../core/agents/index.ts";
 import type { Route } from "../core/dialects/index.ts";
@@ -7,21 +7,26 @@ import {
   changesOf,
   createRewriting,
   type Direction,
+  type EndedInspection,
   envelopeSegments,
   type Facts,
   type Guard,
+  type Guarded,
   type GuardrailSinks,
   type GuardrailVariables,
+  inspectionFacts,
   type Rewriting,
   rehearsedVariables,
   type Segment,
   settleJudged,
+  sumFacts,
 } from "../core/guardrails/index.ts";
 import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
 import { readSaid, routeOf, type Said, type SaidOnce, ShapedError } from "./said.ts";
+import { type ExchangeSpan, startedExchange, type TraceExchange } from "./tracing.ts";
 
 export interface InspectingWith {
   /** In force now. */
@@ -29,6 +34,8 @@ export interface InspectingWith {
   readonly sinks: GuardrailSinks;
   /** Responses come here too. */
   readonly hasResponses: boolean;
+  /** Undefined: nobody traces. */
+  readonly trace?: TraceExchange | undefined;
 }
 
 const ALLOW: Verdict = { kind: "allow" };
@@ -46,6 +53,10 @@ export interface Asked {
   readonly rewriting: Rewriting;
   once: Once | undefined;
   shape: ProxiedShape | undefined;
+  /** Undefined: nobody traces, or it did not begin. */
+  span: ExchangeSpan | undefined;
+  /** What refused it. */
+  refusal: GatewayError | undefined;
 }
 
 type Once = Omit<SaidOnce, "segments">;
@@ -55,18 +66,34 @@ export const askedWith = ({ guardrails }: Pick<InspectingWith, "guardrails">): A
   rewriting: createRewriting(),
   once: undefined,
   shape: undefined,
+  span: undefined,
+  refusal: undefined,
 });
 
 /** The verdict, or a rejection with what refuses the request. */
 export async function inspectRequest(
-  { headers, body, room }: WholeRequest,
+  request: WholeRequest,
   signal: AbortSignal,
-  { sinks, hasResponses }: Pick<InspectingWith, "sinks" | "hasResponses">,
+  { sinks, trace, hasResponses }: Omit<InspectingWith, "guardrails">,
   asked: Asked,
 ): Promise<Verdict> {
   const { guard } = asked;
   if (guard === undefined) return ALLOW;
-  refuseUninspected(headers, routeOf(headers));
+  const route = routeOf(request.headers);
+  asked.span = trace?.(startedExchange(request.headers, route));
+  try {
+    refuseUninspected(request.headers, route);
+    const verdict = await inspected(request, { guard, signal, sinks, asked, hasResponses });
+    if (verdict.kind === "refuse") asked.refusal = verdict.error;
+    return verdict;
+  } catch (error) {
+    asked.refusal = asRefusal(error);
+    throw error;
+  }
+}
+
+async function inspected({ headers, body, room }: WholeRequest, judging: Judging): Promise<Verdict> {
+  const { guard, asked, hasResponses } = judging;
   const holding = new Holding(accountOf(room));
   let shape: ProxiedShape | undefined;
   try {
@@ -77,7 +104,7 @@ export async function inspectRequest(
     asked.shape = shape;
     if (read.asksForPush && hasResponses && guard.inspectsOutput) throw pushed(shape);
     asked.once = read.said.messages.at(-1);
-    const verdict = await judged(read.said, headers, { guard, signal, sinks, asked });
+    const verdict = await judged(read.said, headers, judging);
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -113,6 +140,7 @@ interface Judging {
   readonly signal: AbortSignal;
   readonly sinks: GuardrailSinks;
   readonly asked: Asked;
+  readonly hasResponses: boolean;
 }
 
 /** Throws what refuses it. */
@@ -121,14 +149,33 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
   const [, query] = /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path")) ?? [];
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), query ?? "");
   const changes: (string | undefined)[] = [];
-  for (const [at, message] of said.messages.entries()) {
-    // Texts of the body are first, so that changes of theirs have their places; what stands beside them is said once.
-    const segments = at === 0 ? [...message.segments, ...beside] : message.segments;
-    const made = segments.length === 0 ? undefined : await changesIn(message, segments, headers, judging);
-    for (const place of message.segments.keys()) changes.push(made?.[place]);
+  const told = tellingOf(judging.asked);
+  try {
+    for (const [at, message] of said.messages.entries()) {
+      // Texts of the body are first, so that changes of theirs have their places; what stands beside them is said once.
+      const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
+      const made =
+        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, told });
+      for (const place of message.segments.keys()) changes.push(made?.[place]);
+    }
+  } finally {
+    told?.end();
   }
   if (changes.every((change) => change === undefined)) return ALLOW;
   return { kind: "rewrite", ...said.rewrite(changes) };
+}
+
+/** The one span of all messages of a request. */
+interface Telling {
+  readonly add: (facts: EndedInspection) => void;
+  readonly end: () => void;
+}
+
+function tellingOf({ span }: Asked): Telling | undefined {
+  if (span === undefined) return undefined;
+  const inspection = span.inspection("request");
+  const all: EndedInspection[] = [];
+  return { add: (facts) => void all.push(facts), end: () => inspection.end(sumFacts(all)) };
 }
 
 /** By segment; undefined: none is rewritten. Throws what refuses the message. */
@@ -136,11 +183,16 @@ async function changesIn(
   once: SaidOnce,
   segments: readonly Segment[],
   headers: HeaderList,
-  { guard, signal, sinks, asked }: Judging,
+  { guard, signal, sinks, asked, told }: Judging & { readonly told: Telling | undefined },
 ): Promise<readonly (string | undefined)[] | undefined> {
   asked.once = once;
-  const occasion = { variables: variablesOf(once), rewriting: asked.rewriting };
-  const guarded = await guard.message(segments, occasion, signal);
+  const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: asked.span };
+  let guarded: Guarded | undefined;
+  try {
+    guarded = await guard.message(segments, occasion, signal);
+  } finally {
+    told?.add(inspectionFacts(guarded, segments.length));
+  }
   const { error } = settleJudged(guarded, () => factsOf("request", once, headers), sinks);
   if (error !== undefined) throw error;
   return changesOf(guarded.judgement);

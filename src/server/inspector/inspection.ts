@@ -7,7 +7,7 @@ import { type ReadMessage, UnreadableAnswer } from "../answers/index.ts";
 import { layersIn, peel } from "../coding/index.ts";
 import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } from "../core/agents/index.ts";
 import type { Dialect } from "../core/dialects/index.ts";
-import { JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
+import { answerFacts, JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
 import { Holding } from "../memory/index.ts";
 import { readHead } from "./answer/answer-head.ts";
 import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
@@ -31,9 +31,13 @@ const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 
 const MAX_UNPACKED_BYTES = 32 << 20;
 
-export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspect" | "answers"> {
+export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspect" | "answers" | "over"> {
   const asked = askedWith(using);
   return {
+    over() {
+      asked.span?.end(asked.refusal);
+      asked.span = undefined;
+    },
     inspect: (request, signal) => inspectRequest(request, signal, using, asked),
     answers: {
       areRead: asked.guard?.inspectsOutput === true,
@@ -58,7 +62,9 @@ function beginAnswer(
     read(ports, hold) {
       const once = asked.once ?? { model: "", route: route.name, method: "", name: "" };
       const leaving = new AbortController();
-      const occasion = { variables: variablesOf(once), rewriting: asked.rewriting };
+      const { span } = asked;
+      const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: span };
+      const inspection = span?.inspection("response");
       const answer = new JudgedAnswer(guard, occasion, leaving.signal);
       const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
       // A stream that a client opens without a body is told by its head.
@@ -69,9 +75,14 @@ function beginAnswer(
         answer,
         leaving,
         metrics: sinks.metrics,
-        settle: () =>
-          refusalIn(() => settleWhole(answer.judged, () => factsOf("response", once, request), sinks).error),
-        late: (error, stream) => lateRefusal(error, request, asked.shape, stream),
+        settle(isLeft) {
+          inspection?.end(answerFacts(answer, isLeft));
+          return refusalIn(() => settleWhole(answer.judged, () => factsOf("response", once, request), sinks).error);
+        },
+        late(error, stream) {
+          asked.refusal ??= error;
+          return lateRefusal(error, request, asked.shape, stream);
+        },
         decode: (body) => bareAnswer(body, headerValues(response, "content-encoding"), hold),
         hold,
       };

@@ -21,8 +21,8 @@ export interface InspectorOptions {
   readonly maxQuietMs: number;
   /** As long for what follows: a response that is awaited or stands still, a stream that only watches. */
   readonly maxSilentMs: number;
-  /** What a stream is inspected with, from its first message to its last: no reload changes it. */
-  readonly begin: () => Inspecting;
+  /** What a stream of a peer is inspected with, from its first message to its last: no reload changes it. */
+  readonly begin: (peer: string) => Inspecting;
   readonly observer: InspectorObserver;
   readonly log: Pick<Log, "error">;
 }
@@ -33,6 +33,8 @@ export interface Inspecting {
   readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
   /** Undefined: nothing reads responses. */
   readonly answers?: InspectingAnswers | undefined;
+  /** Nothing more of it is inspected. May be called more than once. */
+  readonly over?: () => void;
 }
 
 /** How the response of one request is read. */

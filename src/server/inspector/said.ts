@@ -66,7 +66,7 @@ const OF_MODEL = { shape: undefined, asksForPush: false } as const;
 /** `plain`: the body without its content encoding. `isRead`: somebody reads bodies. Throws `UnreadableRequest`. */
 export function readSaid(headers: HeaderList, plain: Buffer, isRead: boolean): ReadSaid {
   const route = routeOf(headers);
-  if (route.name !== UNKNOWN.name) return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
+  if (isKnown(route)) return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
   const reading = readProxied(arrivalOf(headers), plain);
   if (reading.kind === "refused") throw new UnreadableRequest(reading.message, reading.shape);
   if (reading.kind === "other") return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
@@ -80,6 +80,8 @@ const UNKNOWN = ((): Route => {
   if (route === undefined) throw new Error("there is no route for what is not known");
   return route;
 })();
+
+export const isKnown = (route: Route): boolean => route.name !== UNKNOWN.name;
 
 export const routeOf = (headers: HeaderList): Route =>
   findRoute(headerValue(headers, ":method"), dialectPath(pathOf(headers))) ?? UNKNOWN;
@@ -121,13 +123,13 @@ const kept = (body: Buffer): Rewritten => ({ body, headers: NO_HEADERS });
 function ofModel(route: Route, headers: HeaderList, plain: Buffer, isRead: boolean): Said {
   const once = { model: modelIn(plain), route: route.name, method: "", name: "" };
   const contentType = headerValue(headers, "content-type");
-  const isKnown = route.name !== UNKNOWN.name;
-  const what = isRead && !isKnown ? unreadKind(contentType, plain) : undefined;
+  const isListed = isKnown(route);
+  const what = isRead && !isListed ? unreadKind(contentType, plain) : undefined;
   if (!isRead || what !== undefined) {
     const uninspected = what === undefined ? [] : [what];
     return { messages: [{ ...once, segments: [] }], uninspected, rewrite: () => kept(plain) };
   }
-  const type = isKnown ? contentType : readAs(contentType, plain);
+  const type = isListed ? contentType : readAs(contentType, plain);
   const { texts, problem, uninspected, rewrite } = readTexts(route, "compat", {
     plain,
     contentType: type,

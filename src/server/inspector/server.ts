@@ -6,6 +6,7 @@ import type { Inspector, InspectorOptions } from "./options.ts";
 import { serveStream } from "./stream.ts";
 import { createStreams } from "./streams.ts";
 import type { Call } from "./talk.ts";
+import { createTurnover } from "./turnover.ts";
 
 /** For the status of streams that are ended, once their time is over. */
 const LAST_WORD_MS = 2_000;
@@ -25,7 +26,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
     "grpc.keepalive_timeout_ms": KEEPALIVE_ANSWER_MS,
   });
   const streams = createStreams(options);
-  const serving = { options, streams, codes: grpc.status };
+  const serving = { options, streams, turnover: createTurnover(), codes: grpc.status };
   server.addService(ExternalProcessor.service, { Process: (call: Call) => serveStream(call, serving) });
   const health = await createHealth(grpc);
   health.addTo(server);

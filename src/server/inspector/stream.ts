@@ -13,12 +13,13 @@ import {
   type WholeRequest,
 } from "./exchange/index.ts";
 import { headerValue } from "./header-value.ts";
-import type { Counted, InspectorOptions } from "./options.ts";
+import type { Counted, Inspecting, InspectorOptions } from "./options.ts";
 import { peerName } from "./peer-name.ts";
 import { watchQuiet } from "./quiet.ts";
 import { shapedRefusal } from "./refusal-shape.ts";
 import type { Streams } from "./streams.ts";
-import { type Call, talkOver } from "./talk.ts";
+import { type Call, streamOf, talkOver } from "./talk.ts";
+import type { createTurnover } from "./turnover.ts";
 import { countUnread, type Unread } from "./unread.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
@@ -28,27 +29,40 @@ export interface Serving {
     "mode" | "responses" | "maxQuietMs" | "maxSilentMs" | "begin" | "observer" | "log"
   >;
   readonly streams: Streams;
+  readonly turnover: ReturnType<typeof createTurnover>;
   readonly codes: Grpc["status"];
 }
 
-export function serveStream(call: Call, { options, streams, codes }: Serving): void {
+export function serveStream(call: Call, { options, streams, turnover, codes }: Serving): void {
   const { mode, responses, maxQuietMs, maxSilentMs, begin, observer, log } = options;
   const peer = peerName(call.getPeer());
+  const session = streamOf(call)?.session;
+  if (session !== undefined) turnover(session);
   const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
   let answering: AnswerInspection | undefined;
   let unread: Unread | undefined;
+  let over: Inspecting["over"];
   const stalled = (what: string, forMs: number): void => {
     counted("stalled");
     talk.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
   };
   let quiet = watchQuiet(maxQuietMs, () => stalled("the request stood still before its end", maxQuietMs));
-  const talk = talkOver(call, () => {
-    quiet.end();
-    unread?.end();
-    answering?.close();
-    place?.leave();
-    leaving.abort();
+  const talk = talkOver(call, {
+    over() {
+      quiet.end();
+      answering?.close();
+      over?.();
+      leaving.abort();
+      if (unread?.isWaiting() !== true) place?.leave();
+      // What was said last, its status among it, is read by then.
+      quiet = watchQuiet(maxQuietMs, () => talk.cut());
+    },
+    gone() {
+      quiet.end();
+      unread?.end();
+      place?.leave();
+    },
   });
   const place = streams.enter(peer, () => talk.fail(codes.UNAVAILABLE, "the inspector stops"));
   if (place === undefined) {
@@ -60,8 +74,13 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
     return;
   }
   const { hold } = place;
-  unread = countUnread(hold, maxQuietMs, () => stalled("what the peer was told stood unread", maxQuietMs));
-  const { maxBodyBytes, inspect, answers } = begin();
+  unread = countUnread(hold, maxQuietMs, () => {
+    if (!talk.isOver()) counted("stalled");
+    talk.cut();
+  });
+  const inspecting = begin(peer);
+  const { maxBodyBytes, inspect, answers } = inspecting;
+  over = inspecting.over;
   const exchange = openExchange({
     mode,
     maxBodyBytes,
@@ -159,8 +178,15 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
   function answer(given: Answer): void {
     const bytes = bytesOf(given);
     if (bytes === 0) talk.say(messageOf(given));
-    else if (unread?.add(bytes) === true) talk.say(messageOf(given), () => unread?.left(bytes));
+    else if (unread?.add(bytes) === true) talk.say(messageOf(given), () => wasRead(bytes));
     else talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector holds as many bytes as it may");
+  }
+
+  function wasRead(bytes: number): void {
+    unread?.left(bytes);
+    if (!talk.isOver()) return;
+    quiet.heard();
+    if (unread?.isWaiting() !== true) place?.leave();
   }
 
   /** Long, for what may be waited for by who knows why: an answer that is computed, an event that has not happened. */
@@ -181,7 +207,9 @@ export function serveStream(call: Call, { options, streams, codes }: Serving): v
       observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
       guarded(() => take(exchange.decided(verdict)));
       finishIfDone();
-      if (!talk.isOver()) watchSilence();
+      if (talk.isOver()) return;
+      watchSilence();
+      if (responses === undefined) over?.();
     };
     inspect(request, leaving.signal).then(settle, (cause: unknown) =>
       settle({ kind: "refuse", error: asRefusal(cause) }),

@@ -19,7 +19,7 @@ export interface Streams {
 export interface Place {
   /** Negative gives back. False: nothing more may be held. */
   readonly hold: (bytes: number) => boolean;
-  /** What was held is free again. Once. */
+  /** What was held is free again. */
   readonly leave: () => void;
 }
 
@@ -57,7 +57,7 @@ export function createStreams({ maxStreams, account }: StreamLimits): Streams {
           return true;
         },
         leave() {
-          stops.delete(stop);
+          if (!stops.delete(stop)) return;
           const left = (byPeer.get(peer) ?? 1) - 1;
           if (left === 0) byPeer.delete(peer);
           else byPeer.set(peer, left);

@@ -7,6 +7,7 @@ export interface Unread {
   readonly add: (bytes: number) => boolean;
   /** They have left. */
   readonly left: (bytes: number) => void;
+  readonly isWaiting: () => boolean;
   readonly end: () => void;
 }
 
@@ -31,6 +32,7 @@ export function countUnread(hold: Place["hold"], limitMs: number, onStuck: () =>
       watch?.heard();
       if (waiting === 0) end();
     },
+    isWaiting: () => waiting > 0,
     end,
   };
 }

@@ -367,7 +367,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     if (extproc?.inspect_listen !== undefined) {
       const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };
       const given = { ...options, extproc, snapshot: () => inForce ?? snapshot, sinks, admission };
-      inspector = await openNodeInspector({ ...given, instruments, reasons: observed.reasons }, owner);
+      inspector = await openNodeInspector({ ...given, ...observed }, owner);
     }
     if (inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
     else {

@@ -8,10 +8,12 @@ import {
   observeInspector,
   openInspector,
   settingsLine,
+  type TraceExchange,
   warnOfPeers,
 } from "../inspector/index.ts";
 import { type Admission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
+import type { Otlp } from "../telemetry/index.ts";
 import { AFTER_DRAIN_MS, type DataPlaneBounds, DRAIN_MS } from "./start.ts";
 
 /** Of one gRPC message beside a body that comes whole. */
@@ -29,6 +31,8 @@ export interface NodeInspectorOptions extends DataPlaneBounds {
   /** In force now. */
   readonly snapshot: () => Pick<Snapshot, "guardrails" | "maxBodyBytes">;
   readonly sinks: GuardrailSinks;
+  /** Undefined: nobody traces. */
+  readonly otlp: Pick<Otlp, "tracing"> | undefined;
   /** Of this process: what is held for peers is counted with what the data plane holds. */
   readonly admission: Admission;
   readonly instruments: Instruments;
@@ -41,8 +45,9 @@ export interface NodeInspectorOptions extends DataPlaneBounds {
 
 /** What is opened belongs to `owner`. Rejects when the address cannot be had. */
 export async function openNodeInspector(options: NodeInspectorOptions, owner: Lifetime): Promise<Inspector> {
-  const { extproc, snapshot, sinks, instruments, reasons, log, signal } = options;
+  const { extproc, snapshot, sinks, otlp, instruments, reasons, log, signal } = options;
   const drainMs = options.drainMs ?? DRAIN_MS;
+  const tracing = otlp?.tracing;
   let opened: Inspector | undefined;
   const observer = observeInspector(instruments, () => opened);
   const warn = warnOfPeers(extproc, log);
@@ -55,10 +60,11 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     maxStreams: options.maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxQuietMs: MAX_QUIET_MS,
     maxSilentMs: MAX_SILENT_MS,
-    begin() {
+    begin(peer) {
       const { guardrails, maxBodyBytes } = snapshot();
       const hasResponses = extproc.inspect_responses !== "";
-      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks, hasResponses }) };
+      const trace: TraceExchange | undefined = tracing && ((started) => tracing.inspected({ ...started, peer }));
+      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks, hasResponses, trace }) };
     },
     observer: {
       ...observer,

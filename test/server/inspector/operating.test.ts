@@ -1,5 +1,7 @@
 /** What operators and peers see of the service beside its verdicts: health, series, words about filters, and its limits of time. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { constants } from "node:http2";
 import { test } from "node:test";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
@@ -15,6 +17,7 @@ import {
 import { peerName } from "../../../src/server/inspector/peer-name.ts";
 import { createStreams } from "../../../src/server/inspector/streams.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
+import { field, framed, rawPeer } from "./support/raw-peer.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
@@ -83,6 +86,32 @@ test("a peer that opens a request and says no more is let go of, with an error",
   client.close();
   await inspector.close(0);
 });
+
+const HEADERS = framed(field(2, Buffer.alloc(0)));
+const bodyOf = (bytes: number, isEnd: boolean): Buffer =>
+  framed(field(4, Buffer.concat([field(1, Buffer.alloc(bytes, 0x78)), ...(isEnd ? [Buffer.from([0x10, 1])] : [])])));
+
+for (const [what, messages] of [
+  ["a body", [HEADERS, bodyOf(30_000, false), bodyOf(10_000, true)]],
+  ["nothing but a status", [HEADERS]],
+] as const) {
+  test(`what a peer was told and does not read is kept for so long, and goes with its stream: ${what}`, async () => {
+    const inspector = await open({ maxQuietMs: 50 });
+    const peer = rawPeer(inspector.port, { initialWindowSize: 0 });
+    const stream = peer.open();
+    stream.write(Buffer.concat(messages));
+    await once(stream, "close");
+    assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
+    assert.deepEqual(counted.at(-1), ["stalled", "127.0.0.1"]);
+    while (inspector.heldBytes() + inspector.openStreams() > 0) await new Promise((resolve) => setImmediate(resolve));
+    // Its connection is not at fault.
+    const other = peer.open();
+    other.end();
+    await once(other, "close");
+    peer.close();
+    await inspector.close(0);
+  });
+}
 
 test("a response that never comes is given up after its own, longer time, and what only watches ends well", async () => {
   const answers = { areRead: true, begin: () => undefined };

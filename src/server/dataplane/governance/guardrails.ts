@@ -11,10 +11,8 @@ import {
   type Settled,
   settleJudged,
   settleWhole,
-  spelledDecision,
 } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
-import type { EndedInspection } from "../tracing.ts";
 import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decide.ts";
 import type { Standing } from "./standing.ts";
@@ -52,19 +50,6 @@ export function recordRestored(
   if (Object.keys(restored).length === 0) return;
   const data = { ...factsOf(request, standing), direction: "request", decision: "restore", restored };
   trail?.decided({ event: "guardrail.decision", controls: [], data });
-}
-
-/** What a span tells of an inspection; undefined: nobody waited for its end. */
-export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
-  if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
-  const { judgement, failures } = guarded;
-  const isRewritten = judgement?.outcome === "allow" && judgement.rewrites.some((one) => one !== undefined);
-  return {
-    outcome: isRewritten ? "redact" : (judgement?.outcome ?? "error"),
-    segments,
-    rules: judgement?.decisions.map(spelledDecision) ?? [],
-    failed: failures.map(({ detector }) => detector),
-  };
 }
 
 function factsOf(request: DecidedRequest, { caller, profile }: Standing): RecordData {

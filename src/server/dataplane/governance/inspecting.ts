@@ -1,11 +1,17 @@
 /** The inspection of a request at any hop: what it says is judged, settled, and told of by a span of its own. */
 import { GatewayError } from "../../../base/index.ts";
-import { changesOf, type GuardrailSinks, type Occasion, type Segment } from "../../core/guardrails/index.ts";
+import {
+  changesOf,
+  type GuardrailSinks,
+  inspectionFacts,
+  type Occasion,
+  type Segment,
+} from "../../core/guardrails/index.ts";
 import type { Guard, Guarded } from "../../snapshot/index.ts";
 import type { Exchange } from "../exchange.ts";
 import { waitOf } from "../wait-of.ts";
 import type { DecidedRequest } from "./decide.ts";
-import { inspectionFacts, settleInspection } from "./guardrails.ts";
+import { settleInspection } from "./guardrails.ts";
 import type { Standing } from "./standing.ts";
 
 export interface InspectedWhat {

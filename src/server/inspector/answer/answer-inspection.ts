@@ -45,8 +45,8 @@ export interface AnswerTerms {
   readonly answer: JudgedAnswer;
   readonly leaving: AbortController;
   readonly metrics: GuardrailMetrics;
-  /** What was decided is recorded, once. What the answer is refused for. */
-  readonly settle: () => GatewayError | undefined;
+  /** What was decided is recorded, once. What the answer is refused for. `isLeft`: nobody waits for the rest of it. */
+  readonly settle: (isLeft: boolean) => GatewayError | undefined;
   /** A refusal in the place of a body, or as the end of a stream. */
   readonly late: (error: GatewayError, stream: { readonly stamp: StreamStamp | undefined } | undefined) => LateRefusal;
   /** Throws `UnreadableAnswer`, or `overloaded`. */
@@ -146,7 +146,7 @@ class Inspected implements AnswerInspection {
 
   readonly close = (): void => {
     if (this.#mode === "over") return;
-    this.#settle();
+    this.#settle(true);
     this.#finish();
   };
 
@@ -318,10 +318,10 @@ class Inspected implements AnswerInspection {
     this.#ports.told({ kind: "refused", error, ...late });
   }
 
-  #settle(): GatewayError | undefined {
+  #settle(isLeft = false): GatewayError | undefined {
     if (this.#isSettled) return undefined;
     this.#isSettled = true;
-    return this.#terms.settle();
+    return this.#terms.settle(isLeft);
   }
 
   #acted(): string {

@@ -1,5 +1,5 @@
 /**
- * Spans of requests, inspections and attempts: the data plane's tracing port over an OpenTelemetry tracer.
+ * Spans of requests, inspections and attempts: the tracing ports of data plane and inspector over an OpenTelemetry tracer.
  *
  * Source: W3C Trace Context; OpenTelemetry semantic conventions for HTTP and generative AI. What a span says comes from
  * the configuration, the route table and the wire's status codes: never a prompt, a header, a query or a model as a
@@ -44,8 +44,26 @@ export interface EndedRequest {
   readonly at?: number | undefined;
 }
 
+/** A request that another proxy routes. */
+export interface StartedExchange {
+  /** As its client wrote it. */
+  readonly method: string;
+  readonly traceparent: string | undefined;
+  /** Empty: none that is known. */
+  readonly route: string;
+  /** Address of the proxy. */
+  readonly peer: string;
+}
+
+export interface ExchangeSpan extends QuestionTracer {
+  inspection(direction: "request" | "response"): InspectionSpan;
+  /** `refused`: what with; undefined: it went on. */
+  end(refused: { readonly code: string; readonly status: number } | undefined): void;
+}
+
 export interface Tracing {
   start(request: StartedRequest): RequestSpan;
+  inspected(exchange: StartedExchange): ExchangeSpan;
 }
 
 export interface EndedInspection {
@@ -69,47 +87,82 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
   const addressOf = addressReader();
   return {
     start({ method, scheme, traceparent }) {
-      const remote = propagates && traceparent !== undefined ? core.parseTraceParent(traceparent) : null;
-      const parent = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
       const attributes = { "http.request.method": method, "url.scheme": scheme };
-      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
-      const context = trace.setSpan(ROOT_CONTEXT, span);
+      const { span, attemptOf, inspection, question } = opened(method, attributes, traceparent);
       let attempts = 0;
-      const attemptOf = (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
-        const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
-        return {
-          carry: (headers) =>
-            propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
-          end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
-        };
-      };
       return {
-        inspection(direction) {
-          const attributes = { "gateway.guardrails.direction": direction };
-          const inspection = tracer.startSpan(
-            `guardrails ${direction}`,
-            { kind: SpanKind.INTERNAL, attributes },
-            context,
-          );
-          return { end: (ended) => endInspection(inspection, ended) };
-        },
+        inspection,
         attempt(started) {
           attempts++;
           return attemptOf(started, attempts, undefined);
         },
-        question(detector) {
-          let asked = 0;
-          return {
-            attempt(started) {
-              asked++;
-              return attemptOf(started, asked, detector);
-            },
-          };
-        },
+        question,
         end: (ended) => endRequest(span, method, attempts, ended),
       };
     },
+    inspected({ method, traceparent, route, peer }) {
+      const attributes = {
+        "gateway.hop": "inspect",
+        "http.request.method": METHODS.has(method) ? method : "_OTHER",
+        ...(route !== "" && { "http.route": route }),
+        "network.peer.address": peer,
+      };
+      const { span, inspection, question } = opened(`inspect ${route}`.trimEnd(), attributes, traceparent);
+      return { inspection, question, end: (refused) => endExchange(span, refused) };
+    },
   };
+
+  /** A span of the side that serves, and what is begun below it. */
+  function opened(name: string, attributes: Attributes, traceparent: string | undefined) {
+    const remote = propagates && traceparent !== undefined ? core.parseTraceParent(traceparent) : null;
+    const parent = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
+    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+    const context = trace.setSpan(ROOT_CONTEXT, span);
+    const attemptOf = (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
+      const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
+      return {
+        carry: (headers) =>
+          propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
+        end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
+      };
+    };
+    return {
+      span,
+      attemptOf,
+      inspection(direction: "request" | "response"): InspectionSpan {
+        const attributes = { "gateway.guardrails.direction": direction };
+        const inspection = tracer.startSpan(
+          `guardrails ${direction}`,
+          { kind: SpanKind.INTERNAL, attributes },
+          context,
+        );
+        return { end: (ended) => endInspection(inspection, ended) };
+      },
+      question(detector: string): AttemptTracer {
+        let asked = 0;
+        return {
+          attempt(started) {
+            asked++;
+            return attemptOf(started, asked, detector);
+          },
+        };
+      },
+    };
+  }
+}
+
+/** Of HTTP; any other is whatever its client wrote. Source: semantic conventions for HTTP, `http.request.method`. */
+const METHODS: ReadonlySet<string> = new Set("GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH".split(" "));
+
+function endExchange(span: Span, refused: Parameters<ExchangeSpan["end"]>[0]): void {
+  if (span.isRecording() && refused !== undefined) {
+    span.setAttribute("gateway.code", refused.code);
+    if (refused.status >= 500) {
+      span.setAttribute("error.type", refused.code);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+  }
+  span.end();
 }
 
 function endRequest(

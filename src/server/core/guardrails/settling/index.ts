@@ -1,5 +1,6 @@
 /** What becomes of a message that was judged. */
 
+export { answerFacts, type EndedInspection, inspectionFacts, sumFacts } from "./inspection-facts.ts";
 export { JudgedAnswer, type RewrittenText } from "./judged-answer.ts";
 export { createGuardrailMetrics, type GuardrailMetrics } from "./metrics.ts";
 export {

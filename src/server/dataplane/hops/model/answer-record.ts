@@ -1,7 +1,7 @@
 /** What was decided of one answer, told once: counted, recorded, on its span, and in its headers where they are not gone. */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/index.ts";
-import { actedIn, type GuardrailSinks } from "../../../core/guardrails/index.ts";
+import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
@@ -64,15 +64,7 @@ export class AnswerRecord {
   }
 
   #endSpan(): void {
-    const { judged, segments, isRewritten } = this.#answer;
-    const { judgement, failures } = judged.guarded;
-    const outcome = judged.isOversize ? "deny" : (judgement?.outcome ?? "error");
-    this.#span?.end({
-      outcome: this.#to.gone ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
-      segments,
-      rules: (judgement?.decisions ?? []).map((decision) => actedIn([decision])),
-      failed: failures.map(({ detector }) => detector),
-    });
+    this.#span?.end(answerFacts(this.#answer, this.#to.gone));
   }
 
   #tell(acted: string): void {

@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
-import { createRewriting, envelopeSegments } from "../../../core/guardrails/index.ts";
+import { createRewriting, envelopeSegments, inspectionFacts } from "../../../core/guardrails/index.ts";
 import type { Account } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
-import { inspectionFacts, settleInspection } from "../../governance/guardrails.ts";
+import { settleInspection } from "../../governance/guardrails.ts";
 import type { RequestSpan } from "../../tracing.ts";
 import { variablesOf } from "../model/inspect-request.ts";
 import { type InspectedSession, inspectClient, noteModel } from "./inspect-client.ts";

@@ -1,0 +1,56 @@
+/** What an inspection came to, as traces tell it: names of the configuration and counts, never a text. */
+import type { Guarded } from "../guard.ts";
+import type { JudgedAnswer } from "./judged-answer.ts";
+import { spelledDecision } from "./settle.ts";
+
+export interface EndedInspection {
+  /** `error`: a rule or a detector could not do its work, and the message is refused; `abandoned`: the client left. */
+  readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
+  readonly segments: number;
+  /** Rules that acted, each with its action, as `x-gateway-guardrails` tells them. */
+  readonly rules: readonly string[];
+  /** Detectors that failed, also those without which the message goes on. */
+  readonly failed: readonly string[];
+}
+
+/** Of a message that came whole; undefined: nobody waited for its end. */
+export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
+  if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
+  const { judgement, failures } = guarded;
+  const isRewritten = judgement?.outcome === "allow" && judgement.rewrites.some((one) => one !== undefined);
+  return {
+    outcome: isRewritten ? "redact" : (judgement?.outcome ?? "error"),
+    segments,
+    rules: judgement?.decisions.map(spelledDecision) ?? [],
+    failed: failures.map(({ detector }) => detector),
+  };
+}
+
+/** Of an answer, however many pieces it came in. `isLeft`: nobody waits for its end. */
+export function answerFacts(
+  { judged, segments, isRewritten }: Pick<JudgedAnswer, "judged" | "segments" | "isRewritten">,
+  isLeft: boolean,
+): EndedInspection {
+  const { judgement, failures } = judged.guarded;
+  const outcome = judged.isOversize ? "deny" : (judgement?.outcome ?? "error");
+  return {
+    outcome: isLeft ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
+    segments,
+    rules: judgement?.decisions.map(spelledDecision) ?? [],
+    failed: failures.map(({ detector }) => detector),
+  };
+}
+
+const WORST: readonly EndedInspection["outcome"][] = ["error", "deny", "abandoned", "redact", "allow"];
+
+/** Of a request that holds several messages: what came of it is what came of the worst of them. */
+export function sumFacts(all: readonly EndedInspection[]): EndedInspection {
+  const [first] = all;
+  if (first !== undefined && all.length === 1) return first;
+  return {
+    outcome: WORST.find((outcome) => all.some((one) => one.outcome === outcome)) ?? "abandoned",
+    segments: all.reduce((sum, { segments }) => sum + segments, 0),
+    rules: [...new Set(all.flatMap(({ rules }) => rules))],
+    failed: [...new Set(all.flatMap(({ failed }) => failed))],
+  };
+}
