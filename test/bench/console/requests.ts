@@ -46,7 +46,7 @@ async function type(terminal: TestTerminal, isOver: () => boolean): Promise<read
       await terminal.until((screen) => screen.includes(`/${sought}`) || screen.includes(`/ ${sought}`), sought);
       took.push(performance.now() - begunAt);
     }
-    await terminal.press("escape");
+    await terminal.press("esc");
     await pause(KEY_PAUSE_MS);
   }
   return took;

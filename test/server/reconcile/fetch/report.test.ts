@@ -110,6 +110,25 @@ describe("what was answered is reported", () => {
     assert.deepEqual(days.get("2026-11-09")?.tokens.output, 0);
   });
 
+  it("of a provider whose days begin later: what was answered before is the day before's", async () => {
+    const inputOn = async (day: string): Promise<number | null | undefined> =>
+      (await daysOf()).days.get(day)?.tokens.input;
+    await knobs({ clock: "2026-11-09T01:59:30Z" });
+    const { usage: before } = await chat("a");
+    await knobs({ clock: "2026-11-09T02:00:30Z" });
+    const { usage: behind } = await chat("a");
+    await knobs({ clock: NOON });
+    assert.equal(await inputOn("2026-11-09"), before.prompt_tokens + behind.prompt_tokens);
+    await knobs({ edge_hours: 2 });
+    assert.deepEqual(
+      [await inputOn("2026-11-08"), await inputOn("2026-11-09")],
+      [before.prompt_tokens, behind.prompt_tokens],
+    );
+    await knobs({ edge_hours: -2 });
+    assert.equal(await inputOn("2026-11-09"), before.prompt_tokens + behind.prompt_tokens);
+    await knobs({ edge_hours: 0 });
+  });
+
   it("of messages: what was written to a cache and read from it apart", async () => {
     const text = "word ".repeat(2_000);
     const body = {
