@@ -191,6 +191,47 @@ test("calls of MCP servers and agents have their own words", async () => {
   );
 });
 
+test("a call that failed within a whole answer says how, and a tool has its name once the server has listed it", async () => {
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const call = async (name: string, answer: object, method = "tools/call"): Promise<readonly SeenSpan[]> => {
+    upstream.script = (socket) => {
+      reply(socket, { headers: JSON_TYPE, body: JSON.stringify({ jsonrpc: "2.0", id: CANARY, ...answer }) });
+    };
+    const headers = {
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(method === "tools/call" && { "mcp-name": name }),
+    };
+    const params = { ...(method === "tools/call" && { name, arguments: {} }), _meta: meta };
+    return await spansOf(() => ask("/mcp/tools", rpc(method, params), headers), 2, 200);
+  };
+  const done = { result: { resultType: "complete", content: [] } };
+  const listed = { resultType: "complete", tools: [{ name: "weather", inputSchema: { type: "object" } }] };
+  const names = (spans: readonly SeenSpan[]) =>
+    spans.map(({ name, attributes }) => [name, attributes["gen_ai.tool.name"]]);
+  assert.deepEqual(names(await call("weather", done)), Array(2).fill(["tools/call", undefined]));
+  await call("", { result: listed }, "tools/list");
+  assert.deepEqual(names(await call("weather", done)), Array(2).fill(["tools/call weather", "weather"]));
+
+  const failure = (spans: readonly SeenSpan[]) =>
+    spans.map(({ attributes }) => [attributes["error.type"], attributes["rpc.response.status_code"]]);
+  const error = (code: unknown) => ({ error: { code, message: CANARY } });
+  assert.deepEqual(failure(await call("weather", error(-32_602))), Array(2).fill(["-32602", "-32602"]));
+  assert.deepEqual(failure(await call("weather", error(4_711))), Array(2).fill(["_OTHER", undefined]));
+  const isError = { result: { ...done.result, isError: true } };
+  assert.deepEqual(failure(await call("weather", isError)), Array(2).fill(["tool_error", undefined]));
+  const scrape = await readMetrics(gateway);
+  for (const type of ["-32602", "_OTHER", "tool_error"]) {
+    const labels = { mcp_method_name: "tools/call", error_type: type };
+    assert.equal(sumOf(scrape, "mcp_server_operation_duration_seconds_count", labels), 1, type);
+    assert.equal(sumOf(scrape, "mcp_client_operation_duration_seconds_count", labels), 1, type);
+  }
+});
+
 test("every name is a published one, with its unit and bounds, and the scrape has each in its letters", async () => {
   for (const { attributes } of collector.spans()) {
     for (const name of Object.keys(attributes)) {
@@ -223,6 +264,6 @@ test("every name is a published one, with its unit and bounds, and the scrape ha
   assert.equal(sumOf(scrape, "gen_ai_server_time_per_output_token_seconds_count", labels), 1);
   const failed = { gen_ai_provider_name: "bad", error_type: "503" };
   assert.equal(sumOf(scrape, "gen_ai_client_operation_duration_seconds_count", failed), 1);
-  assert.equal(sumOf(scrape, "mcp_server_operation_duration_seconds_count", { mcp_method_name: "tools/call" }), 1);
+  assert.equal(sumOf(scrape, "mcp_server_operation_duration_seconds_count", { mcp_method_name: "tools/call" }), 6);
   for (const { path, body } of collector.posted) assert.ok(!body.includes(CANARY), `${path}: ${body.toString()}`);
 });

@@ -19,7 +19,7 @@ import {
 import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
-import { type AgentWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -352,7 +352,7 @@ export class Exchange implements Downstream {
     const { conventions } = this.#ports.metrics;
     const seconds = this.#totalMs / 1_000;
     const status = this.#status ?? CLIENT_GONE;
-    const error = errorOf(status, this.#code);
+    const error = called?.failure ?? errorOf(status, this.#code);
     const stream =
       this.#streamMs === undefined || error !== ""
         ? undefined
@@ -360,7 +360,8 @@ export class Exchange implements Downstream {
     if (called?.mcpMethod !== undefined) conventions.mcpServed(called.mcpMethod, seconds, error);
     else conventions.served(labels, seconds, error, stream);
     if (span === undefined) return;
-    const words = called?.words ?? requestWords({ labels, streams: this.#isEventStream, usage: facts.usage, told });
+    const words =
+      calledWords(called) ?? requestWords({ labels, streams: this.#isEventStream, usage: facts.usage, told });
     span.end({ labels, status, code: this.#code, words, at: this.startedAt + this.#totalMs });
   }
 

@@ -11,7 +11,7 @@ import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
-import { modelWords, requestWords } from "./conventions/index.ts";
+import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -98,6 +98,9 @@ export async function serveUpgrade(
     const words = span && requestWords({ labels, streams: false, usage: facts.usage, told: undefined });
     span?.end({ labels, status, code, words });
     const now = performance.now();
+    const error = errorOf(status, code === "" ? endedBy : code);
+    ports.metrics.conventions.served(labels, (now - startedAt) / 1_000, error, undefined);
+    if (attempt?.isBegun === true) ports.metrics.conventions.attempted(labels, attempt.lastedMs / 1_000, error);
     const ending = {
       at: Date.now() - (now - startedAt),
       id: requestId,

@@ -20,6 +20,7 @@ export {
   forwardedTo,
 } from "./fronted.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
+export { Passing } from "./passing.ts";
 export { connectPicker } from "./picker/index.ts";
 export { createNames, fencedAs, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
 export type { Downstream, UpstreamRequest } from "./ports.ts";

@@ -4,6 +4,7 @@
  * Bounded whoever calls: beyond 8,192 rows new ones are summed under the caller `other` by hop, hour and provider. A caller
  * who invents models has rows of 100 of them at a provider, and the rest as the model `other`: it does not fill the table.
  */
+import type { Use } from "../core/budgets/index.ts";
 import {
   addCounts,
   COUNTS,
@@ -15,7 +16,7 @@ import {
   METERED_KINDS,
   packRows,
 } from "../core/state/index.ts";
-import type { Report, Use } from "./types.ts";
+import type { Report } from "./types.ts";
 
 export const MAX_UNREPORTED_ROWS = 8_192;
 /** Of one caller at one provider. */

@@ -4,4 +4,4 @@ export { BUCKET_MS, createHistory, type History, KEPT_BUCKETS, MAX_SERIES, type 
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
 export { createRing, type Ring } from "./requests/index.ts";
-export type { AddOutcome, LedgerReports, Report, Use, UsedTokens } from "./types.ts";
+export type { AddOutcome, LedgerReports, Report } from "./types.ts";

@@ -4,8 +4,9 @@
  * any more (the process has a new number in the cluster) it is left out: the ledger is short then, and never over.
  */
 import { type Instruments, type Log, pause } from "../../base/index.ts";
+import type { Use } from "../core/budgets/index.ts";
 import { type Accumulator, createAccumulator, type Taken } from "./accumulator.ts";
-import type { AddOutcome, LedgerReports, Use } from "./types.ts";
+import type { AddOutcome, LedgerReports } from "./types.ts";
 
 export const REPORT_EVERY_MS = 60_000;
 const LEAST_MS = 100;

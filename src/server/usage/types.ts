@@ -1,35 +1,4 @@
-/** What the data plane tells of what was used, and what the ledger needs of the cluster. */
-import type { Hop, MeteredKind } from "../core/state/index.ts";
-
-/** Tokens; cached and newly cached ones are parts of the input, reasoning is a part of the output. */
-export interface UsedTokens {
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheCreationInputTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-}
-
-/** Names are as their owners wrote them: whatever they hold, and however long they are. */
-export interface Use {
-  readonly hop: Hop;
-  /** Empty: nobody was recognised. */
-  readonly caller: string;
-  readonly profile: string;
-  /** Provider, server or agent. */
-  readonly provider: string;
-  readonly model: string;
-  readonly kind: MeteredKind;
-  /** 1, or 0 of a part of a request. */
-  readonly requests: number;
-  readonly failed: number;
-  /** Undefined: none was told. */
-  readonly tokens: UsedTokens | undefined;
-  /** Streams that ended before they had told all that they used. */
-  readonly unmeasured: number;
-  /** Cost units that a budget was charged. */
-  readonly units: number;
-}
+/** What the ledger needs of the cluster. */
 
 /** Fields of the command `used.add` but for who reports. */
 export interface Report {

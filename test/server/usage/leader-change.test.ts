@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
+import type { Use } from "../../../src/server/core/budgets/index.ts";
 import {
   COUNTS,
   commands,
@@ -16,7 +17,7 @@ import {
   scanPeriod,
 } from "../../../src/server/core/state/index.ts";
 import { ledgerReports } from "../../../src/server/node/ledger-reports.ts";
-import { openLedger, type Use } from "../../../src/server/usage/index.ts";
+import { openLedger } from "../../../src/server/usage/index.ts";
 import { leaderOf, openTogether, options, type TestNode } from "../cluster/support/cluster-bench.ts";
 import { until } from "../cluster/support/outcome.ts";
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createInstruments } from "../../../src/base/index.ts";
+import type { Use } from "../../../src/server/core/budgets/index.ts";
 import {
   COUNTS,
   commands,
@@ -12,7 +13,7 @@ import {
   scanPeriod,
 } from "../../../src/server/core/state/index.ts";
 import { createAccumulator, MAX_UNREPORTED_ROWS } from "../../../src/server/usage/accumulator.ts";
-import { meteredOfProvider, openLedger, type Use } from "../../../src/server/usage/index.ts";
+import { meteredOfProvider, openLedger } from "../../../src/server/usage/index.ts";
 import { type Bench, bench, DAY, HOUR, member, START } from "../core/state/harness.ts";
 
 const use = (more: Partial<Use> = {}): Use => ({

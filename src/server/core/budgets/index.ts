@@ -84,6 +84,7 @@ export {
 } from "./rules.ts";
 export { giveAllBack, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export { MAX_UNITS, wholeUnits } from "./units.ts";
+export type { Use } from "./use.ts";
 export {
   MAX_WINDOW_MS,
   MIN_WINDOW_MS,

@@ -6,11 +6,14 @@ export {
   type ServedStream,
 } from "./metrics.ts";
 export { attemptErrorOf, errorOf, operationOf } from "./names.ts";
+export { failureAttributes } from "./rpc.ts";
 export {
   type AgentWords,
   agentWords,
+  calledWords,
   inWords,
   modelWords,
+  noteFailure,
   requestWords,
   toldAttributes,
   usageAttributes,

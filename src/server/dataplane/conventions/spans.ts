@@ -1,13 +1,14 @@
 /**
  * What spans say in the words of OpenTelemetry's conventions. Source: semantic conventions for generative AI, "Spans", and for MCP,
- * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of tools and prompts, and URIs of
- * resources.
+ * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of prompts and of tools that no
+ * server has listed, and URIs of resources.
  */
 import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanWords, StartedAttempt } from "../../../base/index.ts";
 import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import type { ConventionLabels } from "./metrics.ts";
 import { modelOf, operationOf, systemOf } from "./names.ts";
+import { failureAttributes, type RpcFailure, rpcFailureOf } from "./rpc.ts";
 
 const NOTHING: SpanAttributes = {};
 
@@ -34,11 +35,16 @@ export interface AgentWords {
   readonly words: SpanWords;
   /** `mcp.method.name`; undefined: it is a call of an agent. */
   readonly mcpMethod: string | undefined;
+  /** That its answer tells, whatever its status. */
+  failure: RpcFailure | undefined;
 }
 
-/** `method`: as the caller wrote it; one that MCP does not have is told as `_OTHER`. `name`: as configured. */
-export function agentWords(kind: AgentProtocol, name: string, method: string): AgentWords {
-  if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER");
+/**
+ * `method`: as the caller wrote it; one that MCP does not have is told as `_OTHER`. `name`: as configured. `tool`: that is
+ * called, by a name that the server has listed.
+ */
+export function agentWords(kind: AgentProtocol, name: string, method: string, tool?: string): AgentWords {
+  if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER", tool);
   const invokes = method === "SendMessage" || method === "SendStreamingMessage";
   return {
     words: {
@@ -51,21 +57,37 @@ export function agentWords(kind: AgentProtocol, name: string, method: string): A
       },
     },
     mcpMethod: undefined,
+    failure: undefined,
   };
 }
 
-const mcpWords = (method: string): AgentWords => ({
+const mcpWords = (method: string, tool: string | undefined): AgentWords => ({
   words: {
-    name: method,
+    name: tool === undefined ? method : `${method} ${tool}`,
     attributes: {
       "mcp.method.name": method,
       "mcp.protocol.version": MCP_VERSION,
       "network.transport": "tcp",
       ...(method === "tools/call" && { "gen_ai.operation.name": "execute_tool" }),
+      ...(tool !== undefined && { "gen_ai.tool.name": tool }),
     },
   },
   mcpMethod: method,
+  failure: undefined,
 });
+
+/** What a message of the answer says of the call. */
+export function noteFailure(called: AgentWords | undefined, message: string): void {
+  const failure = called && rpcFailureOf(message);
+  if (called !== undefined && failure !== undefined) called.failure = failure;
+}
+
+/** The words of a call that is over. */
+export const calledWords = (called: AgentWords | undefined): SpanWords | undefined =>
+  called && {
+    name: called.words.name,
+    attributes: { ...called.words.attributes, ...failureAttributes(called.failure) },
+  };
 
 export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): SpanAttributes {
   if (usage === undefined) return NOTHING;

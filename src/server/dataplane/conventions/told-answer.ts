@@ -3,7 +3,7 @@
  * as they pass, by patterns that cannot stand in a text of JSON, whose quotes are escaped; nothing is kept but names of closed lists.
  * Only of requests that are traced.
  */
-import type { Downstream } from "../../upstream/index.ts";
+import { type Downstream, Passing } from "../../upstream/index.ts";
 
 /** Of both dialects; any other is told as `other`. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -24,8 +24,7 @@ const MODEL_WITHIN_BYTES = 4_096;
 /** Answers of several choices end for several reasons. */
 const MAX_REASONS = 8;
 
-export class ToldAnswer implements Downstream {
-  readonly #to: Downstream;
+export class ToldAnswer extends Passing {
   /** Names of the configuration that the answer may be by. */
   readonly #named: readonly string[];
   readonly #reasons = new Set<string>();
@@ -34,7 +33,7 @@ export class ToldAnswer implements Downstream {
   #rest = "";
 
   constructor(to: Downstream, named: readonly string[]) {
-    this.#to = to;
+    super(to);
     this.#named = named;
   }
 
@@ -48,33 +47,9 @@ export class ToldAnswer implements Downstream {
     return this.#model;
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
-  }
-
-  onGone(listener: (() => void) | undefined): void {
-    this.#to.onGone(listener);
-  }
-
-  onDrain(listener: () => void): void {
-    this.#to.onDrain(listener);
-  }
-
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
-    this.#to.start(status, statusText, headers);
-  }
-
-  write(chunk: Buffer): boolean {
+  override write(chunk: Buffer): boolean {
     this.#read(chunk);
-    return this.#to.write(chunk);
-  }
-
-  end(): void {
-    this.#to.end();
-  }
-
-  breakOff(cause: Error): void {
-    this.#to.breakOff(cause);
+    return super.write(chunk);
   }
 
   #read(chunk: Buffer): void {

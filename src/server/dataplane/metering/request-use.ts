@@ -2,13 +2,14 @@
  * What one request, or one WebSocket session, adds to the ledger of usage: told once, when it is over; a session tells as it
  * goes, since it may last for hours.
  */
+import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import type { Standing } from "../governance/standing.ts";
 import type { Account, UsedOf } from "./types.ts";
-import type { Hop, UsageLedger, Use } from "./used.ts";
+import type { UsageLedger } from "./used.ts";
 
 export interface UseOf {
-  readonly hop: Hop;
+  readonly hop: Use["hop"];
   /** Provider, server or agent that is asked first. */
   readonly provider: string;
   /** Of the model: a name or pattern of the configuration, which stands for it while no provider has answered for it. */

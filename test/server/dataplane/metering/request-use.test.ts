@@ -1,8 +1,9 @@
 /** What a request adds to the ledger of usage: once, where it was used, and no name that a caller made up. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Use } from "../../../../src/server/core/budgets/index.ts";
 import { NO_USAGE } from "../../../../src/server/core/dialects/index.ts";
-import { beginUse, type Use } from "../../../../src/server/dataplane/metering/index.ts";
+import { beginUse } from "../../../../src/server/dataplane/metering/index.ts";
 import { answer, CHAT, chatUsage, events, metered, STREAM } from "./support.ts";
 
 const usage = (input: number) => ({ ...NO_USAGE, inputTokens: input, totalTokens: input });

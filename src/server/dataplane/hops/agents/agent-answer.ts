@@ -30,6 +30,8 @@ export interface AnswerTerms {
   readonly listed: (message: string) => void;
   /** The server says that its tools are others now. */
   readonly toolsChanged: () => void;
+  /** A message of the answer, as it came. */
+  readonly told: (message: string) => void;
 }
 
 /** Larger than any result that a model reads; longer ones pass, unless somebody must read them. */
@@ -295,9 +297,10 @@ export class AgentAnswer implements Downstream {
 
   /** What the client is shown of it; undefined: nothing, it is refused. */
   #message(message: string, status: number): Later<string | undefined> {
-    const { call, shows, listed, toolsChanged } = this.#terms;
+    const { call, shows, listed, toolsChanged, told } = this.#terms;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
+    if (isMessage) told(message);
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
     if (repeats(this.#terms.exchange.bearsCredential, message)) {
       const { noun } = nounOf(call);

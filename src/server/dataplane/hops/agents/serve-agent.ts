@@ -22,7 +22,7 @@ import {
   type UpstreamRequest,
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
-import { agentWords, attemptErrorOf, inWords } from "../../conventions/index.ts";
+import { agentWords, attemptErrorOf, failureAttributes, inWords, noteFailure } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
@@ -36,6 +36,7 @@ import { whileJudged } from "../model/awaiting.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, readCall } from "./agent-call.ts";
 import { inspectCall } from "./inspect-call.ts";
+import { listedTool, noteTools } from "./listed-tools.ts";
 import type { AgentPlace } from "./place.ts";
 import { sentCall } from "./restored.ts";
 import { forgetLists, keepList, keptList } from "./tool-lists.ts";
@@ -74,7 +75,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   if (plain !== arrived) held.hold(plain.length); // 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
   exchange.facts.method = call.method;
-  exchange.called = agentWords(fronted.kind, fronted.name, call.method);
+  const tool = exchange.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
+  exchange.called = agentWords(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // 503
   const decided: DecidedRequest = {
@@ -125,8 +127,10 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         shows: showsOf(call, standing),
         listed: (message) => {
           if (shareable !== undefined) keepList(fronted, shareable, message, performance.now());
+          if (exchange.span !== undefined) noteTools(fronted, message);
         },
         toolsChanged: () => forgetLists(fronted),
+        told: (message) => noteFailure(exchange.called, message),
       });
     const { rewritten, restored } = sentCall(call, inspected, snapshot.guardrails.restorer(fronted.restore)); // 413
     recordRestored(restored, decided, standing, sinks); // 503
@@ -260,7 +264,8 @@ async function forwardCall(
       ports.metrics.attempted(provider.name, result);
       if (called?.mcpMethod !== undefined) {
         const seconds = (performance.now() - begunAt) / 1_000;
-        ports.metrics.conventions.mcpAttempted(called.mcpMethod, seconds, attemptErrorOf(result, status));
+        const error = called.failure ?? attemptErrorOf(result, status);
+        ports.metrics.conventions.mcpAttempted(called.mcpMethod, seconds, error);
       }
       if (isFailure(result)) {
         const told = { kind: result, status, attempt: 1, movedTo: null, ...whose(exchange, undefined) };
@@ -274,7 +279,13 @@ async function forwardCall(
       measured?.spent((charge?.spent ?? 0) - before);
     },
     waited: (ms) => exchange.waited(ms),
-    tracer: span && inWords(span, () => called?.words),
+    tracer:
+      span &&
+      inWords(
+        span,
+        () => called?.words,
+        () => failureAttributes(called?.failure),
+      ),
   });
 }
 

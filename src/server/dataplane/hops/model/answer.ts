@@ -14,7 +14,7 @@ import {
   tellsNoUsage,
 } from "../../../core/dialects/index.ts";
 import { Gathering, type Holding } from "../../../memory/index.ts";
-import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
 import type { AnswerMeter } from "../../metering/index.ts";
 
 /** A larger JSON answer passes as it comes; models lists and completions are far below. */
@@ -38,8 +38,7 @@ export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
 }
 
 /** A class, since there is one for each request: a literal with a getter is a shape of its own each time it is made. */
-class Rewriting implements Downstream {
-  readonly #to: Downstream;
+class Rewriting extends Passing {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
   readonly #meter: AnswerMeter | undefined;
@@ -53,62 +52,50 @@ class Rewriting implements Downstream {
   #held: Gathering | undefined;
 
   constructor(to: Downstream, { edits, extend, meter, holding }: Rewrites) {
-    this.#to = to;
+    super(to);
     this.#edits = edits;
     this.#extend = extend;
     this.#meter = meter;
     this.#holding = holding;
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
-  }
-
-  onGone(listener: (() => void) | undefined): void {
-    this.#to.onGone(listener);
-  }
-
-  onDrain(listener: () => void): void {
-    this.#to.onDrain(listener);
-  }
-
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  override start(status: number, statusText: string, headers: readonly Buffer[]): void {
     const changes = this.#edits !== undefined || this.#extend !== undefined;
     this.#mode = changes ? modeOf(status, headers) : "pass";
     this.#shown = this.#meter?.started(status, headers) ?? "nothing";
     if (this.#mode === "events" || this.#shown === "events") this.#splitter = new SseSplitter();
-    this.#to.start(status, statusText, this.#mode === "pass" ? headers : withoutLength(headers));
+    super.start(status, statusText, this.#mode === "pass" ? headers : withoutLength(headers));
   }
 
-  write(chunk: Buffer): boolean {
+  override write(chunk: Buffer): boolean {
     if (this.#shown === "bytes") this.#meter?.bytes(chunk);
     if (this.#splitter !== undefined) return this.#writeEvents(chunk, this.#splitter);
     if (this.#mode === "over") return true;
-    return this.#mode === "whole" ? this.#hold(chunk) : this.#to.write(chunk);
+    return this.#mode === "whole" ? this.#hold(chunk) : super.write(chunk);
   }
 
-  end(): void {
+  override end(): void {
     const last = this.#splitter?.unfinished();
     if (last !== undefined) this.#event(last);
     this.#meter?.ended();
     if (this.#mode === "whole" && this.#held !== undefined) {
       const body = this.#held.take();
       const edited = this.#edits === undefined ? body : editJson(body, this.#edits);
-      this.#to.write(this.#extend === undefined ? edited : this.#extend(edited));
+      super.write(this.#extend === undefined ? edited : this.#extend(edited));
     }
-    if (this.#mode !== "over") this.#to.end();
+    if (this.#mode !== "over") super.end();
   }
 
-  breakOff(cause: Error): void {
+  override breakOff(cause: Error): void {
     const last = this.#splitter?.last();
     if (last !== undefined) this.#event(last);
     this.#meter?.broken();
-    this.#to.breakOff(cause);
+    super.breakOff(cause);
   }
 
   #writeEvents(chunk: Buffer, splitter: SseSplitter): boolean {
     const whole = this.#unread(chunk, splitter);
-    if (whole !== undefined) return this.#to.write(whole);
+    if (whole !== undefined) return super.write(whole);
     let hasRoom = true;
     const events = splitter.push(chunk);
     const { heldBytes } = splitter;
@@ -116,7 +103,7 @@ class Rewriting implements Downstream {
     if (more !== 0 && !this.#orBreakOff(() => this.#holding.change(more))) return true;
     this.#eventBytes = heldBytes;
     for (const event of events) hasRoom = this.#event(event) ?? hasRoom;
-    return this.#mode === "events" ? hasRoom : this.#to.write(chunk);
+    return this.#mode === "events" ? hasRoom : super.write(chunk);
   }
 
   /** Whether the client has room; undefined: it was written nothing. */
@@ -124,7 +111,7 @@ class Rewriting implements Downstream {
     if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
     if (this.#mode !== "events") return undefined;
     const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
-    return bytes === undefined || bytes.length === 0 ? undefined : this.#to.write(bytes);
+    return bytes === undefined || bytes.length === 0 ? undefined : super.write(bytes);
   }
 
   /** Most chunks of a stream need no look into their events. */
@@ -142,8 +129,8 @@ class Rewriting implements Downstream {
     if (this.#held.bytes + chunk.length > MAX_REWRITTEN_BYTES) {
       this.#mode = "pass";
       const all = this.#held.take();
-      if (all.length > 0) this.#to.write(all);
-      return this.#to.write(chunk);
+      if (all.length > 0) super.write(all);
+      return super.write(chunk);
     }
     const held = this.#held;
     this.#orBreakOff(() => held.add(chunk));

@@ -3,69 +3,51 @@
  * what is remembered under an id is never more than its client knows.
  */
 import { SseSplitter } from "../../../core/dialects/index.ts";
-import { type Downstream, headerValue } from "../../../upstream/index.ts";
+import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
 import type { Remembering } from "./translating.ts";
 
 const ITEM_DONE = "response.output_item.done";
-const NOTHING: readonly Buffer[] = [];
 
 /** `to` as it is, told of the items in what passes. */
 export function rememberingShown(to: Downstream, { remember }: Remembering): Downstream {
   return remember === undefined ? to : new RememberedAnswer(to, remember);
 }
 
-class RememberedAnswer implements Downstream {
-  readonly #to: Downstream;
+class RememberedAnswer extends Passing {
   readonly #remember: NonNullable<Remembering["remember"]>;
   /** Undefined: it is no stream. */
   #events: SseSplitter | undefined;
   #isAnswer = false;
   /** Of an answer that is no stream. */
-  #chunks: readonly Buffer[] = NOTHING;
+  readonly #chunks: Buffer[] = [];
 
   constructor(to: Downstream, remember: NonNullable<Remembering["remember"]>) {
-    this.#to = to;
+    super(to);
     this.#remember = remember;
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
-  }
-
-  onGone(listener: (() => void) | undefined): void {
-    this.#to.onGone(listener);
-  }
-
-  onDrain(listener: () => void): void {
-    this.#to.onDrain(listener);
-  }
-
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  override start(status: number, statusText: string, headers: readonly Buffer[]): void {
     this.#isAnswer = status < 300;
     const type = headerValue(headers, "content-type")?.toLowerCase();
     if (type?.startsWith("text/event-stream") === true) this.#events = new SseSplitter();
-    this.#to.start(status, statusText, headers);
+    super.start(status, statusText, headers);
   }
 
-  write(chunk: Buffer): boolean {
+  override write(chunk: Buffer): boolean {
     if (this.#isAnswer) this.#read(chunk);
-    return this.#to.write(chunk);
+    return super.write(chunk);
   }
 
-  end(): void {
+  override end(): void {
     const { output } = objectIn(Buffer.concat(this.#chunks).toString("utf8"));
-    this.#chunks = NOTHING;
+    this.#chunks.length = 0;
     if (Array.isArray(output)) for (const item of output) this.#keep(item);
-    this.#to.end();
-  }
-
-  breakOff(cause: Error): void {
-    this.#to.breakOff(cause);
+    super.end();
   }
 
   #read(chunk: Buffer): void {
     if (this.#events === undefined) {
-      this.#chunks = [...this.#chunks, chunk];
+      this.#chunks.push(chunk);
       return;
     }
     for (const { event, data } of this.#events.push(chunk)) {

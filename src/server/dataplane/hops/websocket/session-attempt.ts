@@ -11,6 +11,8 @@ import type { AttemptFailure } from "../../statistics.ts";
 export interface SessionAttempt {
   /** Whether the upstream was dialled. */
   readonly isBegun: boolean;
+  /** Milliseconds since it was; 0 before. */
+  readonly lastedMs: number;
   /** The upstream is dialled. */
   begun(): void;
   /** It answered the handshake, with 101 or a refusal of its own. */
@@ -45,6 +47,9 @@ export function sessionAttempt(
   return {
     get isBegun() {
       return begunAt !== undefined;
+    },
+    get lastedMs() {
+      return begunAt === undefined ? 0 : performance.now() - begunAt;
     },
     begun() {
       begunAt = performance.now();

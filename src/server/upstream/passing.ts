@@ -1,0 +1,38 @@
+/** An answer that passes as it comes: for what looks at one, or changes a part of it. */
+import type { Downstream } from "./ports.ts";
+
+export class Passing implements Downstream {
+  readonly #to: Downstream;
+
+  constructor(to: Downstream) {
+    this.#to = to;
+  }
+
+  get gone(): boolean {
+    return this.#to.gone;
+  }
+
+  onGone(listener: (() => void) | undefined): void {
+    this.#to.onGone(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#to.onDrain(listener);
+  }
+
+  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+    this.#to.start(status, statusText, headers);
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#to.write(chunk);
+  }
+
+  end(): void {
+    this.#to.end();
+  }
+
+  breakOff(cause: Error): void {
+    this.#to.breakOff(cause);
+  }
+}
