@@ -12,12 +12,12 @@ import { ptySkip } from "../console/support/terminal.ts";
 import { HOUR } from "./console/hour.ts";
 import { IDLE } from "./console/idle.ts";
 import { LATENCY } from "./console/latency.ts";
-import { REQUESTS } from "./console/requests.ts";
+import { RECORDED, REQUESTS } from "./console/requests.ts";
 import type { Given } from "./console/stage.ts";
 import { type Figure, renderFigures } from "./parts/figures.ts";
 import { conclude, guarded, readScenarioOptions, type ScenarioOptions } from "./parts/scenario.ts";
 
-const ALL = [IDLE, LATENCY, REQUESTS, HOUR];
+const ALL = [IDLE, LATENCY, REQUESTS, RECORDED, HOUR];
 const LAUNCHER = fileURLToPath(new URL("../../bin/gateway", import.meta.url));
 
 async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): Promise<readonly Figure[]> {

@@ -8,6 +8,7 @@
 
 import { createServer, type ServerResponse } from "node:http";
 import { TABLES } from "../../../src/admin-api/index.ts";
+import { createRequests } from "../../../src/server/node/admin-requests.ts";
 import { bucket, key, profile } from "../../console/views/keys-fixture.ts";
 import { backend, member, model, STATUS } from "../../console/views/traffic-fixtures.ts";
 import { endWithParent } from "../child/channel.ts";
@@ -16,6 +17,8 @@ export interface Told {
   /** A second; each changes some rows of each list in `tables`. 0: nothing changes. */
   readonly changes: number;
   readonly tables: readonly Changing[];
+  /** Requests a second that the node's own recorder is told of; left out: none. */
+  readonly requests?: number;
 }
 
 export interface Counts {
@@ -99,7 +102,8 @@ const server = createServer((request, response) => {
   if (path === "config" || path.includes("/"))
     return send(response, '{"error":{"code":"not_found","message":"none"}}', 404);
   if (!Object.hasOwn(TABLES, path)) return send(response, '{"items":[]}');
-  if (known < listNamed(path).index) return sendList(response, listNamed(path));
+  if (path === "requests" && known < requestsIndex) return sendRequests(response);
+  if (path !== "requests" && known < listNamed(path).index) return sendList(response, listNamed(path));
   waiting.set(response, path);
   response.once("close", () => waiting.delete(response));
 });
@@ -123,9 +127,63 @@ function change(tables: readonly Changing[]): void {
   }
 }
 
+/** The node's own recorder of its last requests, and its rows as the node puts them into words. */
+const recorder = createRequests();
+let requestsIndex = 100;
+let recorded = 0;
+let feed: NodeJS.Timeout | undefined;
+
+const sendRequests = (response: ServerResponse): void =>
+  send(
+    response,
+    JSON.stringify({
+      items: Array.from(recorder.port.list(), (row) => ({ ...row, node: "n1" })),
+      index: requestsIndex,
+    }),
+  );
+
+recorder.port.onChange(() => {
+  requestsIndex += 1;
+  for (const [response, table] of waiting) {
+    if (table !== "requests") continue;
+    waiting.delete(response);
+    answers += 1;
+    sendRequests(response);
+  }
+});
+
+/** What a governed request that was answered leaves behind; one in fifty failed. */
+function record(): void {
+  recorded += 1;
+  const hasFailed = recorded % 50 === 0;
+  recorder.finished({
+    ...{ at: Date.now(), id: `request-${recorded}`, caller: nameOfKey(recorded % 200), profile: "engineers" },
+    ...{
+      hop: "llm",
+      route: "chat_completions",
+      model: `p${recorded % 20}-chat`,
+      provider: `provider-${recorded % 20}`,
+    },
+    ...{ status: hasFailed ? 503 : 200, code: hasFailed ? "upstream_unreachable" : "", attempts: 1 },
+    ...{ firstByteMs: 120, totalMs: 900 + (recorded % 700), inputTokens: 200, outputTokens: 60, decidedBy: undefined },
+  });
+}
+
+function feedAt(perSecond: number): void {
+  clearInterval(feed);
+  if (perSecond === 0) return;
+  let last = performance.now();
+  feed = setInterval(() => {
+    const due = Math.floor(((performance.now() - last) * perSecond) / 1_000);
+    last += (due * 1_000) / perSecond;
+    for (let each = 0; each < due; each += 1) record();
+  }, 1);
+}
+
 let clock: NodeJS.Timeout | undefined;
 
-process.on("message", ({ changes, tables }: Told) => {
+process.on("message", ({ changes, tables, requests = 0 }: Told) => {
+  feedAt(requests);
   clearInterval(clock);
   if (changes > 0) clock = setInterval(() => change(tables), 1_000 / changes);
   const counts: Counts = { answers };
