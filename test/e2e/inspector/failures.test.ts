@@ -80,10 +80,11 @@ const isInspected = async ({ url, upstream }: Fronted, tag: string): Promise<boo
   return status === 200 && upstream.seen().endsWith(chat(`${tag} <EMAIL_ADDRESS>`));
 };
 
-const streamsAt = (metricsUrl: string | undefined) => async (): Promise<number> => {
+/** No number where there is none of that name. */
+async function gaugeAt(metricsUrl: string | undefined, name: string): Promise<number> {
   const text = await (await fetch(metricsUrl ?? "")).text();
-  return Number(/^gateway_inspector_streams (\d+)$/m.exec(text)?.[1] ?? 0);
-};
+  return Number(new RegExp(`^gateway_${name} (\\d+)$`, "m").exec(text)?.[1]);
+}
 
 const answers = (postings: readonly Posting[]) =>
   Promise.all(postings.map(({ answered }) => within("an answer", answered)));
@@ -101,7 +102,8 @@ for (const { name, modes } of SIDES) {
   describe(`${name} both ways`, { skip: envoy.missing }, () => {
     test("slow, stopped, short of memory, reloaded, killed, started again", async (t) => {
       const { gateway, closed, open, both, analyzer, start } = await setUp(t, modes);
-      const streams = streamsAt(gateway.metricsUrl);
+      let { metricsUrl } = gateway;
+      const streams = (): Promise<number> => gaugeAt(metricsUrl, "inspector_streams");
       for (const one of both) await eventually("an inspected request", () => isInspected(one, "first"));
       /** Whether it waited for longer than a streamed filter does. */
       const waited = (): Promise<boolean> => {
@@ -217,7 +219,8 @@ for (const { name, modes } of SIDES) {
         );
         const again = await start();
         for (const one of both) await eventually("inspection again", () => isInspected(one, "again"), 60_000);
-        await eventually("no stuck stream", async () => (await streamsAt(again.metricsUrl)()) === 0);
+        metricsUrl = again.metricsUrl;
+        await eventually("no stuck stream", async () => (await streams()) === 0);
       });
 
       const counted = await Promise.all(both.map(({ counters }) => counters()));
@@ -228,6 +231,17 @@ for (const { name, modes } of SIDES) {
       assert.equal(counted[0]?.get("failure_mode_allowed"), 0);
       assert.ok((counted[1]?.get("failure_mode_allowed") ?? 0) > 0);
       assert.doesNotMatch(closed.upstream.seen(), ADDRESS);
+
+      await t.test("its proxy killed: nothing is held for one that is gone", async () => {
+        begun(closed.url, IN_FLIGHT, chat(`gone ada@example.com ${"x".repeat(20_000)}`));
+        await eventually("streams under way", async () => (await streams()) >= IN_FLIGHT);
+        await eventually("bytes held", async () => (await gaugeAt(metricsUrl, "inspector_held_bytes")) > 0);
+        await closed.kill();
+        await eventually("no stuck stream", async () => (await streams()) === 0);
+        await eventually("nothing held", async () => (await gaugeAt(metricsUrl, "inspector_held_bytes")) === 0);
+        assert.ok(await isInspected(open, "beside"));
+        assert.doesNotMatch(closed.upstream.seen(), ADDRESS);
+      });
     });
   });
 }

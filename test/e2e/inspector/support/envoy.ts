@@ -18,6 +18,8 @@ export interface Proxy {
   readonly url: string;
   /** Counters of the filter, by the last part of their names. */
   readonly counters: () => Promise<ReadonlyMap<string, number>>;
+  /** Without a word. */
+  readonly kill: () => Promise<void>;
 }
 
 export interface ProxyOptions {
@@ -51,8 +53,9 @@ export async function startProxy(owner: Owner, binary: string, options: ProxyOpt
   atEnd(owner, () => rm(folder, { recursive: true, force: true }));
   const path = join(folder, "envoy.yaml");
   await writeFile(path, text);
-  await runEnvoy(owner, binary, path, admin ?? "");
+  const kill = await runEnvoy(owner, binary, path, admin ?? "");
   return {
+    kill,
     url: `http://${listen}`,
     async counters() {
       const rows = (await (await fetch(`http://${admin}/stats?filter=ext_proc`)).text()).split("\n");
@@ -66,20 +69,26 @@ export async function startProxy(owner: Owner, binary: string, options: ProxyOpt
   };
 }
 
-/** Until it is ready to serve. `admin`: its own address for operators, as the configuration has it. */
-export async function runEnvoy(owner: Owner, binary: string, path: string, admin: string): Promise<void> {
+/** Ready to serve; what kills it before its owner's end. `admin`: its own address for operators, as the configuration has it. */
+export async function runEnvoy(
+  owner: Owner,
+  binary: string,
+  path: string,
+  admin: string,
+): Promise<() => Promise<void>> {
   const args = ["-c", path, "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "error"];
   const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {
     said = `${said}${chunk}`.slice(-4_000);
   });
-  atEnd(owner, async () => {
-    if (child.exitCode !== null) return;
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, "exit");
     child.kill("SIGKILL");
     await exit;
-  });
+  };
+  atEnd(owner, kill);
   await eventually(
     "Envoy's readiness",
     async () => {
@@ -90,6 +99,7 @@ export async function runEnvoy(owner: Owner, binary: string, path: string, admin
     },
     START_MS,
   );
+  return kill;
 }
 
 export interface Recording {
