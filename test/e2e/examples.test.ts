@@ -54,7 +54,7 @@ function codeOf(text: string): readonly string[] {
 /** The commands of a line whose program is the gateway; what a shell would do with quotes is done, and nothing else. */
 function commandsOf(line: string): readonly (readonly string[])[] {
   const commands: string[][] = [[]];
-  for (const [token, single, double, bare] of line.matchAll(/'([^']*)'|"([^"]*)"|([^\s'"|>;&#]+)|[|>;&]+|#.*$/g)) {
+  for (const [token, single, double, bare] of line.matchAll(/'([^']*)'|"([^"]*)"|\d*[|>;&]+|([^\s'"|>;&#]+)|#.*$/g)) {
     if (token.startsWith("#")) break;
     const word = single ?? double ?? bare;
     if (word === undefined) commands.push([]);
