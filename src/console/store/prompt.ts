@@ -42,7 +42,7 @@ export function withFilter(state: State, filter: string): State {
 
 export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, views: readonly View[]): Step {
   if (event.kind === "key") {
-    if (event.chord === "esc") return only(left(state, prompt));
+    if (event.chord === "esc") return only(leftPrompt(state, prompt));
     if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
@@ -62,7 +62,7 @@ export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, v
   return only(prompt.kind === "filter" && edit.text !== prompt.edit.text ? withFilter(edited, edit.text) : edited);
 }
 
-function left(state: State, prompt: PromptState): State {
+export function leftPrompt(state: State, prompt: PromptState): State {
   const closed = { ...state, prompt: undefined };
   switch (prompt.kind) {
     case "filter":

@@ -17,6 +17,7 @@ import { reported } from "./events.ts";
 import { answered, flashed } from "./flash.ts";
 import { helpOf } from "./help.ts";
 import { quit } from "./intent.ts";
+import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { stepSorting, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
@@ -69,6 +70,13 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (event.kind === "key" && isOneOf(event.chord, COMMON.suspend_process)) {
       return { state, effects: [{ kind: "stop_process" }] };
     }
+    const pasted = event.kind === "paste" ? withPastedKey(state, event.text, views) : undefined;
+    if (pasted !== undefined) return pasted;
+    const stepped = stepOnTop(state, event);
+    return (event.kind === "key" ? withTypedKey(stepped.state, views) : undefined) ?? stepped;
+  }
+
+  function stepOnTop(state: State, event: KeyEvent): Step {
     if (state.dialog !== undefined) return stepDialog(state, state.dialog, event);
     if (state.prompt !== undefined) return stepPrompt(state, state.prompt, event, views);
     if (event.kind === "paste") {

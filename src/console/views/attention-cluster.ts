@@ -1,8 +1,14 @@
 /** Attention for the cluster and what it stores: members, leader, configuration, audit chains. */
 
-import type { ClusterMemberRecord, FileStatus, NodeStatus, SourceRecord } from "../../admin-api/index.ts";
+import type {
+  AuditHeadRecord,
+  ClusterMemberRecord,
+  FileStatus,
+  NodeStatus,
+  SourceRecord,
+} from "../../admin-api/index.ts";
 import { type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
-import { plural } from "../format/numbers.ts";
+import { count, plural } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource, Seen, Severity } from "./attention-item.ts";
 import { contactWords } from "./cluster-members.ts";
@@ -213,20 +219,41 @@ function sourceItem(row: SourceRecord): AttentionItem {
   };
 }
 
+/** One row a node, whose chains count what did not fit together. */
 export const AUDIT_CONFLICTS: AttentionSource = {
   needs: [{ id: "list_audit_heads" }],
-  items: ({ data }) =>
-    rowsOf(data, "audit_heads")
-      .filter(({ conflicts }) => conflicts > 0)
-      .map((head) => ({
-        id: `audit:${head.node}/${head.kid}`,
-        severity: "fail",
-        weight: 0.7,
-        what: "AUDIT",
-        kind: "chain",
-        name: head.node,
-        says: `showed ${plural(head.conflicts, "time")} what cannot be one chain: verify its exported trail`,
-        goes: { place: { view: "audit-heads" }, row: `${head.node}/${head.kid}` },
-        json: head,
-      })),
+  items({ data }) {
+    const ofNode = new Map<string, AuditHeadRecord[]>();
+    for (const head of rowsOf(data, "audit_heads")) {
+      const heads = head.conflicts > 0 ? ofNode.get(head.node) : undefined;
+      if (heads !== undefined) heads.push(head);
+      else if (head.conflicts > 0) ofNode.set(head.node, [head]);
+    }
+    return [...ofNode.values()].flatMap((heads) => {
+      const [newest, before] = [...heads].sort((a, b) => Date.parse(b.witnessed_at) - Date.parse(a.witnessed_at));
+      return newest === undefined ? [] : [conflictItem(newest, before, heads)];
+    });
+  },
 };
+
+function conflictItem(
+  { node, kid, seq, conflicts }: AuditHeadRecord,
+  before: AuditHeadRecord | undefined,
+  heads: readonly AuditHeadRecord[],
+): AttentionItem {
+  const showed = `showed ${plural(conflicts, "time")} what cannot be one chain`;
+  return {
+    id: `audit:${node}`,
+    severity: "fail",
+    weight: 0.7,
+    what: "AUDIT",
+    kind: "chain",
+    name: node,
+    says:
+      before === undefined
+        ? `${showed}: verify its exported trail`
+        : `${showed}: one ended at ${count(before.seq)}, another is at ${count(seq)}. A node replaced under its id looks so; if none was, verify its exported trail`,
+    goes: { place: { view: "audit-heads" }, row: `${node}/${kid}` },
+    json: heads,
+  };
+}

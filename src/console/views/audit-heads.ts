@@ -97,11 +97,12 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     labelled("kid", shown(kid)),
     ...(conflicts === 0
       ? [line("No conflict: each head that this node showed continues the one before it.", "dim")]
-      : conflictLines(head)),
+      : conflictLines(head, rowsOf(data, "audit_heads").filter((it) => it.node === node).length)),
   ];
 }
 
-function conflictLines({ node, conflicts }: AuditHeadRecord): readonly Line[] {
+/** `chains`: that the node has shown. */
+function conflictLines({ node, conflicts }: AuditHeadRecord, chains: number): readonly Line[] {
   const times = conflicts === 1 ? "once" : `${count(conflicts)} times`;
   return [
     line(
@@ -112,6 +113,14 @@ function conflictLines({ node, conflicts }: AuditHeadRecord): readonly Line[] {
     line(
       `directory was set back. Export the trail of ${shown(node).text}, save the heads (w), verify with both (V; -heads).`,
     ),
+    ...(chains < 2
+      ? []
+      : [
+          line(
+            "A node that was replaced under its id, with an empty data directory, looks so too: the chain of before ends,",
+          ),
+          line("and another begins that does not name it. If nobody replaced it, take it for the former."),
+        ]),
   ];
 }
 

@@ -4,15 +4,18 @@ import type { KeyRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
 import { labelled, shown } from "../format/lines.ts";
+import { namesInWords } from "../format/names.ts";
+import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
+import type { Data } from "../model/data.ts";
 import { type Line, span as spanOf } from "../model/text.ts";
 import { bucketLine } from "./budgets-bucket.ts";
 import { allBucketsOf } from "./keys-index.ts";
 import { endsSoon, expiryOf, KEY_STATES } from "./keys-table.ts";
 import { profileLines } from "./profiles-facts.ts";
 
-export function keyPane(name: string, { data, now, isAscii }: Context): readonly Line[] {
+export function keyPane(name: string, { data, now, isAscii, subject }: Context): readonly Line[] {
   const key = keyNamed(data, name);
   if (key === undefined) return [];
   const { profile, metadata } = key;
@@ -21,6 +24,7 @@ export function keyPane(name: string, { data, now, isAscii }: Context): readonly
   const texts = Object.entries(metadata).map(([text, value]) => `${text}=${value}`);
   return [
     keyLine(key, now),
+    ...(subject === key.id ? usageLines(name, data, now) : []),
     ...(suspension === undefined ? [] : [labelled("", spanOf(`SUSPENDED ${suspensionWords(suspension, now)}`, "off"))]),
     ...(found === undefined ? [labelled("profile", shown(profile ?? "none"))] : profileLines(found)),
     ...allBucketsOf(data, key).map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
@@ -40,4 +44,39 @@ function keyLine(key: KeyRecord, now: number): Line {
     spanOf(`  last used ${ago(last_used_at, now)}`),
     spanOf(`  ${ends}`, endsSoon(key, now) ? "warn" : "plain"),
   ];
+}
+
+/** Models that a line names. */
+const MOST_MODELS = 4;
+
+/** From where, since when and how often: by the requests that nodes remember, which are the last 2,000 of each. */
+function usageLines(name: string, data: Data, now: number): readonly Line[] {
+  const read = data.get({ id: "list_requests" })?.value;
+  if (read === undefined) return [labelled("used", spanOf("requests not known yet", "dim"))];
+  const rows = read.filter(({ caller }) => caller === name).sort((a, b) => (a.time < b.time ? -1 : 1));
+  const [first] = rows;
+  if (first === undefined) return [labelled("used", spanOf("in none of the last requests that nodes remember"))];
+  const failed = rows.filter(({ status }) => status >= 400).length;
+  const nodes = [...countsOf(rows.map(({ node }) => node))].map(([node, times]) => `${node} ${count(times)}`);
+  const models = [...countsOf(rows.flatMap(({ model }) => model ?? []))].map(([model]) => model);
+  return [
+    labelled(
+      "used",
+      spanOf(`${plural(rows.length, "request")} remembered, since ${clock(Date.parse(first.time), now)}, the last `),
+      spanOf(ago(rows.at(-1)?.time ?? null, now)),
+      spanOf(failed === 0 ? "" : `; ${count(failed)} failed or refused`, "warn"),
+    ),
+    labelled(
+      "through",
+      shown(nodes.join(", ")),
+      shown(models.length === 0 ? "" : `  for ${namesInWords(models, MOST_MODELS)}`),
+    ),
+  ];
+}
+
+/** Most first. */
+function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map([...counts].sort(([, a], [, b]) => b - a));
 }

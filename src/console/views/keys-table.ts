@@ -151,7 +151,8 @@ function haystackOf(key: KeyRecord, spendingOf: SpendingOf): string {
   ].join(" ");
 }
 
-export function keysTable({ data }: Pick<Context, "data">): Table {
+/** Of the key whose id is the subject alone, where there is one. */
+export function keysTable({ data, subject }: Pick<Context, "data" | "subject">): Table {
   const spendingOf = spendingIn(data);
   // Rows do not change with the clock; the answer's own age is near enough to tell what ends within days.
   const readAt = data.get({ id: "list_keys" })?.freshAt ?? 0;
@@ -168,6 +169,6 @@ export function keysTable({ data }: Pick<Context, "data">): Table {
       },
       jsonOf: (key) => key,
     },
-    rowsOf(data, "keys"),
+    rowsOf(data, "keys").filter(({ id }) => subject === undefined || id === subject),
   );
 }

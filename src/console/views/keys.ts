@@ -62,12 +62,14 @@ export const keysView: View = {
   title: "Keys",
   about: "virtual keys: profile, state, last use, budget, end",
   group: "keys",
-  needs: () => [
+  subject: "key's id",
+  needs: (subject) => [
     { id: "list_keys" },
     { id: "list_profiles" },
     { id: "list_budgets" },
     { id: "list_suspensions" },
     { id: "list_cluster_members" },
+    ...(subject === undefined ? [] : [{ id: "list_requests" } as const]),
   ],
   body: {
     kind: "table",
@@ -75,9 +77,12 @@ export const keysView: View = {
     sort: { column: "name", isDescending: false },
     pane: keyPane,
     describe: (name, context) => describedAs(keyPane(name, context), keyNamed(context.data, name)),
-    empty: ({ doorFlags, isReadOnly }) => ({
-      sentence: "No keys.",
-      next: `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${doorFlags} ${MINT_COMMAND}\``,
+    empty: ({ subject, doorFlags, isReadOnly }) => ({
+      sentence: subject === undefined ? "No keys." : `No key of this gateway has the id ${escapeControls(subject)}.`,
+      next:
+        subject !== undefined
+          ? "It was revoked or rotated, or is another gateway's; `:changes` tells of the first."
+          : `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${doorFlags} ${MINT_COMMAND}\``,
     }),
     sql: () => "SELECT name, profile, status, created_at, last_used_at, expires_at, id FROM keys ORDER BY name",
   },

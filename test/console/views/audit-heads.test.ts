@@ -35,6 +35,20 @@ test("a conflict says what it means and what to do", () => {
   assert.match(described, /conflicts +2/);
 });
 
+test("of a node with several chains a conflict says what a replacement looks like", () => {
+  const heads = [head({ conflicts: 1 }), head({ kid: "another".padEnd(43, "k"), seq: 12, conflicts: 1 })];
+  const context = contextOf({ list_audit_heads: heads });
+  const table = tableOfView(auditHeadsView, context);
+  assert.match(
+    textsOf(bodyOf(auditHeadsView).pane?.(table.idOf(1), context) ?? []).join("\n"),
+    /replaced under its id/,
+  );
+  assert.doesNotMatch(
+    textsOf(bodyOf(auditHeadsView).pane?.(TABLE.idOf(1), CONTEXT) ?? []).join("\n"),
+    /replaced under/,
+  );
+});
+
 test("the heads are saved as `audit verify -heads` takes them", () => {
   const ask = startOf(auditHeadsView, "save", [], CONTEXT);
   assert.equal(ask.kind === "ask" && ask.initial, "audit-heads.json");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { RequestRecord } from "../../../src/admin-api/index.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { keysView } from "../../../src/console/views/keys.ts";
 import {
@@ -216,4 +217,38 @@ test("ten thousand keys are a table at once, and a cell costs microseconds", (t)
   t.diagnostic(`table ${buildMs.toFixed(1)} ms, cell ${cellUs.toFixed(2)} us`);
   assert.ok(buildMs < 20, `${buildMs} ms`);
   assert.ok(cellUs < 20, `${cellUs} us`);
+});
+
+test("the key of an id stands alone, with from where, since when and how often it was used", () => {
+  const request = {
+    ...{
+      id: "r",
+      profile: null,
+      hop: "llm" as const,
+      route: null,
+      model: "acme-large",
+      provider: null,
+      code: null,
+      attempts: 1,
+    },
+    ...{ ttfb_ms: null, total_ms: 5, input_tokens: null, output_tokens: null, decided_by: null },
+  } as const;
+  const sent = (ago: number, node: string, caller: string, status = 200): RequestRecord => ({
+    ...request,
+    ...{ time: new Date(NOW - ago).toISOString(), node, caller, status },
+  });
+  const list_requests = [
+    sent(60_000, "n1", "prod-chat"),
+    sent(30_000, "n2", "prod-chat"),
+    sent(2_000, "n2", "prod-chat", 429),
+    sent(1_000, "n3", "ci-main"),
+  ];
+  const context = contextOf({ ...ANSWERS, list_requests }, { subject: "aaaa0001" });
+  const table = tableOfView(keysView, context);
+  assert.deepEqual([table.count, table.idOf(0)], [1, "prod-chat"]);
+  const pane = textsOf(bodyOf(keysView).pane?.("prod-chat", context) ?? []);
+  assert.match(pane[1] ?? "", /^used +3 requests remembered, since 14:01:07Z, the last 2s ago; 1 failed or refused$/);
+  assert.match(pane[2] ?? "", /^through +n2 2, n1 1 {2}for acme-large$/);
+  assert.doesNotMatch(textsOf(bodyOf(keysView).pane?.("prod-chat", CONTEXT) ?? []).join(), /remembered/);
+  assert.match(bodyOf(keysView).empty(contextOf(ANSWERS, { subject: "zzzz0000" })).sentence, /has the id zzzz0000/);
 });

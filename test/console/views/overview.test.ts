@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Configuration } from "../../../src/admin-api/index.ts";
-import { ATTENTION, attentionNeeds } from "../../../src/console/views/attention.ts";
+import { ATTENTION, attentionNeeds, attentionOf } from "../../../src/console/views/attention.ts";
 import { overviewView } from "../../../src/console/views/overview.ts";
 import {
   agent,
@@ -197,6 +197,19 @@ test("sources that are not served and audit chains that conflict are told of", (
       "~ SOURCE source late: revision 7 is not served yet",
     ],
   );
+});
+
+test("a node that was replaced under its id is one row, which says what a replacement looks like", () => {
+  const head = { node: "n2", hash: "h", conflicts: 1 };
+  const list_audit_heads = [
+    { ...head, kid: "former", seq: 10_442, witnessed_at: at(-600) },
+    { ...head, kid: "present", seq: 12, witnessed_at: at(-5) },
+  ];
+  assert.deepEqual(attention({ list_audit_heads }), [
+    "! AUDIT chain n2: showed 1 time what cannot be one chain: one ended at 10,442, another is at 12. A node replaced under its id looks so; if none was, verify its exported trail",
+  ]);
+  const [item] = attentionOf(contextOf({ list_audit_heads }));
+  assert.deepEqual([item?.id, item?.goes.row], ["audit:n2", "n2/present"]);
 });
 
 test("reads that are not there make no item and no failure", () => {

@@ -1,0 +1,96 @@
+/**
+ * What becomes of a virtual key that is pasted or typed: its text is taken into no line, field or statement, and so into no
+ * history and no request; its public id leads to the key, with who uses it, and to `X`. A field whose text is not shown
+ * takes it: that is where secrets go.
+ */
+
+import { editAtEnd } from "../edit/edit.ts";
+import { keyIdIn, withoutKeys } from "../model/key-text.ts";
+import type { DialogState, Edit, State, Step, WorkbenchState } from "../model/state.ts";
+import type { View } from "../model/view.ts";
+import { focusOf } from "./dialog.ts";
+import { flashed } from "./flash.ts";
+import { followed } from "./intent.ts";
+import { only } from "./only.ts";
+import { leftPrompt } from "./prompt.ts";
+
+/** Undefined: there is no key in it, or it goes where secrets go. */
+export function withPastedKey(state: State, text: string, views: readonly View[]): Step | undefined {
+  const field = state.dialog === undefined ? undefined : focusOf(state.dialog);
+  if (field !== undefined && field !== "typed" && field.kind === "text" && field.isUnseen === true) return undefined;
+  const id = keyIdIn(text);
+  return id === undefined ? undefined : met(state, id, views);
+}
+
+/** Of a terminal that does not tell a paste from keys; undefined: no text has a key in it. */
+export function withTypedKey(state: State, views: readonly View[]): Step | undefined {
+  const id = textsIn(state)
+    .map(keyIdIn)
+    .find((it) => it !== undefined);
+  return id === undefined ? undefined : met(withoutTyped(state), id, views);
+}
+
+function textsIn({ prompt, dialog, workbench: { edit, paramsEdit, asking } }: State): readonly string[] {
+  return [
+    prompt?.edit.text ?? "",
+    ...(dialog === undefined ? [] : [dialog.typed.text, ...seenFields(dialog).map((id) => dialog.values[id] ?? "")]),
+    ...[edit, paramsEdit, asking?.edit].map((it) => it?.text ?? ""),
+  ];
+}
+
+const seenFields = ({ dialog: { fields } }: DialogState): readonly string[] =>
+  fields.flatMap((field) => (field.kind === "text" && field.isUnseen !== true ? [field.id] : []));
+
+/** What is typed into a prompt goes with the prompt. */
+const withoutTyped = (state: State): State => ({
+  ...state,
+  ...(state.dialog !== undefined && { dialog: cleanDialog(state.dialog) }),
+  workbench: cleanWorkbench(state.workbench),
+});
+
+function cleanDialog(open: DialogState): DialogState {
+  const cleaned = seenFields(open).map((id) => [id, withoutKeys(open.values[id] ?? "")] as const);
+  const field = focusOf(open);
+  const isUnseen = field !== undefined && field !== "typed" && field.kind === "text" && field.isUnseen === true;
+  return {
+    ...open,
+    values: { ...open.values, ...Object.fromEntries(cleaned) },
+    typed: clean(open.typed),
+    edit: isUnseen ? open.edit : clean(open.edit),
+  };
+}
+
+function cleanWorkbench(workbench: WorkbenchState): WorkbenchState {
+  const { edit, paramsEdit, asking } = workbench;
+  return {
+    ...workbench,
+    edit: clean(edit),
+    ...(paramsEdit !== undefined && { paramsEdit: clean(paramsEdit) }),
+    ...(asking !== undefined && { asking: { ...asking, edit: clean(asking.edit) } }),
+  };
+}
+
+function clean(edit: Edit): Edit {
+  const text = withoutKeys(edit.text);
+  return text === edit.text ? edit : editAtEnd(text);
+}
+
+function met(state: State, id: string, views: readonly View[]): Step {
+  const words = `that is the text of virtual key ${id}: it is taken nowhere`;
+  const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
+  if (isWriting || !views.some((view) => view.id === KEYS)) {
+    return only(flashed(state, `${words}; \`:keys ${id}\` tells who uses it`, "warn"));
+  }
+  const closed = state.prompt === undefined ? state : leftPrompt(state, state.prompt);
+  const { state: there, effects } = followed(
+    closed,
+    { kind: "go", place: { view: KEYS, subject: id }, filter: "" },
+    views,
+  );
+  return { state: flashed(there, `${words}; who uses it stands here, X revokes it`, "warn"), effects };
+}
+
+const KEYS = "keys";
+
+const isInWorkbench = ({ place }: State, views: readonly View[]): boolean =>
+  views.find(({ id }) => id === place.view)?.body.kind === "workbench";
