@@ -3,6 +3,7 @@
  * table of the same name and rows, and the console draws them. Values of type object or array are JSON text in SQL.
  */
 
+import { artifacts } from "./artifact-columns.ts";
 import { certificates } from "./certificate-columns.ts";
 import { reconcile, reconcile_verdicts } from "./reconcile-columns.ts";
 import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
@@ -169,6 +170,7 @@ export const TABLES = {
     node: text("Node that counted."),
   }),
   certificates,
+  artifacts,
   refusals: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
     node: text("Node that refused them."),
     caller_kind: choice(
@@ -365,6 +367,7 @@ export type RequestRecord = RowOf<"requests">;
 export type HistoryRecord = RowOf<"history">;
 export type BudgetRecord = RowOf<"budgets">;
 export type GuardrailRecord = RowOf<"guardrails">;
+export type ArtifactRecord = RowOf<"artifacts">;
 export type CertificateRecord = RowOf<"certificates">;
 export type ControlRecord = RowOf<"controls">;
 export type ReconcileRecord = RowOf<"reconcile">;

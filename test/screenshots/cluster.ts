@@ -4,6 +4,7 @@
  */
 
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -12,6 +13,7 @@ import { type AdminClient, createAdminClient } from "../../src/admin-api/index.t
 import { AUDIENCE, type Issuer } from "../e2e/admin/support/issuer.ts";
 import { GivenUp, until } from "../e2e/cluster/support/until.ts";
 import { atEnd, type Owner, within } from "../e2e/support/wait.ts";
+import { testAuthority } from "../server/tls/support/authority.ts";
 import { policy } from "./documents.ts";
 
 /** Short, since the first line of every picture holds it. */
@@ -82,6 +84,8 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   const path = join(folder, "node.yaml");
   await mkdir(folder);
   await writeFile(path, JSON.stringify(nodeFile(id, issuer.url)));
+  if (id === TLS_NODE) await writePair(folder);
+  await writeCache(join(folder, "cache", "sha256"));
   await writeFile(join(folder, "admin.cedar"), policy(id === "n3" ? "list_secrets" : undefined));
   const log = openSync(trailOf(id), "a", 0o600);
   const child = spawn(process.execPath, [GATEWAY, "-config", path], {
@@ -123,9 +127,34 @@ async function readyLine(id: NodeId): Promise<NodeAddresses | undefined> {
   return { gateway: `http://${listen}`, admin: `http://${admin}`, metrics: `http://${metrics}/metrics` };
 }
 
+/** The node whose front door serves TLS: nobody asks it for models. */
+const TLS_NODE = "n3";
+const DAY_MS = 86_400_000;
+
+/** With a life that is nearly over, as if whoever keeps the files had forgotten them. */
+async function writePair(folder: string): Promise<void> {
+  const now = Date.now();
+  const { issue } = await testAuthority(now);
+  const names = ["models.example.com", "models.example.org"];
+  const { chain, key } = await issue({ names, notBefore: now - 82 * DAY_MS, notAfter: now + 8 * DAY_MS });
+  await writeFile(join(folder, "tls.crt"), chain);
+  await writeFile(join(folder, "tls.key"), key, { mode: 0o600 });
+}
+
+/** What models left in the cache that no detector needs any more. */
+async function writeCache(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [at, size] of [1_843_200, 431_104, 88_064].entries()) {
+    const content = Buffer.alloc(size, at + 1);
+    await writeFile(join(folder, createHash("sha256").update(content).digest("hex")), content);
+  }
+}
+
 const nodeFile = (id: NodeId, issuer: string): unknown => ({
   listen: `${hostOf(id)}:0`,
   metrics_listen: `${hostOf(id)}:0`,
+  cache_dir: "cache",
+  ...(id === TLS_NODE && { tls: { cert_file: "tls.crt", key_file: "tls.key" } }),
   cluster: {
     node_id: id,
     data_dir: "data",

@@ -110,8 +110,8 @@ guardrails:
     - { name: personal, type: pii, prefilter: pure, apply_to: [tool_args, user, output] }
     - { name: trial, type: pii, prefilter: pure, mode: shadow, schedule: async, entities: [IP_ADDRESS] }
   rules:
-    - { name: no-cards, when: '"pii/CREDIT_CARD" in labels', action: deny, message: No card numbers. }
-    - { name: addresses, action: redact, select: 'a.type == "pii/EMAIL_ADDRESS"', operator: mask, mask_chars: 4 }
+    - { name: no-cards, when: '"pii/CREDIT_CARD" in labels', action: deny, message: No card numbers., controls: ["iso-27001:2022/A.8.12", "pci-dss:4.0/3.4"] }
+    - { name: addresses, action: redact, select: 'a.type == "pii/EMAIL_ADDRESS"', operator: mask, mask_chars: 4, controls: ["gdpr/art-5", "iso-27001:2022/A.8.12"] }
 `;
 
 /** Who may do what on the admin plane; on the node that \`hides\` a kind of thing, the local operator may not read it. */

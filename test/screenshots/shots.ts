@@ -111,13 +111,30 @@ const WHOLE: readonly Shot[] = [
   view("errors", /503/, "The last failures of one provider", "errors acme-chat"),
   view("pool", /127\.0\.0\.1:\d+ +ok/, "The servers of a pool, as each node met them", "pool pool-eu"),
   view("requests", /STATUS/, "The last requests: who asked whom for what, and what came of it"),
-  view("usage", /HOUR|empty/, "Who used what: tokens and cost units by hour, caller, provider and model"),
+  {
+    name: "usage",
+    title: "Who used what: tokens and cost units by hour, caller, provider and model",
+    async act(terminal) {
+      await go(terminal, "usage", /HOUR|empty/);
+      // Nodes report to the ledger once a minute.
+      for (let times = 0; times < 10 && !/prod-chat/.test(terminal.screen()); times += 1) {
+        await terminal.until(/prod-chat/).catch(() => undefined);
+      }
+      await terminal.until(/prod-chat/);
+    },
+  },
   view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
   view("models", /acme-large/, "Models, and the provider that is asked now"),
-  view("mcp", /!FAILING[\s\S]*org\.example/, "MCP servers, the failing one first"),
-  view("a2a", /planner/, "A2A agents, and what their calls took"),
+  view("mcp", /!FAILING[\s\S]*org\.example[\s\S]*bad +\d/, "MCP servers, the failing one first"),
+  view("a2a", /planner[\s\S]*last 15m +\d/, "A2A agents, and what their calls took"),
   view("guardrails", /addresses/, "Guardrails in force, and what each did"),
+  view("controls", /iso-27001/, "Controls that rules carry, and how often they were served"),
+  view("artifacts", /unused/, "Files of models on a node"),
+  {
+    ...view("certificates", /models\.example/, "The front door's certificate, and what to do about it"),
+    node: "n3",
+  },
   view("packs", /its cases +pass/, "Control packs, and what adding the one under the cursor would change", "packs"),
   {
     name: "sweeps",
@@ -132,6 +149,7 @@ const WHOLE: readonly Shot[] = [
         await terminal.press("right");
         await terminal.settled();
       }
+      await terminal.until(/W write threshold/);
     },
   },
   view("keys", /prod-search/, "Virtual keys and what they have used"),

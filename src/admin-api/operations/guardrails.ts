@@ -119,6 +119,7 @@ const rehearsal = object("What guardrails would make of the texts. Findings hold
 export const guardrailOperations = {
   list_guardrails: listsMeasured("guardrails", "Lists the detectors and rules of guardrails in force."),
   list_controls: listsMeasured("controls", "Lists the controls that rules carry, with the decisions that served them."),
+  list_artifacts: listsMeasured("artifacts", "Lists the files of models in the cache of a node, and what uses them."),
   inspect_guardrails: {
     method: "POST",
     path: "/guardrails/inspect",

@@ -2,6 +2,7 @@
 
 import type { View } from "../model/view.ts";
 import { a2aView } from "./a2a.ts";
+import { artifactsView } from "./artifacts.ts";
 import { auditHeadsView } from "./audit-heads.ts";
 import { auditTailView } from "./audit-tail.ts";
 import { auditVerifyView } from "./audit-verify.ts";
@@ -48,6 +49,7 @@ export const VIEWS: readonly View[] = [
   a2aView,
   guardrailsView,
   controlsView,
+  artifactsView,
   packsView,
   sweepsView,
   keysView,

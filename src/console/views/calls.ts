@@ -3,15 +3,15 @@
  * that fails. A call goes to the one that it names and to no other. Source: operator console reference, B5.
  */
 
-import type { A2aAgentRecord, McpServerRecord } from "../../admin-api/index.ts";
+import type { A2aAgentRecord, McpServerRecord, RequestRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { textColumn } from "../format/columns.ts";
 import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count, milliseconds } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
-import type { Data } from "../model/data.ts";
+import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { type Line, span } from "../model/text.ts";
+import { BLANK, type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { providerFilter } from "./keys-filters.ts";
 import { jsonOfMet, KINDS, type Met, metRows, STATES, standingLines } from "./measured.ts";
@@ -28,6 +28,7 @@ import {
   UNITS,
 } from "./measured-columns.ts";
 import { requestsOffer } from "./requests.ts";
+import { bucketLines, bucketWords, lastBadLines, requestBuckets } from "./requests-recent.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 /** An agent stands in no registry. */
@@ -73,6 +74,14 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
   const paths = ({ name, registry_name: other }: Fronted): string =>
     `/${kind}/${name}${other === undefined || other === null ? "" : `, also /${kind}/${other} as the registry names it`}`;
 
+  const hop = kind;
+  const recent = ({ data }: Context): readonly RequestRecord[] => rowsOf(data, "requests");
+  const ofHop = (row: RequestRecord): boolean => row.hop === hop;
+  const ofOne =
+    (name: string) =>
+    (row: RequestRecord): boolean =>
+      ofHop(row) && row.provider === name;
+
   const pane = (name: string, context: Context): readonly Line[] => {
     const row = rowNamed(name, context);
     if (row === undefined) return [];
@@ -83,6 +92,8 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
         "measured",
         span(`first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${count(units)} units/min`),
       ),
+      bucketWords(requestBuckets(recent(context), context.now, `${hop}/${name}`, ofOne(name)), "call"),
+      ...lastBadLines(recent(context), context, { which: ofOne(name), most: 2 }),
       labelled("called at", shown(paths(row.record))),
       labelled("stands at", shown(url), shown(`  spoken to in ${protocol}`, "dim")),
     ];
@@ -91,7 +102,12 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
   return {
     ...named,
     group: "calls",
-    needs: () => [{ id: `list_${table}` }, { id: "list_suspensions" }, { id: "list_cluster_members" }],
+    needs: () => [
+      { id: `list_${table}` },
+      { id: "list_suspensions" },
+      { id: "list_cluster_members" },
+      { id: "list_requests" },
+    ],
     body: {
       kind: "table",
       table: ({ data }): Table =>
@@ -118,6 +134,13 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
           rows(data),
         ),
       sort: { column: "state", isDescending: false },
+      above(context, { columns }) {
+        const { now, isAscii } = context;
+        if (rows(context.data).length === 0 || context.data.get({ id: "list_requests" })?.value === undefined)
+          return [];
+        return [...bucketLines(requestBuckets(recent(context), now, hop, ofHop), { columns, isAscii }), BLANK];
+      },
+      aboveRows: 5,
       pane,
       describe: (name, context) => describedAs(pane(name, context), rowNamed(name, context)?.record),
       empty: ({ doorFlags }) => ({

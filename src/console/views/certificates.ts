@@ -1,6 +1,7 @@
 /** The front door's certificate: until when it is good, and what is being done for the next. */
 
 import type { CertificateRecord } from "../../admin-api/index.ts";
+import { bar } from "../format/charts.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
 import { describedAs, labelled, shown } from "../format/lines.ts";
 import { clock, day, span as duration } from "../format/times.ts";
@@ -67,7 +68,43 @@ const table = ({ data }: Pick<Context, "data">): Table =>
     rowsOf(data, "certificates"),
   );
 
-function pane(id: string, { data, now }: Context): readonly Line[] {
+const BAR_CELLS = 40;
+
+/** How much of its life is over. */
+function lifeLine(
+  { not_before: from, not_after: end, state }: CertificateRecord,
+  now: number,
+  isAscii: boolean,
+): readonly Line[] {
+  if (from === null || end === null) return [];
+  const [begin, over] = [Date.parse(from), Date.parse(end)];
+  const share = over <= begin ? 1 : (now - begin) / (over - begin);
+  const left =
+    over > now ? `${duration(over - now)} of ${duration(over - begin)} left` : `expired ${duration(now - over)} ago`;
+  return [labelled("life", span(bar(share, BAR_CELLS, isAscii), TONES[state]), span(`  ${left}`))];
+}
+
+const isAutomatic = ({ source }: CertificateRecord): boolean => /^https?:/.test(source);
+
+/** For whoever is on call; empty: nothing. */
+function remedyOf(record: CertificateRecord): string {
+  const { state, last_error: error } = record;
+  if (!isAutomatic(record)) {
+    if (error !== null)
+      return "put a pair that belongs together where the file stands: it is taken up by itself; `gateway check` says what is wrong";
+    return state === "valid" ? "" : "whoever keeps the files renews it: a new pair is taken up without a restart";
+  }
+  if (error !== null) {
+    return "`gateway check` asks the authority, the DNS and where each name leads; it is tried again by itself";
+  }
+  if (state === "pending")
+    return "the first is being ordered: the names must lead here on port 80, or `tls.dns` be set";
+  return state === "valid"
+    ? ""
+    : "a newer one should be here: is there a leader, and does its clock go right? `:cluster`";
+}
+
+function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
   const record = named(data, id);
   if (record === undefined) return [];
   const { names, source, serial, issuer, not_after: end, next_renewal: renewal, step, last_error: error } = record;
@@ -76,9 +113,11 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   return [
     labelled("names", shown(names.join(", "))),
     labelled("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
-    labelled("good until", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
+    labelled("good to", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
+    ...lifeLine(record, now, isAscii),
     ...(step === null ? [] : [labelled("under way", shown(step))]),
     ...(error === null ? [] : [labelled("last error", shown(error, "warn"))]),
+    ...(remedyOf(record) === "" ? [] : [labelled("do", span(remedyOf(record), "strong"))]),
     ...(next === null ? [] : [labelled("tried again", shown(at(next)))]),
   ];
 }
@@ -101,5 +140,12 @@ export const certificatesView: View = {
     }),
     sql: () => "SELECT node, names, state, not_after, last_error FROM certificates",
   },
-  offers: [],
+  offers: [
+    {
+      verb: "follow",
+      does: "node",
+      needsRow: true,
+      start: ({ ids: [node = ""] }) => ({ kind: "go", place: { view: "cluster" }, row: node }),
+    },
+  ],
 };

@@ -1,14 +1,17 @@
 /** The controls that rules carry, and how often decisions served each: what is shown to whoever asks for evidence. */
 
 import type { ControlRecord } from "../../admin-api/index.ts";
+import { bar } from "../format/charts.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
 import { describedAs, labelled, shown } from "../format/lines.ts";
-import { plural } from "../format/numbers.ts";
+import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import type { Line } from "../model/text.ts";
-import type { View } from "../model/view.ts";
+import { BLANK, type Line, span } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { guardrailId } from "./guardrails-row.ts";
 
 const COLUMNS: readonly Column<ControlRecord>[] = [
   textColumn(
@@ -39,6 +42,42 @@ const table = ({ data }: Pick<Context, "data">): Table =>
     rowsOf(data, "controls"),
   );
 
+const BAR_CELLS = 48;
+const NAME_CELLS = 28;
+
+/** Those that were served most, each as a share of the first. */
+function above({ data, isAscii }: Context, { rows }: { readonly rows: number }): readonly Line[] {
+  const served = rowsOf(data, "controls")
+    .filter(({ decisions }) => decisions > 0)
+    .sort((a, b) => b.decisions - a.decisions || (a.control < b.control ? -1 : 1));
+  const [first] = served;
+  if (first === undefined) return [];
+  return [
+    ...served
+      .slice(0, rows - 1)
+      .map(
+        ({ control, decisions }): Line => [
+          shown(padTo(cutMiddle(shown(control).text, NAME_CELLS - 1), NAME_CELLS), "dim"),
+          span(bar(decisions / first.decisions, BAR_CELLS, isAscii)),
+          span(`  ${count(decisions)}`),
+        ],
+      ),
+    BLANK,
+  ];
+}
+
+/** Without a decision there is nothing to show to whoever asks, though the rule be there. */
+function evidenceLine({ decisions, rules }: ControlRecord): Line {
+  if (rules.length === 0)
+    return labelled("evidence", span("no rule carries it any more: earlier decisions are in the trail", "warn"));
+  return decisions === 0
+    ? labelled("evidence", span("no decision yet: its rules are in force and have met nothing", "dim"))
+    : labelled(
+        "evidence",
+        span("`gateway audit verify -controls FILE` counts the decisions in an exported trail", "dim"),
+      );
+}
+
 function pane(id: string, { data }: Context): readonly Line[] {
   const record = named(data, id);
   if (record === undefined) return [];
@@ -46,9 +85,13 @@ function pane(id: string, { data }: Context): readonly Line[] {
   return [
     labelled("rules", shown(rulesOf(record))),
     labelled("served", shown(plural(decisions, "decision")), shown(`  on ${node}, in the last 24 hours`, "dim")),
+    evidenceLine(record),
     labelled("packs", shown(pack === "" ? "cited by none of the program's" : pack.replaceAll(",", ", "))),
   ];
 }
+
+const ruleOf = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): string | undefined =>
+  named(data, id)?.rules[0];
 
 export const controlsView: View = {
   id: "controls",
@@ -60,6 +103,8 @@ export const controlsView: View = {
     kind: "table",
     table,
     sort: { column: "control", isDescending: false },
+    above,
+    aboveRows: 6,
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
@@ -68,5 +113,24 @@ export const controlsView: View = {
     }),
     sql: () => "SELECT control, rules, decisions FROM controls",
   },
-  offers: [],
+  offers: [
+    {
+      verb: "follow",
+      does: "rule",
+      needsRow: true,
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule carries it now" : undefined),
+      start(of, context) {
+        const rule = ruleOf(of, context);
+        return rule === undefined
+          ? { kind: "flash", words: "no rule carries it now", tone: "warn" }
+          : { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "rule", name: rule }) };
+      },
+    },
+    {
+      verb: "requests",
+      needsRow: true,
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule carries it now" : undefined),
+      start: (of, context) => ({ kind: "go", place: { view: "requests" }, filter: ruleOf(of, context) ?? "" }),
+    },
+  ],
 };

@@ -9,6 +9,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
+import { deedLines, GUARDRAIL_HISTORY, guardrailBands, healthLine } from "./guardrails-charts.ts";
 import { causeOf, guardrailId } from "./guardrails-row.ts";
 import { guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -102,8 +103,8 @@ const table = ({ data }: Pick<Context, "data">): Table =>
     rowsOf(data, "guardrails").map((record, at) => ({ record, order: at + 1 })),
   );
 
-function pane(id: string, { data }: Context): readonly Line[] {
-  const record = named(data, id);
+function pane(id: string, context: Context): readonly Line[] {
+  const record = named(context.data, id);
   if (record === undefined) return [];
   const { kind, on_error: onError, errors, exempt, node } = record;
   return [
@@ -114,6 +115,8 @@ function pane(id: string, { data }: Context): readonly Line[] {
       span(plural(errors, "error"), errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
       shown(`  on ${node}, since its process started`, "dim"),
     ),
+    ...(kind === "detector" ? [healthLine(record)] : []),
+    ...deedLines(record, context),
     ...(exempt.length === 0 ? [] : [labelled("not for", shown(`callers with ${exempt.join(", ")}`))]),
   ];
 }
@@ -157,11 +160,13 @@ export const guardrailsView: View = {
   aliases: ["guards", "detectors", "rules"],
   title: "Guardrails",
   about: "detectors and rules in force, in the order in which they act, with what they did on this node",
-  needs: () => [{ id: "list_guardrails" }],
+  needs: () => [{ id: "list_guardrails" }, GUARDRAIL_HISTORY],
   body: {
     kind: "table",
     table,
     sort: { column: "#", isDescending: false },
+    above: guardrailBands,
+    aboveRows: 7,
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({

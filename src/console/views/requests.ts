@@ -11,9 +11,10 @@ import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { type Line, span, type Tone } from "../model/text.ts";
-import type { Chosen, Offer, View } from "../model/view.ts";
+import { BLANK, type Line, span, type Tone } from "../model/text.ts";
+import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
+import { bucketLines, bucketWords, hasFailed, requestBuckets } from "./requests-recent.ts";
 
 const idOf = ({ node, time, id, total_ms: total }: RequestRecord): string => JSON.stringify([time, id, total, node]);
 
@@ -94,9 +95,12 @@ const table = ({ data }: Omit<Context, "now">): Table =>
     rowsOf(data, "requests"),
   );
 
+const everyRow = (): boolean => true;
+
 function pane(id: string, { data, now }: Context): readonly Line[] {
   const row = named(data, id);
   if (row === undefined) return [];
+  const all = requestBuckets(rowsOf(data, "requests"), now, "all", everyRow);
   const { ttfb_ms: firstByte, input_tokens: input, output_tokens: output } = row;
   return [
     labelled(
@@ -116,6 +120,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       span(`first byte ${firstByte === null ? "-" : milliseconds(firstByte)}, ${milliseconds(row.total_ms)} in all`),
       span(input === null ? "  tokens not counted" : `  ${count(input)} tokens in, ${count(output ?? 0)} out`, "dim"),
     ),
+    bucketWords(all, "request"),
     labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(row.time), now)} on ${row.node}`, "dim")),
   ];
 }
@@ -129,6 +134,15 @@ const VIEW_OF: Readonly<Record<string, string>> = { llm: "providers", websocket:
 const viewOf = ({ hop, provider }: RequestRecord): string | undefined =>
   hop === null || provider === null ? undefined : VIEW_OF[hop];
 
+/** The provider's failures, or who else was refused so; undefined: nothing is to be explained. */
+function evidenceOf(row: RequestRecord): Intent | undefined {
+  if (row.code !== null && !hasFailed(row)) return { kind: "go", place: { view: "refusals" }, filter: row.code };
+  if (hasFailed(row) && row.provider !== null && viewOf(row) === "providers") {
+    return { kind: "go", place: { view: "errors", subject: row.provider } };
+  }
+  return row.code === null ? undefined : { kind: "go", place: { view: "refusals" }, filter: row.code };
+}
+
 export const requestsView: View = {
   id: "requests",
   aliases: ["req", "accesses"],
@@ -139,6 +153,12 @@ export const requestsView: View = {
     kind: "table",
     table,
     sort: { column: "time", isDescending: true },
+    above({ data, now, isAscii }, { columns }) {
+      const rows = rowsOf(data, "requests");
+      if (rows.length === 0) return [];
+      return [...bucketLines(requestBuckets(rows, now, "all", everyRow), { columns, isAscii }), BLANK];
+    },
+    aboveRows: 5,
     pane,
     empty: () => ({
       sentence: "No request is over yet on any node that answers, since its start.",
@@ -148,6 +168,20 @@ export const requestsView: View = {
       "SELECT time, caller, model, provider, status, code, attempts, ttfb_ms, total_ms, input_tokens, output_tokens, decided_by, id FROM requests WHERE status >= 400 ORDER BY time DESC",
   },
   offers: [
+    {
+      verb: "errors",
+      does: "why",
+      needsRow: true,
+      why(of, context) {
+        const row = chosen(of, context);
+        if (row === undefined) return "the request is remembered no more";
+        return evidenceOf(row) === undefined ? "it ended well" : undefined;
+      },
+      start(of, context) {
+        const row = chosen(of, context);
+        return (row && evidenceOf(row)) ?? { kind: "flash", words: "the request is remembered no more", tone: "warn" };
+      },
+    },
     {
       verb: "follow",
       does: "provider",

@@ -24,7 +24,10 @@ export function turnedBetween({ steps, turning }: SweepResult, from: number, to:
     const pair = { before: wordsAt(one, from), now: wordsAt(one, to) };
     return pair.before === pair.now ? [] : [{ one, ...pair }];
   });
-  return { right, wrong, cases };
+  // What turns from one side to the other before what is wrong otherwise, as the figures above count it.
+  const rank = ({ before, now }: { readonly before: string; readonly now: string }): number =>
+    before !== "" && now !== "" ? 1 : 0;
+  return { right, wrong, cases: cases.sort((a, b) => rank(a) - rank(b)) };
 }
 
 export const wrongCases = (bits: Uint8Array): number => bits.reduce((sum, byte) => sum + ones(byte), 0);

@@ -153,13 +153,14 @@ function comparedWith({ steps, inForce }: SweepResult, at: number): number {
 }
 
 function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly Line[] {
-  const { steps, inForce, cases, turned: all, turning } = result;
+  const { steps, inForce, cases, turned: all } = result;
   const step = steps[at];
   const from = comparedWith(result, at);
   const base = steps[from];
   if (step === undefined || base === undefined) return [];
   const isOwn = step.threshold === inForce;
-  const { right, wrong } = turnedBetween(result, from, at);
+  const { right, wrong, cases: turning } = turnedBetween(result, from, at);
+  const otherwise = turning.filter((it) => it.before !== "" && it.now !== "").length;
   const against = isOwn
     ? `against ${thresholdText(base.threshold)}, the one before`
     : `against ${thresholdText(inForce)} in force`;
@@ -178,9 +179,12 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
       "turn",
       span(`${plural(right, "case")} right that ${right === 1 ? "was" : "were"} wrong, `),
       span(`${count(wrong)} wrong that ${wrong === 1 ? "was" : "were"} right`, wrong > 0 ? "warn" : "plain"),
+      ...(otherwise === 0 ? [] : [span(`, ${count(otherwise)} wrong otherwise`)]),
       span(`, ${against}; of ${plural(cases, "case")}`),
       span(
-        all > turning.length ? `; texts of the first ${count(turning.length)} that turn at all are kept` : "",
+        all > result.turning.length
+          ? `; texts of the first ${count(result.turning.length)} that turn at all are kept`
+          : "",
         "dim",
       ),
     ),
@@ -189,9 +193,9 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
 
 function caseLines(result: SweepResult, at: number): readonly Line[] {
   return turnedBetween(result, comparedWith(result, at), at).cases.map(({ one, before, now }) => [
-    now === "" ? span("+ ", "strong") : span("! ", before === "" ? "fail" : "warn"),
+    now === "" ? span("+ ", "strong") : before === "" ? span("! ", "fail") : span("~ ", "warn"),
     shown(`${one.file}:${one.line}  `, "dim"),
-    shown(now === "" ? `right; before ${before}` : now),
+    shown(now === "" ? `right; before ${before}` : before === "" ? now : `${now}; before ${before}`),
     shown(`  “${one.excerpt}”`, "dim"),
   ]);
 }

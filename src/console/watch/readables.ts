@@ -64,6 +64,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
   certificates: ["node", "source"],
+  artifacts: ["node", "model", "file"],
   controls: ["control", "node"],
   history: ["kind", "name", "time", "node"],
   usage: ["hour", "hop", "caller", "profile", "provider", "model"],

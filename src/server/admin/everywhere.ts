@@ -18,6 +18,7 @@ export const MAX_BYTES = 1 << 20;
 
 /** Lists of what each node has measured by itself. */
 export const MEASURED = [
+  "artifacts",
   "a2a_agents",
   "backends",
   "budgets",

@@ -1,6 +1,7 @@
 /** Each operation of the table with its handler, and each list with its source: none is missing, or this does not compile. */
 
 import type { Handlers, ListSources } from "./handler.ts";
+import { artifactList } from "./handlers/artifacts.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { certificateList } from "./handlers/certificates.ts";
@@ -55,6 +56,7 @@ export const LISTS: ListSources = {
   history: historyList,
   guardrails: guardrailList,
   usage: usageList,
+  artifacts: artifactList,
   certificates: certificateList,
   controls: controlList,
   mcp_servers: serverList,

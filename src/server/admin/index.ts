@@ -1,6 +1,7 @@
 /** The admin plane: the operations table answered, on the local socket and on the network. */
 
 export type {
+  ArtifactRecord,
   BackendFailure,
   BackendMember,
   BackendRecord,
@@ -33,6 +34,7 @@ export { openPeerCredentials } from "./doors/peer.ts";
 export { stored } from "./lists.ts";
 export { type OpenPlane, openPlane } from "./plane.ts";
 export type {
+  Artifacts,
   AuditEntry,
   AuditSink,
   Backends,

@@ -5,6 +5,7 @@
 
 import type {
   A2aAgentRecord,
+  ArtifactRecord,
   AuditEventName,
   AuditRecord,
   BackendFailure,
@@ -49,6 +50,7 @@ export interface Ports {
   readonly reconciled: Reconciled;
   readonly guardrails: Guardrails;
   readonly controls: Controls;
+  readonly artifacts: Artifacts;
   readonly certificates: Certificates;
   readonly audit: AuditSink;
   /** Empty where no issuer of the admin API has a `login` block. */
@@ -205,6 +207,14 @@ export interface Guardrails {
   /** What would become of texts; nothing of them is kept. Rejects with `busy` where too many are tried at once. */
   rehearse(question: RehearsalQuestion, signal: AbortSignal): Promise<Rehearsal>;
   /** Called when the configuration has changed, and at most once a second when counts have. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Files of models in the cache of this node, or to come there. */
+export interface Artifacts {
+  /** Those that the newest configuration needs, in its order, then what nothing needs. Looks at the disk. */
+  list(): Promise<readonly Omit<ArtifactRecord, "node">[]>;
+  /** Called when the configuration has changed, a model has come or failed, and at most once a second while one comes. */
   onChange(listener: () => void): () => void;
 }
 

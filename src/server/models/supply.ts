@@ -33,6 +33,7 @@ export interface ModelSupply {
   ready(needs: readonly ModelNeed[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelView>>;
   /** From now on these are wanted and no others: what is absent is fetched. */
   want(needs: readonly ModelNeed[]): void;
+  wanted(): readonly ModelNeed[];
   /** Of those that are wanted, in their order. */
   standing(): readonly ModelStanding[];
   /** Called when a model has come, or could not be fetched; not for its progress. */
@@ -178,6 +179,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
       for (const { stop } of before.values()) stop.abort();
       for (const key of sizes.keys()) if (!wanted.has(key)) sizes.delete(key);
     },
+    wanted: () => [...wanted.values()].map(({ need }) => need),
     standing: () => [...wanted.values()].map(({ standing }) => standing),
     onChange(listener) {
       listeners.add(listener);

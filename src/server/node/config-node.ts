@@ -16,6 +16,7 @@ import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { BuildInfo } from "../telemetry/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
+import { artifactsPort } from "./admin-artifacts.ts";
 import { backendsPort } from "./admin-backends.ts";
 import { certificatesPort } from "./admin-certificates.ts";
 import { controlsPort } from "./admin-controls.ts";
@@ -309,6 +310,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         history: history.port,
         reconciled,
         guardrails: guardrailsPort(configuration, instruments),
+        artifacts: artifactsPort({ configuration, store, supply: models }),
         certificates: certificatesPort(certificates),
         controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
         audit: auditSink(trail, failures),

@@ -97,6 +97,7 @@ test("the pane tells where it is called and where it stands", () => {
   assert.deepEqual(textsOf(bodyOf(mcpView).pane?.("tickets", context) ?? []), [
     "state     ok  0.7 calls/s, 0.0 % fail; 1 in flight",
     "measured  first byte p50 41ms p95 1.2s; 42 units/min",
+    "last 15m  no call is remembered",
     "called at /mcp/tickets, also /mcp/org.example/tickets as the registry names it",
     "stands at https://tickets.example/mcp  spoken to in 2026-07-28",
   ]);

@@ -92,6 +92,8 @@ test("the pane tells of a detector what it reads and finds, of a rule what it ne
     "finds     all that it knows",
     "its own   badge: EMPLOYEE",
     "counted   1,204 texts read, 88 remembered; 0 errors  on n1, since its process started",
+    "health    no failure; cache answered 7 % of 1,292 texts",
+    "last 15m  0 findings  on all nodes  ",
     "not for   callers with staff",
   ]);
   assert.equal(
@@ -103,6 +105,7 @@ test("the pane tells of a detector what it reads and finds, of a rule what it ne
     "needs     pii",
     "controls  soc2-cc6",
     "counted   acted on 12 requests; 0 errors  on n1, since its process started",
+    "last 15m  acted 0 times  on all nodes  ",
   ]);
   assert.ok(pane("rule:cards").includes("rewrites  texts of kind all"));
   assert.deepEqual(body.pane?.("rule:pii", context), []);

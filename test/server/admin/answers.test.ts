@@ -65,6 +65,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   list_usage: {},
   list_guardrails: {},
   list_certificates: {},
+  list_artifacts: {},
   list_controls: {},
   inspect_guardrails: { body: { segments: [{ kind: "user", text: "a" }], profile: "p" } },
   list_mcp_servers: {},

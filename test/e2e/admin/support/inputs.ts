@@ -79,6 +79,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_usage: list,
   list_guardrails: list,
   list_certificates: list,
+  list_artifacts: list,
   list_controls: list,
   inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },
   list_models: list,

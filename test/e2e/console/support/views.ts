@@ -67,6 +67,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /The front door serves plain HTTP/,
       empty: [/The front door serves plain HTTP/, /Set `tls\.domains`/],
     },
+    artifacts: { normal: /No detector needs a model/, empty: [/No detector needs a model/, /`gateway models pin`/] },
     packs: { normal: /baseline-secrets/, empty: undefined },
     sweeps: { normal: /Nothing was swept yet/, empty: [/Nothing was swept yet/, /`gateway guardrails eval/] },
     controls: {

@@ -30,6 +30,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     reconciled: { providers: () => [], verdicts: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     certificates: { list: () => [], onChange: () => () => undefined },
+    artifacts: { list: async () => [], onChange: () => () => undefined },
     controls: { list: async () => [], onChange: () => () => undefined },
     audit: createMemoryAudit().audit,
     logins: [],

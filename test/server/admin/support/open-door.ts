@@ -153,6 +153,19 @@ const VERDICT = {
   judged_at: "2026-11-20T11:00:00.000Z",
 } as const;
 
+const ARTIFACT = {
+  model: "names",
+  file: "model.onnx",
+  role: "graph",
+  digest: `sha256:${"a".repeat(64)}`,
+  size: 431,
+  state: "fetching",
+  fetched: 12,
+  message: null,
+  source: "hub.example/ner@abc",
+  detectors: ["people"],
+} as const;
+
 export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promise<OpenDoor> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   const path = join(directory, "admin.sock");
@@ -177,6 +190,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     reconciled: { providers: () => [AUDITED], verdicts: () => [VERDICT], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
     certificates: { list: () => [CERTIFICATE], onChange: () => () => undefined },
+    artifacts: { list: async () => [ARTIFACT], onChange: () => () => undefined },
     controls: { list: async () => [CONTROL], onChange: () => () => undefined },
     audit: audit.audit,
     logins: [],

@@ -1,0 +1,194 @@
+/** The files of models on this node: which are here, which come, which nothing needs; how large, of which digest, for whom. */
+
+import type { ArtifactRecord } from "../../admin-api/index.ts";
+import { bar } from "../format/charts.ts";
+import { textColumn } from "../format/columns.ts";
+import { describedAs, labelled, shown } from "../format/lines.ts";
+import { count, percent, plural, short } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, span, type Tone } from "../model/text.ts";
+import type { Chosen, View } from "../model/view.ts";
+import { guardrailId } from "./guardrails-row.ts";
+
+const STATES: Readonly<
+  Record<ArtifactRecord["state"], { readonly mark: string; readonly tone: Tone; readonly rank: number }>
+> = {
+  failed: { mark: "!", tone: "fail", rank: 0 },
+  fetching: { mark: "~", tone: "warn", rank: 1 },
+  partial: { mark: "~", tone: "warn", rank: 2 },
+  ready: { mark: " ", tone: "plain", rank: 3 },
+  unused: { mark: " ", tone: "dim", rank: 4 },
+};
+const stateOf = (state: ArtifactRecord["state"]) => STATES[state] ?? { mark: "~", tone: "warn", rank: 2 };
+
+const BAR_CELLS = 40;
+/** Of a digest in the table; all of it is in the pane. */
+const DIGEST_CELLS = 19;
+
+const idOf = ({ model, file, node }: ArtifactRecord): string => JSON.stringify([node, model, file]);
+const bytes = (size: number | null): string => (size === null ? "-" : `${short(size)}B`);
+
+const COLUMNS: readonly Column<ArtifactRecord>[] = [
+  textColumn(
+    { head: "MODEL", letter: "m", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
+    ({ model }) => model,
+  ),
+  textColumn(
+    { head: "FILE", letter: "f", width: { least: 16, flex: 3 }, priority: 1, cut: "middle" },
+    ({ file }) => file || null,
+  ),
+  textColumn({ head: "ROLE", letter: "r", width: 13, priority: 4 }, ({ role }) => role),
+  {
+    id: "state",
+    head: "STATE",
+    letter: "s",
+    width: 10,
+    align: "left",
+    priority: 1,
+    cell: ({ state }) => span(`${stateOf(state).mark}${state}`, stateOf(state).tone),
+    sortKey: ({ state }) => stateOf(state).rank,
+  },
+  {
+    id: "size",
+    head: "SIZE",
+    letter: "z",
+    width: 7,
+    align: "right",
+    priority: 1,
+    cell: ({ size }) => span(bytes(size), size === null ? "dim" : "plain"),
+    sortKey: ({ size }) => size,
+  },
+  textColumn({ head: "DIGEST", letter: "d", width: DIGEST_CELLS, priority: 3 }, ({ digest }) => digest),
+  textColumn({ head: "USED BY", letter: "u", width: { least: 10, flex: 2 }, priority: 2 }, ({ detectors }) =>
+    detectors.length === 0 ? null : detectors.join(", "),
+  ),
+  textColumn({ head: "NODE", letter: "n", width: 8, priority: 5, cut: "middle" }, ({ node }) => node),
+];
+
+const named = (data: Data, id: string): ArtifactRecord | undefined =>
+  rowsOf(data, "artifacts").find((row) => idOf(row) === id);
+
+const table = ({ data }: Pick<Context, "data">): Table =>
+  tableOf<ArtifactRecord>(
+    {
+      columns: COLUMNS,
+      idOf,
+      nameOf: ({ model, file }) => [model, file].filter((it) => it !== null && it !== "").join("/"),
+      haystack: (it) =>
+        [it.model, it.file, it.role, it.state, it.digest, it.source, it.message, ...it.detectors].join(" "),
+      isBad: ({ state }) => state === "failed" || state === "fetching",
+      jsonOf: (it) => it,
+    },
+    rowsOf(data, "artifacts"),
+  );
+
+const sizeOf = (rows: readonly ArtifactRecord[]): number => rows.reduce((sum, { size }) => sum + (size ?? 0), 0);
+
+/** How the cache is filled: a bar each for what is in use, what comes and what can go. */
+function above({ data, isAscii }: Context): readonly Line[] {
+  const rows = rowsOf(data, "artifacts");
+  if (rows.length === 0) return [];
+  const of = (...states: readonly ArtifactRecord["state"][]) => rows.filter(({ state }) => states.includes(state));
+  const whole = Math.max(1, sizeOf(rows));
+  const told = (label: string, part: readonly ArtifactRecord[], tone: Tone): Line =>
+    labelled(
+      label,
+      span(bar(sizeOf(part) / whole, BAR_CELLS, isAscii), tone),
+      span(`  ${bytes(sizeOf(part))} in ${plural(part.length, "file")}`),
+    );
+  const [coming, left] = [of("fetching", "failed"), of("unused", "partial")];
+  return [
+    told("in use", of("ready"), "plain"),
+    told("to come", coming, coming.length === 0 ? "dim" : "warn"),
+    told("unused", left, "dim"),
+    BLANK,
+  ];
+}
+
+function pane(id: string, { data, isAscii }: Context): readonly Line[] {
+  const row = named(data, id);
+  if (row === undefined) return [];
+  const { model, file, role, digest, size, state, fetched, message, source, detectors, node } = row;
+  const others = rowsOf(data, "artifacts").filter((it) => it.model === model && it.node === node);
+  const whole = sizeOf(others);
+  return [
+    labelled("file", shown(file || "not known until the hub has told"), shown(role === null ? "" : `  ${role}`, "dim")),
+    labelled("digest", shown(digest ?? "not known")),
+    labelled("size", span(size === null ? "not known" : `${count(size)} bytes`), shown(`  on ${node}`, "dim")),
+    labelled("state", span(state, stateOf(state).tone), ...(message === null ? [] : [shown(`: ${message}`, "fail")])),
+    ...(fetched === null || model === null
+      ? []
+      : [
+          labelled(
+            "fetched",
+            span(bar(whole === 0 ? 0 : fetched / whole, BAR_CELLS, isAscii)),
+            span(
+              `  ${bytes(fetched)} of ${whole === 0 ? "what is not known yet" : `${bytes(whole)}, ${percent(fetched / whole, 0)} %`}`,
+            ),
+          ),
+        ]),
+    ...(source === null ? [] : [labelled("from", shown(source))]),
+    labelled("used by", shown(detectors.length === 0 ? "no detector of what runs" : detectors.join(", "))),
+    ...(state === "unused" || state === "partial"
+      ? [
+          labelled(
+            "do",
+            span(
+              "`gateway models prune -config node.yaml` on that node lists what can go, `-confirm` removes it",
+              "dim",
+            ),
+          ),
+        ]
+      : []),
+    ...(state === "failed"
+      ? [
+          labelled(
+            "do",
+            span(
+              "it is tried again by itself; is the hub reached from that node, and is there room in `cache_dir`?",
+              "dim",
+            ),
+          ),
+        ]
+      : []),
+  ];
+}
+
+const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): ArtifactRecord | undefined =>
+  named(data, id);
+
+export const artifactsView: View = {
+  id: "artifacts",
+  aliases: ["cache"],
+  title: "Artifacts",
+  about: "files of models on this node: digest, size, state, and the detectors that use them",
+  needs: () => [{ id: "list_artifacts" }],
+  body: {
+    kind: "table",
+    table,
+    sort: { column: "state", isDescending: false },
+    above,
+    aboveRows: 4,
+    pane,
+    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    empty: () => ({
+      sentence: "No detector needs a model, and nothing lies in the cache of this node.",
+      next: "Models are declared in the deployment document (`models:`); `gateway models pin` prints an entry",
+    }),
+    sql: () => "SELECT model, file, state, size, digest, detectors FROM artifacts ORDER BY size DESC",
+  },
+  offers: [
+    {
+      verb: "follow",
+      does: "detector",
+      needsRow: true,
+      why: (of, context) => (chosen(of, context)?.detectors[0] === undefined ? "no detector uses it" : undefined),
+      start(of, context) {
+        const [detector = ""] = chosen(of, context)?.detectors ?? [];
+        return { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "detector", name: detector }) };
+      },
+    },
+  ],
+};

@@ -1,0 +1,44 @@
+/** The last quarter of an hour in tens of seconds, and values over it as a band of bars. */
+
+import { sparkline } from "../format/charts.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
+import { shown } from "../format/lines.ts";
+import { type Line, span, type Tone } from "../model/text.ts";
+
+const BUCKET_MS = 10_000;
+export const BUCKETS = 90;
+export const REACH_MS = BUCKETS * BUCKET_MS;
+
+const LABEL_CELLS = 24;
+const SUM_CELLS = 9;
+
+/** Of the ten seconds that are not over. `now`: milliseconds since 1970. */
+export const newestBucket = (now: number): number => Math.floor(now / BUCKET_MS);
+
+/** Index of a moment, oldest first; what is after the newest is in it, as of a clock that is ahead. Negative: before them. */
+export const bucketAt = (time: number, newest: number): number =>
+  Math.min(BUCKETS - 1, BUCKETS - 1 - (newest - Math.floor(time / BUCKET_MS)));
+
+export const zeros = (): number[] => Array.from({ length: BUCKETS }, () => 0);
+export const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+export interface BandSize {
+  readonly columns: number;
+  readonly isAscii: boolean;
+}
+
+/** Its name before it, and what it comes to behind it. */
+export function band(
+  name: string,
+  values: readonly (number | null)[],
+  sum: string,
+  { columns, isAscii }: BandSize,
+  tone: Tone = "plain",
+): Line {
+  const cells = Math.max(0, Math.min(values.length, columns - LABEL_CELLS - SUM_CELLS));
+  return [
+    shown(padTo(cutMiddle(shown(name).text, LABEL_CELLS - 1), LABEL_CELLS), "dim"),
+    span(sparkline(values.slice(values.length - cells), isAscii), tone),
+    span(sum.padStart(SUM_CELLS), tone),
+  ];
+}

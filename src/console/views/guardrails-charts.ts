@@ -1,0 +1,169 @@
+/**
+ * What guardrails did in the last quarter of an hour, over all nodes: how often each rule acted, how much each detector
+ * found, those in the shadow beside the others, and how much text of streamed answers was held back.
+ */
+
+import type { GuardrailRecord, HistoryRecord } from "../../admin-api/index.ts";
+import { sparkline } from "../format/charts.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, percent, plural, short } from "../format/numbers.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, type Need, rowsOf } from "../model/data.ts";
+import { createRecall } from "../model/remember.ts";
+import { BLANK, type Line, span } from "../model/text.ts";
+import { type BandSize, band, bucketAt, newestBucket, total, zeros } from "./buckets.ts";
+
+export const GUARDRAIL_HISTORY: Need<"list_history"> = { id: "list_history", name: "guardrails" };
+
+/** Of the history: what is held back is told under this name. */
+const STREAMS = "streams";
+/** Of the bars in a pane. */
+const PANE_BUCKETS = 60;
+
+interface Deeds {
+  /** By rule, and by detector. */
+  readonly acted: ReadonlyMap<string, readonly number[]>;
+  readonly found: ReadonlyMap<string, readonly number[]>;
+  /** Bytes; null: no answer was streamed. */
+  readonly held: readonly (number | null)[];
+}
+
+const RECALL = createRecall<Deeds>();
+const NONE: readonly HistoryRecord[] = [];
+
+function deedsOf({ data, now }: Pick<Context, "data" | "now">): Deeds {
+  const rows = data.get(GUARDRAIL_HISTORY)?.value ?? NONE;
+  const newest = newestBucket(now);
+  return RECALL([rows, newest], () => {
+    const acted = new Map<string, number[]>();
+    const found = new Map<string, number[]>();
+    const held: (number | null)[] = zeros().map(() => null);
+    const add = (sums: Map<string, number[]>, name: string, at: number, more: number): void => {
+      const values = sums.get(name) ?? zeros();
+      sums.set(name, values);
+      values[at] = (values[at] ?? 0) + more;
+    };
+    for (const { name, time, decisions, findings, held_bytes: bytes } of rows) {
+      const at = bucketAt(Date.parse(time), newest);
+      if (!(at >= 0)) continue;
+      if (decisions !== null) add(acted, name, at, decisions);
+      if (findings !== null) add(found, name, at, findings);
+      if (bytes !== null && name === STREAMS) held[at] = Math.max(held[at] ?? 0, bytes);
+    }
+    return { acted, found, held };
+  });
+}
+
+/** Most first. */
+const byMost = (sums: ReadonlyMap<string, readonly number[]>): readonly (readonly [string, readonly number[]])[] =>
+  [...sums].sort(([a, x], [b, y]) => total(y) - total(x) || (a < b ? -1 : 1));
+
+/** Those in force too that did nothing: that a shadow finds nothing where others do is what is to be seen. */
+function withAll(
+  sums: ReadonlyMap<string, readonly number[]>,
+  kind: GuardrailRecord["kind"],
+  data: Data,
+): ReadonlyMap<string, readonly number[]> {
+  const idle = rowsOf(data, "guardrails").flatMap((it) => (it.kind === kind ? [[it.name, zeros()] as const] : []));
+  return new Map([...idle, ...sums]);
+}
+
+const isShadow = (data: Data, detector: string): boolean =>
+  rowsOf(data, "guardrails").some(
+    ({ kind, name, mode }) => kind === "detector" && name === detector && mode === "shadow",
+  );
+
+/** At most `rows` lines: rules, then detectors, each with most first, then what was held. */
+export function guardrailBands(
+  context: Context,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
+  const { data, isAscii } = context;
+  const { acted, found, held } = deedsOf(context);
+  const size: BandSize = { columns, isAscii };
+  const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
+  const heldLines = most === null ? [] : [band("held back", held, `${short(most)}B`, size, "dim")];
+  // The blank that parts them from the table.
+  const room = rows - 1 - heldLines.length;
+  const rules = byMost(withAll(acted, "rule", data));
+  const detectors = byMost(withAll(found, "detector", data));
+  const ofRules = Math.min(rules.length, Math.max(Math.ceil(room / 2), room - detectors.length));
+  const lines = [
+    ...rules
+      .slice(0, ofRules)
+      .map(([name, values]) =>
+        band(`acted ${name}`, values, count(total(values)), size, total(values) > 0 ? "strong" : "dim"),
+      ),
+    ...detectors
+      .slice(0, Math.max(0, room - ofRules))
+      .map(([name, values]) =>
+        isShadow(data, name)
+          ? band(`~found ${name}`, values, count(total(values)), size, "off")
+          : band(`found ${name}`, values, count(total(values)), size),
+      ),
+    ...heldLines,
+  ];
+  return lines.length === 0 ? [] : [...lines, BLANK];
+}
+
+/** For the pane: it is also what is read aloud. */
+export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
+  const { acted, found, held } = deedsOf(context);
+  const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
+  const sum = total(values);
+  const inline = rowsOf(context.data, "guardrails").filter(
+    (it) => it.kind === "detector" && it.mode === "inline" && it.type === type,
+  );
+  const beside = inline.reduce((all, it) => all + total(found.get(it.name) ?? []), 0);
+  const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
+  return [
+    labelled(
+      "last 15m",
+      span(kind === "rule" ? `acted ${plural(sum, "time")}` : plural(sum, "finding")),
+      span("  on all nodes  ", "dim"),
+      span(sum === 0 ? "" : sparkline(values.slice(-PANE_BUCKETS), context.isAscii)),
+    ),
+    ...(kind === "detector" && mode === "shadow" && inline.length > 0
+      ? [
+          labelled(
+            "beside it",
+            shown(
+              `${inline.map((it) => it.name).join(", ")}, inline and of this type, ${beside === 1 ? "has" : "have"} ${plural(beside, "finding")} in the same time`,
+            ),
+          ),
+        ]
+      : []),
+    ...(kind === "rule" && most !== null
+      ? [
+          labelled(
+            "held back",
+            span(`at most ${count(Math.round(most))} bytes of a streamed answer at once, mean over ten seconds`, "dim"),
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Whether a detector does its work, and how much of it is remembered. */
+export function healthLine({
+  errors,
+  texts_read: read,
+  texts_remembered: remembered,
+  on_error: onError,
+}: GuardrailRecord): Line {
+  const [texts, known] = [read ?? 0, remembered ?? 0];
+  const asked = texts + known;
+  const failing =
+    errors === 0
+      ? "no failure"
+      : `${plural(errors, "failure")} of ${plural(texts, "text")}${texts === 0 ? "" : `, ${percent(Math.min(1, errors / texts))} %`}`;
+  return labelled(
+    "health",
+    span(failing, errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
+    span(
+      errors === 0 ? "" : onError === "fail_closed" ? ": such requests are refused" : ": such texts pass unread",
+      "dim",
+    ),
+    span(asked === 0 ? "; no text yet" : `; cache answered ${percent(known / asked, 0)} % of ${plural(asked, "text")}`),
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * The requests that are behind a row, or over: how many a ten seconds of the last quarter of an hour ended well, were
+ * refused, and failed; and the last that did not end well. Of what nodes remember, which under load is less.
+ */
+
+import type { RequestRecord } from "../../admin-api/index.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { count, milliseconds, plural } from "../format/numbers.ts";
+import { clock, span as duration } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { createRecall } from "../model/remember.ts";
+import { type Line, span } from "../model/text.ts";
+import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./buckets.ts";
+
+export interface Buckets {
+  /** A number each ten seconds, oldest first; the last ten are not over. */
+  readonly good: readonly number[];
+  readonly refused: readonly number[];
+  readonly failed: readonly number[];
+  /** Longest time to the first byte, in milliseconds; null: none was measured. */
+  readonly firstByte: readonly (number | null)[];
+  /** How far back what is remembered goes, in milliseconds, where that is less than a quarter of an hour. */
+  readonly reach: number | undefined;
+}
+
+/** Of a provider, or of whoever runs the gateway. A client that left has failed at nothing. */
+export const hasFailed = ({ status }: RequestRecord): boolean => status >= 500 && status < 600;
+const wasRefused = ({ status, code }: RequestRecord): boolean =>
+  (status >= 400 && status < 500 && status !== 499) || (status < 400 && code !== null);
+
+const RECALL = createRecall<Buckets>(8);
+
+/** Of the rows that `which` takes, which `name` tells apart. Made anew with the rows, and once in ten seconds. */
+export function requestBuckets(
+  rows: readonly RequestRecord[],
+  now: number,
+  name: string,
+  which: (row: RequestRecord) => boolean,
+): Buckets {
+  const newest = newestBucket(now);
+  return RECALL([rows, newest, name], () => {
+    const [good, refused, failed] = [zeros(), zeros(), zeros()];
+    const firstByte: (number | null)[] = Array.from({ length: BUCKETS }, () => null);
+    let oldest = now;
+    for (const row of rows) {
+      const time = Date.parse(row.time);
+      oldest = Math.min(oldest, time);
+      const at = bucketAt(time, newest);
+      if (at < 0 || !which(row)) continue;
+      const into = hasFailed(row) ? failed : wasRefused(row) ? refused : good;
+      into[at] = (into[at] ?? 0) + 1;
+      if (row.ttfb_ms !== null) firstByte[at] = Math.max(firstByte[at] ?? 0, row.ttfb_ms);
+    }
+    return { good, refused, failed, firstByte, reach: now - oldest < REACH_MS ? now - oldest : undefined };
+  });
+}
+
+/** How the last quarter of an hour was: three bands and the time to the first byte. */
+export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
+  const { good, refused, failed, firstByte } = buckets;
+  const slowest = firstByte.reduce<number | null>((most, it) => (it !== null && it > (most ?? -1) ? it : most), null);
+  return [
+    band("ended well", good, count(total(good)), size),
+    band("refused", refused, count(total(refused)), size, total(refused) === 0 ? "dim" : "warn"),
+    band("failed", failed, count(total(failed)), size, total(failed) === 0 ? "dim" : "fail"),
+    band("first byte", firstByte, milliseconds(slowest), size),
+  ];
+}
+
+/** What the bands say, for a pane: it is also what is read aloud. */
+export function bucketWords({ good, refused, failed, reach }: Buckets, what: string): Line {
+  const [fine, denied, broken] = [total(good), total(refused), total(failed)];
+  if (reach === 0) return labelled("last 15m", span(`no ${what} is remembered`, "dim"));
+  return labelled(
+    "last 15m",
+    span(`${plural(fine + denied + broken, what)}: ${count(fine)} ended well, `),
+    span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
+    span(", "),
+    span(`${count(broken)} failed`, broken === 0 ? "plain" : "fail"),
+    span(reach === undefined ? "" : `; ${duration(reach)} are remembered`, "dim"),
+  );
+}
+
+/** The newest that did not end well, newest first. */
+export function lastBadLines(
+  rows: readonly RequestRecord[],
+  { now }: Pick<Context, "now">,
+  { which, most }: { readonly which: (row: RequestRecord) => boolean; readonly most: number },
+): readonly Line[] {
+  return rows
+    .filter((row) => which(row) && (hasFailed(row) || wasRefused(row)))
+    .sort((a, b) => Date.parse(b.time) - Date.parse(a.time))
+    .slice(0, most)
+    .map((row) =>
+      labelled(
+        "bad",
+        shown(`${clock(Date.parse(row.time), now)}  `),
+        span(`${row.status} `, hasFailed(row) ? "fail" : "warn"),
+        shown([row.code, row.route, row.caller, row.decided_by].filter((it) => it !== null).join("  ")),
+        shown(`  ${milliseconds(row.total_ms)} on ${row.node}`, "dim"),
+      ),
+    );
+}

@@ -1,0 +1,16 @@
+/** Files of models in the cache of this node. */
+
+import type { ArtifactRecord } from "../../../admin-api/index.ts";
+import { counted, fixed, type ListSource } from "../lists.ts";
+import type { Ports } from "../ports.ts";
+
+/** Changes with the models that are needed, when one has come or could not be fetched, and each second while one comes. */
+export function artifactList({ cluster, artifacts }: Ports): ListSource<ArtifactRecord> {
+  return {
+    ...counted((listener) => artifacts.onChange(listener)),
+    async take() {
+      const { nodeId: node } = cluster.status();
+      return fixed((await artifacts.list()).map((row) => ({ ...row, node })));
+    },
+  };
+}
