@@ -195,6 +195,19 @@ export const consoleFlags = {
     value: "NAME|FILE",
     meaning: "colours: auto, dark, light, mono, a theme of the settings, or a file of one",
   },
+  mouse: {
+    kind: "string",
+    value: "MODE",
+    choices: ["on", "off"],
+    defaultText: "the settings, or on",
+    meaning: "take clicks and the wheel; with Shift the terminal selects text as ever",
+  },
+  context: { kind: "string", value: "NAME", meaning: "gateway that has this name, in place of -socket and -url" },
+  record: {
+    kind: "string",
+    value: "FILE",
+    meaning: "write the session as an asciicast, keys and what is shown once masked",
+  },
   "check-settings": {
     kind: "boolean",
     meaning:

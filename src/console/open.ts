@@ -8,13 +8,16 @@
 
 import type { AdminDoor } from "../admin-api/index.ts";
 import { Lifetime, systemClock } from "../base/index.ts";
+import { eventsOfMouse } from "./draw/mouse.ts";
 import { drawScreen } from "./draw/screen.ts";
 import { speak } from "./draw/spoken.ts";
 import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
+import type { MouseReport } from "./model/key.ts";
 import type { ConsoleDoor, ConsolePorts } from "./model/ports.ts";
-import type { Settings, ThemeSpec } from "./model/settings.ts";
+import type { NamedContext, Settings, ThemeSpec } from "./model/settings.ts";
 import type { Event, State } from "./model/state.ts";
+import type { RecordFile } from "./parts/record.ts";
 import type { ScreenStore } from "./parts/render.tsx";
 import { createEffects } from "./run/effects.ts";
 import { wordsOf } from "./run/failure.ts";
@@ -22,6 +25,7 @@ import { keepTail } from "./run/tail.ts";
 import { DARK as DARK_THEME, LIGHT as LIGHT_THEME } from "./settings/themes.ts";
 import { flashed } from "./store/flash.ts";
 import { initialState } from "./store/initial.ts";
+import { maskState } from "./store/masked.ts";
 import { needsOf } from "./store/select.ts";
 import { createStep } from "./store/step.ts";
 import { isWorthDrawing } from "./store/worth-drawing.ts";
@@ -54,12 +58,20 @@ export interface ConsoleOptions {
   readonly settingsWords: string | undefined;
   /** Undefined: by the terminal's background. Where there are to be no colours none has any. */
   readonly theme: ThemeSpec | undefined;
+  readonly hasMouse: boolean;
+  /** Gateways that can be gone to by name, and the name of this one. */
+  readonly contexts: readonly NamedContext[];
+  readonly context: string | undefined;
+  /** Undefined: nothing is recorded. */
+  readonly record: RecordFile | undefined;
   /** Aborts with the signal that ends the process. */
   readonly signal: AbortSignal;
 }
 
 export type ConsoleEnd =
   | { readonly kind: "left" }
+  /** For another gateway. */
+  | { readonly kind: "context"; readonly name: string }
   /** Left before any gateway had answered. */
   | { readonly kind: "never_reached"; readonly words: string }
   | { readonly kind: "signal"; readonly signal: "SIGTERM" | "SIGINT" | "SIGHUP" };
@@ -79,6 +91,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   // Ink draws only its last frame where this says that nobody looks; there is a terminal, so somebody does.
   Reflect.deleteProperty(process.env, "CI");
   const { renderConsole } = await import("./parts/render.tsx");
+  const { createRecorder } = await import("./parts/record.ts");
   const { MONO, themeOf } = await import("./parts/theme.ts");
   const themeBy = (isLight: boolean | undefined) =>
     themeOf(options.theme ?? (isLight === true ? LIGHT_THEME : DARK_THEME));
@@ -103,6 +116,12 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     stdout: process.stdout,
     onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
     onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
+    ...(options.hasMouse &&
+      !looks.isScreenReader && {
+        onMouse: (report: MouseReport) => {
+          for (const event of eventsOfMouse(state, VIEWS, report)) dispatch(event);
+        },
+      }),
     ...(options.theme === undefined &&
       looks.hasColour &&
       !looks.isScreenReader && {
@@ -136,6 +155,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     hasTail: auditFile !== undefined,
     keys: options.settings.keys,
     commands: options.settings.commands,
+    contexts: options.contexts,
+    context: options.context,
   });
   if (options.settingsWords !== undefined) state = flashed(state, options.settingsWords, "warn");
   const listeners = new Set<(isByItself: boolean) => void>();
@@ -190,16 +211,33 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     redraw: () => rendered?.redraw(),
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),
+    switchTo: (name) => end({ kind: "context", name }),
   });
   life.own("memory", effects, (it) => it.close());
 
+  const recorder =
+    options.record === undefined
+      ? undefined
+      : createRecorder({
+          file: options.record,
+          now,
+          theme: themeBy(false),
+          onEnd: (words) => setImmediate(() => dispatch({ kind: "flash", flash: { words, tone: "warn" } })),
+        });
+  const recordFrame = (): void => recorder?.frame(drawScreen(maskState(state), VIEWS, drawWorkbench), state.size);
   const store: ScreenStore = {
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    getLines: () => drawScreen(state, VIEWS, drawWorkbench),
-    getSpoken: () => speak(state, VIEWS, drawWorkbench),
+    getLines() {
+      recordFrame();
+      return drawScreen(state, VIEWS, drawWorkbench);
+    },
+    getSpoken() {
+      recordFrame();
+      return speak(state, VIEWS, drawWorkbench);
+    },
     get size() {
       return state.size;
     },

@@ -176,5 +176,5 @@ export const CONSOLE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   terminal: ["model"],
   watch: ["model"],
   run: ["model", "pages", "watch"],
-  parts: ["model", "settings", "draw"],
+  parts: ["model", "settings", "store", "draw"],
 };

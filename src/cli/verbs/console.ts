@@ -5,6 +5,9 @@
  * 128 and the signal's number, once the terminal is as it was.
  */
 
+import { appendFileSync, openSync } from "node:fs";
+import type { ConsoleEnd, RecordFile } from "../../console/index.ts";
+import { aboutDoor, contextsOf, doorsOf } from "../console-contexts.ts";
 import { createPorts } from "../console-ports.ts";
 import { chooseTheme, faultLine, findSettings } from "../console-settings.ts";
 import { chooseDoors } from "../door.ts";
@@ -27,28 +30,45 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     throw new UsageError("flag '-metrics' takes the URL of a metrics page, such as http://127.0.0.1:9464/metrics");
   }
   if (audit === "") throw new UsageError("flag '-audit' takes the name of a file");
-  const doors = chooseDoors(options, io);
+  if (options.context !== undefined && (options.socket !== undefined || options.url !== undefined)) {
+    throw new UsageError("-context is given with -socket or -url; give one");
+  }
+  if (options.context === undefined) chooseDoors(options, io);
   const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
   const { path = "", read } = await findSettings(io);
   // Who is called at night gets a console whatever the file says; what is wrong with it is told there.
   const settings = read.kind === "good" ? read.value : NO_SETTINGS;
   const theme = await chooseTheme(options.theme, settings, io);
-  const end = await openConsole({
-    doors,
-    ports: createPorts(io),
-    env: io.env,
-    isReadOnly: options.readonly,
-    isAscii: options.ascii,
-    metricsUrl: metrics,
-    auditFile: audit === undefined ? undefined : resolvePath(io, audit),
-    settings,
-    settingsWords:
-      read.kind === "good"
-        ? undefined
-        : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings tells all`,
-    theme,
-    signal: io.signal,
-  });
+  const contexts = await contextsOf(settings.contexts, io);
+  let { context } = options;
+  let doors = context === undefined ? chooseDoors(options, io) : doorsOf(context, contexts, io);
+  const record = options.record === undefined ? undefined : openRecord(resolvePath(io, options.record), io);
+  let end: ConsoleEnd;
+  for (;;) {
+    end = await openConsole({
+      doors,
+      ports: createPorts(io),
+      env: io.env,
+      isReadOnly: options.readonly,
+      isAscii: options.ascii,
+      metricsUrl: metrics,
+      auditFile: audit === undefined ? undefined : resolvePath(io, audit),
+      settings,
+      settingsWords:
+        read.kind === "good"
+          ? undefined
+          : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings tells all`,
+      theme,
+      hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
+      contexts: contexts.map((one) => ({ name: one.name, about: aboutDoor(one) })),
+      context,
+      record,
+      signal: io.signal,
+    });
+    if (end.kind !== "context") break;
+    context = end.name;
+    doors = doorsOf(context, contexts, io);
+  }
   switch (end.kind) {
     case "left":
       return 0;
@@ -81,4 +101,27 @@ async function checkSettings(io: Io): Promise<ExitStatus> {
   ].join(", ");
   io.stdout.write(isThere ? `${path}: good: ${said}\n` : `${path}: there is no such file, which is good too\n`);
   return 0;
+}
+
+/** Refuses a file that is there; what is appended is in it when that returns. */
+function openRecord(path: string, io: Io): RecordFile {
+  try {
+    const file = openSync(path, "wx", 0o600);
+    let length = 0;
+    return {
+      beganAt: io.now(),
+      get length() {
+        return length;
+      },
+      append(text) {
+        appendFileSync(file, text);
+        length += text.length;
+      },
+    };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+    throw new UsageError(
+      `-record ${path}: ${code === "EEXIST" ? "it is there already" : `it cannot be made: ${code}`}`,
+    );
+  }
 }

@@ -28,7 +28,14 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
   // A blank at the left, and one before the clock.
   const room = columns - cellsOfLine(clock) - 2;
-  const identity = isRoomy(state.size) ? roomyIdentity(state, context, room) : shortIdentity(context);
+  const identity = isRoomy(state.size)
+    ? roomyIdentity(state, context, room)
+    : [
+        ...(state.context === undefined
+          ? []
+          : [{ text: `${escapeControls(state.context)}  `, tone: "strong" as const }]),
+        ...shortIdentity(context),
+      ];
   const health = drawHealth(state);
   return [
     spread([{ text: " " }, ...identity], clock, columns),
@@ -40,9 +47,11 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
 const isAnswering = ({ link }: State): boolean => link.state.kind === "online" || link.state.kind === "connecting";
 
 /** Where there is no room for all of it, the door's path goes first, from its middle; role, term and index never do. */
-function roomyIdentity({ link }: State, { data }: Context, room: number): Line {
+function roomyIdentity({ link, context }: State, { data }: Context, room: number): Line {
   const status = data.get({ id: "get_status" })?.value;
-  const name: Line = [{ text: "gateway", tone: "strong" }];
+  const name: Line = [
+    { text: context === undefined ? "gateway" : `gateway ${escapeControls(context)}`, tone: "strong" },
+  ];
   const caller = callerOf(data, true);
   const node: Line =
     status === undefined

@@ -52,3 +52,10 @@ export function characterOf(chord: Chord): string | undefined {
   const [first = ""] = chord;
   return first.length === chord.length ? chord : undefined;
 }
+
+/** Of the left button or the wheel; cells from 0. */
+export interface MouseReport {
+  readonly kind: "press" | "wheel_up" | "wheel_down";
+  readonly column: number;
+  readonly row: number;
+}

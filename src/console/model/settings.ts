@@ -55,6 +55,13 @@ export interface NamedDoor {
     | { readonly kind: "url"; readonly urls: readonly string[] };
 }
 
+/** The same for those who only choose one. */
+export interface NamedContext {
+  readonly name: string;
+  /** Where it is. */
+  readonly about: string;
+}
+
 export interface Settings {
   /** Name of a theme; undefined: by the terminal's background. */
   readonly theme: string | undefined;

@@ -10,7 +10,7 @@ import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
-import type { CustomCommand, KeyMap } from "./settings.ts";
+import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
@@ -178,6 +178,9 @@ export interface State {
   readonly isAscii: boolean;
   readonly keys: KeyMap;
   readonly commands: readonly CustomCommand[];
+  /** Gateways by name, and the name of the one on the screen where it has one. */
+  readonly contexts: readonly NamedContext[];
+  readonly context: string | undefined;
   /** Whether a metrics address was given. */
   readonly hasMetrics: boolean;
   /** Counts up; names dialogs, pages and what is under way. */
@@ -234,6 +237,8 @@ export type Event =
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
   /** On how many nodes it is seen. `deed`: what it said when it was done. */
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
+  /** A row of the table on the screen, by its place in the order that is shown. */
+  | { readonly kind: "pointed"; readonly index: number }
   /** A page of what a program of this machine said. */
   | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
@@ -269,6 +274,8 @@ export type Effect =
   | { readonly kind: "refresh" }
   | { readonly kind: "redraw" }
   | { readonly kind: "door" }
+  /** Leaves this gateway for another. */
+  | { readonly kind: "context"; readonly name: string }
   | { readonly kind: "stop_process" }
   | { readonly kind: "quit" };
 

@@ -38,6 +38,7 @@ export interface EffectsOptions {
   redraw(): void;
   stopProcess(): void;
   quit(): void;
+  switchTo?(context: string): void;
 }
 
 export interface Effects {
@@ -240,6 +241,9 @@ export function createEffects(options: EffectsOptions): Effects {
         return;
       case "door":
         watch.nextDoor();
+        return;
+      case "context":
+        options.switchTo?.(effect.name);
         return;
       case "stop_process":
         options.stopProcess();

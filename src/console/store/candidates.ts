@@ -78,6 +78,18 @@ function named({ recent, place }: State, views: readonly View[], name: string): 
 
 /** What a view may be about, once its name is there. */
 function about(state: State, views: readonly View[], name: string, rest: string): Ranked[] {
+  if (OWN.some(({ names, command }) => command.kind === "context" && names.some((one) => one === name))) {
+    return state.contexts.flatMap((context, age): Ranked[] => {
+      const match = matchOf(rest.trim(), [context.name]);
+      const candidate: Candidate = {
+        text: `context ${context.name}`,
+        about: context.about,
+        isOpen: false,
+        command: { kind: "context", name: context.name },
+      };
+      return match === undefined ? [] : [[candidate, { match, hasSubject: true, age }]];
+    });
+  }
   const view = viewNamed(name, views);
   if (typeof view === "string" || /(?:^|\s)\//.test(rest)) return [];
   const before = state.recent.flatMap(({ view: id, subject }) => (id === view.id ? (subject ?? []) : []));

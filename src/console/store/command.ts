@@ -12,12 +12,15 @@ export type Command =
   | { readonly kind: "quit" }
   | { readonly kind: "log" }
   | { readonly kind: "help" }
+  /** Without a name: those that there are. */
+  | { readonly kind: "context"; readonly name: string }
   | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined }
   | { readonly kind: "wrong"; readonly words: string };
 
 /** Beside the views; the first name is the one that is offered. */
 export const OWN = [
   { names: ["help"], about: "keys of this view", command: { kind: "help" } },
+  { names: ["context", "ctx"], about: "another gateway, by its name", command: { kind: "context", name: "" } },
   { names: ["log"], about: "what happened", command: { kind: "log" } },
   { names: ["quit", "q"], about: "leave the console", command: { kind: "quit" } },
 ] as const;
@@ -29,6 +32,7 @@ export function commandOfText(text: string, views: readonly View[]): Command {
   const [, name = "", rest = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(text) ?? [];
   if (name === "") return { kind: "nothing" };
   const own = OWN.find(({ names }) => names.some((one) => one === name));
+  if (own?.command.kind === "context") return { kind: "context", name: rest };
   if (own !== undefined) return own.command;
   const view = viewNamed(name, views);
   return typeof view === "string" ? { kind: "wrong", words: view } : goTo(view, rest);

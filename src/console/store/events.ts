@@ -13,7 +13,11 @@ import { tableStateOf } from "./seen.ts";
 /** Those of the workbench go to its own step. */
 export type Report = Exclude<
   Event,
-  KeyEvent | { readonly kind: "query_done" } | { readonly kind: "query_failed" } | { readonly kind: "remembered" }
+  | KeyEvent
+  | { readonly kind: "pointed" }
+  | { readonly kind: "query_done" }
+  | { readonly kind: "query_failed" }
+  | { readonly kind: "remembered" }
 >;
 
 /** Lines of the audit stream that are kept. */

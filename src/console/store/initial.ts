@@ -1,7 +1,7 @@
 /** The console before its first answer. */
 
 import type { Data } from "../model/data.ts";
-import { type CustomCommand, type KeyMap, NO_KEYS } from "../model/settings.ts";
+import { type CustomCommand, type KeyMap, type NamedContext, NO_KEYS } from "../model/settings.ts";
 import type { Link, State } from "../model/state.ts";
 import type { Place } from "../model/view.ts";
 import { EMPTY_WORKBENCH } from "../workbench/workbench.ts";
@@ -23,13 +23,15 @@ export interface InitialOptions {
   /** As the operator set them; left out, those of the tables. */
   readonly keys?: KeyMap;
   readonly commands?: readonly CustomCommand[];
+  readonly contexts?: readonly NamedContext[];
+  readonly context?: string | undefined;
 }
 
 const NO_DATA: Data = { get: () => undefined };
 
 export function initialState(options: InitialOptions): State {
   const { size, now, place, door, doors, isReadOnly, isAscii, hasMetrics, hasTail } = options;
-  const { keys = NO_KEYS, commands = [] } = options;
+  const { keys = NO_KEYS, commands = [], contexts = [], context } = options;
   return {
     size,
     now,
@@ -58,6 +60,8 @@ export function initialState(options: InitialOptions): State {
     isAscii,
     keys,
     commands,
+    contexts,
+    context,
     hasMetrics,
     nextId: 1,
   };

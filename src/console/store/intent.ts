@@ -71,7 +71,7 @@ function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
 }
 
 /** Whether the workbench holds a statement that is kept nowhere. */
-function isUnsaved({ workbench }: State): boolean {
+export function isUnsaved({ workbench }: State): boolean {
   const { edit, history, statements } = workbench;
   const text = edit.text.trim();
   return text !== "" && !history.some((one) => one.trim() === text) && ![...statements.values()].includes(edit.text);

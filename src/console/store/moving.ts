@@ -49,6 +49,11 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   return undefined;
 }
 
+/** The cursor on the row that was pointed at, where there is one. */
+export function pointedAt(state: State, listing: Listing | undefined, index: number): State {
+  return listing === undefined || listing.order[index] === undefined ? state : onRow(state, listing, index);
+}
+
 function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
   const { cursor, order } = listing;
   const page = tableRegions(state.size, view).rows;

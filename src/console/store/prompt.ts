@@ -3,12 +3,13 @@
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
+import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { candidatesOf, commandOf, highlighted } from "./candidates.ts";
 import type { Command } from "./command.ts";
 import { flashed } from "./flash.ts";
 import { stepFound } from "./found.ts";
-import { followed, quit } from "./intent.ts";
+import { followed, isUnsaved, quit } from "./intent.ts";
 import { only } from "./only.ts";
 import { linesOfLog, openedHelp, openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
@@ -102,6 +103,8 @@ function run(state: State, command: Command, views: readonly View[]): Step {
       return only(openedPage(state, "Log of this console", linesOfLog(state.log)));
     case "help":
       return only(openedHelp(state));
+    case "context":
+      return toContext(state, command.name);
     case "go": {
       const { place, filter } = command;
       return followed(state, { kind: "go", place, ...(filter !== undefined && { filter }) }, views);
@@ -128,4 +131,26 @@ function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly V
   const at = highlighted(prompt, candidatesOf(state, views, prompt.edit.text));
   const next = (at ?? -1) + by;
   return { ...state, prompt: { ...prompt, chosen: next < 0 || length === 0 ? undefined : Math.min(next, length - 1) } };
+}
+
+function toContext(state: State, name: string): Step {
+  const { contexts, context } = state;
+  if (name === "") return only(openedPage(state, "Gateways by name", linesOfContexts(state)));
+  if (name === context) return only(flashed(state, `${name} is where you are`));
+  if (!contexts.some((one) => one.name === name)) {
+    return only(flashed(state, `there is no gateway named ${name}; :context lists them`));
+  }
+  if (isUnsaved(state))
+    return only(flashed(state, "the statement in the query view is not saved: Ctrl-S keeps it", "warn"));
+  return { state, effects: [{ kind: "context", name }] };
+}
+
+function linesOfContexts({ contexts, context }: State): readonly Line[] {
+  if (contexts.length === 0)
+    return [line("none: `contexts` of the settings names them, and `gateway login` keeps sign-ins", "dim")];
+  const widest = Math.max(...contexts.map(({ name }) => name.length));
+  return contexts.map(({ name, about }) => [
+    { text: `${name === context ? "> " : "  "}${name.padEnd(widest)}  `, tone: "strong" },
+    { text: about },
+  ]);
 }

@@ -19,7 +19,7 @@ import { helpOf } from "./help.ts";
 import { quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { stepSorting, stepTable } from "./moving.ts";
+import { pointedAt, stepSorting, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
 import { openedHelp, scrolled, stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
@@ -47,6 +47,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "query_failed":
       case "remembered":
         return toWorkbench(state, event) ?? only(state);
+      case "pointed":
+        return only(pointedAt(state, listingOf(state, views), event.index));
       default:
         return only(reported(state, event));
     }

@@ -10,6 +10,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import type { Chord, KeyEvent } from "../model/key.ts";
+import { type MouseReport, mouseReport } from "./mouse.ts";
 import { createPasteReader, type PasteReader } from "./paste.ts";
 import { chordOfCsi, chordOfSs3 } from "./sequences.ts";
 import { createUtf8Reader } from "./utf8.ts";
@@ -62,6 +63,7 @@ const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => 
 export function createDecoder(
   onAnswer: () => void = () => undefined,
   onReply: (text: string) => void = () => undefined,
+  onMouse: (report: MouseReport) => void = () => undefined,
 ): Decoder {
   const utf8 = createUtf8Reader();
   let state: State = GROUND;
@@ -151,6 +153,10 @@ export function createDecoder(
     // The mouse report of old has its place in three bytes after its last one.
     else if (final === "M" && parameters === "") state = { kind: "skip", left: 3 };
     else if (final === "[" && parameters === "") state = { kind: "linux" };
+    else if (parameters.startsWith("<") && (final === "M" || final === "m")) {
+      const report = final === "M" ? mouseReport(parameters) : undefined;
+      if (report !== undefined) onMouse(report);
+    }
     // Ready, or a malfunction, of which there is nothing to be said on this screen.
     else if (final === "n" && (parameters === "0" || parameters === "3")) onAnswer();
     else return chordOfCsi(parameters, final);

@@ -3,7 +3,7 @@
  * one and takes the text of a paste for keys (operator console reference, A3).
  */
 
-import type { KeyEvent } from "../model/key.ts";
+import type { KeyEvent, MouseReport } from "../model/key.ts";
 import { createDecoder } from "./decode.ts";
 
 /** What is used of `process.stdin`; `setRawMode` and the rest as `tty.ReadStream` has them. */
@@ -31,6 +31,8 @@ export interface KeyboardOptions {
   onAnswer?(): void;
   /** What it answers to a command of the operating system (OSC). */
   onReply?(text: string): void;
+  /** Told before the keys that came with it. */
+  onMouse?(report: MouseReport): void;
   /** The terminal was closed or its line cut; called once. */
   onGone(): void;
 }
@@ -38,8 +40,8 @@ export interface KeyboardOptions {
 /** The bytes of one key arrive together but for a slow line; a person does not press two keys within it. */
 export const ESCAPE_MS = 30;
 
-export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onGone }: KeyboardOptions): Keyboard {
-  const decoder = createDecoder(onAnswer, onReply);
+export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGone }: KeyboardOptions): Keyboard {
+  const decoder = createDecoder(onAnswer, onReply, onMouse);
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
 

@@ -7,9 +7,10 @@
  * for a frame and which a frame that is cut would leave on.
  */
 
-import type { KeyEvent } from "../model/key.ts";
+import type { KeyEvent, MouseReport } from "../model/key.ts";
 import { ASK_BACKGROUND, isLightIn } from "./background.ts";
 import { type Keyboard, type KeyboardInput, openKeyboard } from "./keyboard.ts";
+import { MOUSE_OFF, MOUSE_ON } from "./mouse.ts";
 import { type Output, openOutput, type Size, type TerminalOutput } from "./output.ts";
 
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[H\u001b[2J";
@@ -39,6 +40,8 @@ export interface ScreenOptions {
   onGone(): void;
   /** Asks for the colour of the background; told once at most, where the terminal answers. */
   onBackground?(isLight: boolean): void;
+  /** Wants reports of the mouse. */
+  onMouse?(report: MouseReport): void;
   /** Stops this process until it is continued (SIGSTOP); the process is the caller's, so the caller does it. */
   stopProcess(): void;
 }
@@ -61,7 +64,15 @@ export interface Screen {
   hangUp(): void;
 }
 
-export function openScreen({ stdin, stdout, onEvent, onGone, onBackground, stopProcess }: ScreenOptions): Screen {
+export function openScreen({
+  stdin,
+  stdout,
+  onEvent,
+  onGone,
+  onBackground,
+  onMouse,
+  stopProcess,
+}: ScreenOptions): Screen {
   const output = openOutput(stdout);
   let keyboard: Keyboard | undefined;
   let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
@@ -78,11 +89,12 @@ export function openScreen({ stdin, stdout, onEvent, onGone, onBackground, stopP
 
   function take(): void {
     output.release();
-    output.writeNow(ENTER);
+    output.writeNow(onMouse === undefined ? ENTER : ENTER + MOUSE_ON);
     keyboard = openKeyboard({
       stdin,
       onEvent: (event) => (state === "on" ? onEvent(event) : undefined),
       onAnswer: () => output.answered(),
+      onMouse: (report) => (state === "on" ? onMouse?.(report) : undefined),
       onReply(text) {
         const isLight = isLightIn(text);
         if (isLight === undefined || wasTold || state !== "on") return;
@@ -100,7 +112,7 @@ export function openScreen({ stdin, stdout, onEvent, onGone, onBackground, stopP
     keyboard?.close();
     keyboard = undefined;
     output.hold();
-    output.writeNow(LEAVE);
+    output.writeNow(onMouse === undefined ? LEAVE : MOUSE_OFF + LEAVE);
   }
 
   function leave(): void {

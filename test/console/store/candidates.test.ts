@@ -20,7 +20,7 @@ const screenOf = (state: State): string =>
     .join("\n");
 
 const MATCHES: readonly (readonly [text: string, offered: readonly string[]])[] = [
-  ["", ["overview", "providers", "errors", "query", "help", "log", "quit"]],
+  ["", ["overview", "providers", "errors", "query", "help", "context", "log", "quit"]],
   ["prov", ["providers"]],
   ["back", ["providers"]],
   ["PROV", ["providers"]],

@@ -1,0 +1,43 @@
+/** Gateways by name: those of the settings, and those that a sign-in is kept of, by their host. */
+
+import type { AdminDoor } from "../admin-api/index.ts";
+import type { NamedDoor } from "../console/index.ts";
+import { chooseDoors } from "./door.ts";
+import { UsageError } from "./flags.ts";
+import type { Io } from "./io.ts";
+
+/** Of one name the first counts, so that a setting goes before a sign-in. */
+export async function contextsOf(set: readonly NamedDoor[], io: Io): Promise<readonly NamedDoor[]> {
+  const { openStore } = await import("./sign-in/index.ts");
+  let kept: readonly NamedDoor[] = [];
+  try {
+    kept = openStore(io)
+      .list()
+      .flatMap(({ stored }) =>
+        stored.kind === "sign-in" && URL.canParse(stored.signIn.url)
+          ? [{ name: new URL(stored.signIn.url).host, door: { kind: "url" as const, urls: [stored.signIn.url] } }]
+          : [],
+      );
+  } catch {
+    // Where no sign-in can be read there is none to go to; `login` says why.
+  }
+  const names = new Map<string, NamedDoor>();
+  for (const one of [...set, ...kept]) if (!names.has(one.name)) names.set(one.name, one);
+  return [...names.values()];
+}
+
+export const aboutDoor = ({ door }: NamedDoor): string =>
+  door.kind === "socket" ? `unix:${door.path}` : door.urls.join(", ");
+
+/** Throws `UsageError` where none has the name. */
+export function doorsOf(name: string, contexts: readonly NamedDoor[], io: Io): readonly [AdminDoor, ...AdminDoor[]] {
+  const found = contexts.find((one) => one.name === name);
+  if (found === undefined) {
+    const names = contexts.map((one) => one.name).join(", ");
+    throw new UsageError(`no gateway is named '${name}'; ${names === "" ? "none has a name" : `there are ${names}`}`);
+  }
+  const { door } = found;
+  return door.kind === "socket"
+    ? chooseDoors({ socket: door.path, url: undefined }, io)
+    : chooseDoors({ socket: undefined, url: door.urls.join(",") }, io);
+}

@@ -1,0 +1,34 @@
+/**
+ * A state as others may see it afterwards: without what is shown once, and without keys that somebody typed or pasted. Of
+ * the same length, so that nothing moves.
+ */
+
+import type { Edit, State } from "../model/state.ts";
+
+/** Keys of this gateway and of the usual providers, tokens, and what stands behind `Bearer`. */
+const KEY = /\b(?:gwk_|sk-|sk_|xox[a-z]-|gh[a-z]_|AKIA|AIza|eyJ)[\w.+/=-]{4,}|\bBearer\s+\S+/g;
+
+export const maskText = (text: string): string => text.replace(KEY, (found) => "*".repeat(found.length));
+
+const maskEdit = (edit: Edit): Edit => ({ ...edit, text: maskText(edit.text) });
+
+export function maskState(state: State): State {
+  const { dialog, prompt, workbench, flash } = state;
+  return {
+    ...state,
+    ...(dialog !== undefined && {
+      dialog: {
+        ...dialog,
+        values: Object.fromEntries(Object.entries(dialog.values).map(([id, value]) => [id, maskText(value)])),
+        typed: maskEdit(dialog.typed),
+        edit: maskEdit(dialog.edit),
+        ...(dialog.stage.kind === "done" && {
+          stage: { ...dialog.stage, secret: "*".repeat(dialog.stage.secret.length) },
+        }),
+      },
+    }),
+    ...(prompt !== undefined && { prompt: { ...prompt, edit: maskEdit(prompt.edit) } }),
+    ...(flash !== undefined && { flash: { ...flash, words: maskText(flash.words) } }),
+    workbench: { ...workbench, edit: maskEdit(workbench.edit), params: workbench.params.map(maskText) },
+  };
+}

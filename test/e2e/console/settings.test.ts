@@ -1,0 +1,139 @@
+/** Settings, mouse, gateways by name and recording, in a terminal before a gateway. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { openTerminal, ptySkip, type TestTerminal } from "../../console/support/terminal.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { createOne, led, provider } from "../config/support/nodes.ts";
+import { type Owner, within } from "../support/wait.ts";
+import { consoleArgs, homeOf } from "./support/scene.ts";
+
+describe("a console as its operator set it", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const node = await createOne(owner, {
+    deployment: { providers: [provider("one", "http://127.0.0.1:9"), provider("two", "http://127.0.0.1:9")] },
+  });
+  await node.start();
+  await led(node);
+  const socket = join(node.dir, "admin.sock");
+
+  async function open(
+    t: Owner,
+    settings: string,
+    { args = [], env = {} }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+  ): Promise<TestTerminal & { readonly home: string }> {
+    const home = await homeOf(t);
+    mkdirSync(join(home, ".config", "gateway"), { recursive: true });
+    writeFileSync(join(home, ".config", "gateway", "console.yaml"), settings, { mode: 0o600 });
+    const terminal = openTerminal(t, {
+      args: [...consoleArgs(socket), ...args],
+      env: { HOME: home, ...env },
+      cwd: home,
+      columns: 120,
+      rows: 35,
+    });
+    await terminal.until(/live \ds/);
+    return Object.assign(terminal, { home });
+  }
+
+  const click = (terminal: TestTerminal, text: string): void => {
+    const lines = terminal.screen().split("\n");
+    const row = lines.findLastIndex((line) => line.includes(text));
+    assert.ok(row >= 0, `${text}\n${terminal.screen()}`);
+    const column = (lines[row] ?? "").indexOf(text);
+    terminal.type(`\u001b[<0;${column + 1};${row + 1}M\u001b[<0;${column + 1};${row + 1}m`);
+  };
+
+  test("a key given to another works, a command asks, runs and shows what it said, and a click opens a row", async (t) => {
+    const terminal = await open(
+      t,
+      'keys: {suspend: F}\ncommands: [{key: ctrl-g, name: say, view: providers, run: "printf <%s> {name}"}]\n',
+    );
+    await terminal.press("2");
+    await terminal.until(/>one/);
+    click(terminal, "two ");
+    await terminal.until(/>two/);
+    await terminal.press("F");
+    await terminal.until(/Suspend/);
+    await terminal.press("esc");
+    await terminal.until(/F suspend/);
+    await terminal.press("ctrl-g");
+    await terminal.until(/Run on this machine: say/);
+    await terminal.press("y");
+    await terminal.until("<two>");
+    await terminal.press("q");
+    await within("the end", terminal.ended);
+    const text = terminal.bytes.text();
+    assert.ok(
+      text.lastIndexOf("\u001b[?1000l") > text.lastIndexOf("\u001b[?1000h"),
+      "the mouse is the terminal's again",
+    );
+  });
+
+  test("the mouse is left to the terminal where that is wanted", async (t) => {
+    for (const [settings, args] of [
+      ["", ["-mouse=off"]],
+      ["mouse: false\n", []],
+    ] as const) {
+      const terminal = await open(t, settings, { args });
+      await terminal.press("q");
+      await within("the end", terminal.ended);
+      assert.doesNotMatch(terminal.bytes.text(), /\?1000h/);
+    }
+  });
+
+  test("settings that are wrong are told, and the console opens all the same", async (t) => {
+    const terminal = await open(t, "keys:\n  suspend: u\n");
+    await terminal.until(/settings are not used: .*console\.yaml:2:12/);
+    await terminal.press("q");
+    assert.equal((await within("the end", terminal.ended)).status, 0);
+  });
+
+  test("a light background is found by what the environment says, a theme is taken, and NO_COLOR has none", async (t) => {
+    const suspended = "\u001b[38;5;94m";
+    for (const [args, env, isLight] of [
+      [[], { COLORFGBG: "0;15" }, true],
+      [["-theme", "light"], {}, true],
+      [["-theme", "light"], { NO_COLOR: "1" }, false],
+      [["-theme", "dark"], { COLORFGBG: "0;15" }, false],
+    ] as const) {
+      const terminal = await open(t, "keys: {suspend: u}\n", { args, env });
+      await terminal.until(/settings are not used/);
+      await terminal.press("q");
+      await within("the end", terminal.ended);
+      // What warns is of the theme.
+      assert.equal(terminal.bytes.text().includes(suspended), isLight, `${args} ${JSON.stringify(env)}`);
+    }
+  });
+
+  test("a gateway is gone to by its name, which stands in the identity line", async (t) => {
+    const terminal = await open(t, `contexts: {lab: {socket: ${JSON.stringify(socket)}}}\n`);
+    await terminal.press(":");
+    terminal.type("context lab");
+    await terminal.press("enter");
+    await terminal.until(/gateway lab .*live \ds/);
+    terminal.type(":context nowhere");
+    await terminal.press("enter");
+    await terminal.until(/no gateway named nowhere/);
+    await terminal.press("q");
+    assert.equal((await within("the end", terminal.ended)).status, 0);
+    assert.equal(terminal.isAlternate, false);
+  });
+
+  test("a session is recorded until it is killed, for its owner alone", async (t) => {
+    const terminal = await open(t, "", { args: ["-record", "incident.cast"] });
+    await terminal.press("2");
+    await terminal.until(/>one/);
+    terminal.signal("SIGKILL");
+    await within("the end", terminal.ended);
+    const lines = readFileSync(join(terminal.home, "incident.cast"), "utf8").trimEnd().split("\n");
+    assert.equal(JSON.parse(lines[0] ?? "").version, 2);
+    const said = lines
+      .slice(1)
+      .map((line) => String(JSON.parse(line)[2]))
+      .join("");
+    assert.match(said, /Providers[\s\S]*one/);
+  });
+});
