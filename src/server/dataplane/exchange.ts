@@ -140,7 +140,7 @@ export class Exchange implements Downstream {
     this.#waitedMs += ms;
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
     this.#firstByteMs = now - this.startedAt;

@@ -10,15 +10,15 @@ export interface ProxiedHeaders {
 }
 
 /** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
-export function proxiedHeaders(headers: readonly Buffer[], bearsCredential: Bearing | undefined): ProxiedHeaders {
+export function proxiedHeaders(headers: readonly string[], bearsCredential: Bearing | undefined): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
   let isEncoded = false;
   let contentLength = Number.NaN;
   let connection: string | undefined;
   for (let i = 0; i < headers.length; i += 2) {
-    const name = (headers[i] as Buffer).toString("latin1");
-    const value = (headers[i + 1] as Buffer).toString("latin1");
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
     const lower = lowerCase(name);
     if (lower === "connection") connection = value;
     if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;

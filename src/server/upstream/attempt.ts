@@ -1,13 +1,13 @@
 /**
  * One attempt: a request to one channel, its answer flowing to the client as it arrives, or judged and given up.
  *
- * The dispatcher calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is
+ * The connection calls in with headers and chunks as they are read from the socket; nothing is copied and no promise is
  * made per chunk. Back-pressure goes through: a client that does not read pauses the upstream's socket. A class, and not
  * closures, since one object a request is what the hot path can afford.
  */
 import { performance } from "node:perf_hooks";
-import type { Dispatcher } from "undici";
 import { SseSplitter } from "../core/dialects/index.ts";
+import type { AnswerHandler, Sending } from "./http/index.ts";
 import type { PickerAnswer } from "./picker/answers.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route, Server } from "./server.ts";
@@ -28,7 +28,7 @@ export type AttemptOutcome =
 /** Decides, at once since the body waits, whether an answer goes to the client. */
 export interface Judge {
   /** `read`: `acceptsBody` is to be asked. */
-  accepts(status: number, headers: readonly Buffer[]): boolean | "read";
+  accepts(status: number, headers: readonly string[]): boolean | "read";
   /** Of an answer that is no longer than an error is. */
   readonly acceptsBody?: (body: string) => boolean;
   /** Undefined unless the answer is a failure, once `accepts` was asked. */
@@ -74,7 +74,7 @@ export function attempt(
   return new Promise((resolve) => new Attempt(route, request, downstream, options, resolve).begin());
 }
 
-class Attempt implements Dispatcher.DispatchHandler {
+class Attempt implements AnswerHandler {
   readonly #route: Route;
   readonly #request: UpstreamRequest;
   readonly #downstream: Downstream;
@@ -84,7 +84,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   #phase: Phase = "waiting";
   /** The server it is made at now; undefined once it has ended there. */
   #server: Server | undefined;
-  #abort: ((cause?: Error) => void) | undefined;
+  /** Undefined until the request goes out. */
+  #sending: Sending | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
   #discardedBytes = 0;
@@ -123,16 +124,9 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   #dispatch(server: Server): void {
-    const { method, path, headers, body } = this.#request;
     this.#server = server;
     server.begun();
-    try {
-      const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
-      server.dispatcher.dispatch(options, this);
-    } catch (cause) {
-      this.#over(true);
-      this.#settle({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
-    }
+    server.client.dispatch(this.#request, this);
   }
 
   /** It is made at this server no more. */
@@ -147,14 +141,18 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#route.watch?.ended(isCut);
   }
 
-  onConnect(abort: (cause?: Error) => void): void {
-    this.#abort = abort;
+  connected(sending: Sending): void {
+    this.#sending = sending;
     this.#server?.connected();
-    if (this.#phase === "settled") abort();
+    if (this.#phase === "settled") this.#abort();
   }
 
-  onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
-    if (status < 200 || this.#phase === "settled") return true; // informational; a final answer follows
+  #abort(): void {
+    this.#sending?.abort(this);
+  }
+
+  head(status: number, statusText: string, headers: readonly string[], resume: () => void): void {
+    if (this.#phase === "settled") return;
     clearTimeout(this.#timer);
     this.#hasHeaders = true;
     const { watch } = this.#route;
@@ -167,34 +165,33 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#error = judge.error;
     if (isAccepted === false) {
       this.#settle(JUDGED); // nobody waits for the rest
-      this.#timer = setTimeout(() => this.#abort?.(), MAX_DISCARDING_MS);
-      return true;
+      this.#timer = setTimeout(() => this.#abort(), MAX_DISCARDING_MS);
+      return;
     }
     this.#downstream.onDrain(resume);
     if (isAccepted === "read") {
       this.#phase = "holding";
       this.#held = { status, statusText, headers, splitter: undefined, chunks: [], bytes: 0 };
-      return true;
+      return;
     }
     if (judge.acceptsFirstEvent !== undefined && status === 200 && isEventStream(headers)) {
       this.#phase = "holding";
       this.#held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
-      return true;
+      return;
     }
     this.#start(status, statusText, headers);
-    return true;
   }
 
-  onData(chunk: Buffer): boolean {
+  data(chunk: Buffer): boolean {
     this.#error?.add?.(chunk);
     if (this.#phase === "flowing") return this.#downstream.write(chunk);
     if (this.#held !== undefined && this.#phase === "holding") return this.#hold(this.#held, chunk);
     this.#discardedBytes += chunk.length;
-    if (this.#discardedBytes > MAX_DISCARDED_BYTES) this.#abort?.();
+    if (this.#discardedBytes > MAX_DISCARDED_BYTES) this.#abort();
     return true;
   }
 
-  onComplete(): void {
+  complete(): void {
     this.#over(false);
     this.#error?.end?.();
     if (this.#held !== undefined && this.#phase === "holding") this.#complete(this.#held);
@@ -203,8 +200,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#settle(DELIVERED);
   }
 
-  onError(cause: Error): void {
-    if (this.#abort === undefined && this.#moved(cause)) return;
+  failed(cause: Error): void {
+    if (this.#sending === undefined && this.#moved(cause)) return;
     this.#over(true);
     this.#error?.end?.();
     clearTimeout(this.#timer);
@@ -242,7 +239,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   #giveUp(outcome: AttemptOutcome): void {
     this.#settle(outcome);
     this.#route.watch?.ended(true);
-    this.#abort?.();
+    this.#abort();
   }
 
   #hold(answer: HeldAnswer, chunk: Buffer): boolean {
@@ -267,8 +264,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#release(answer);
   }
 
-  /** An answer that cannot be passed on is none; thrown into the dispatcher, it would set answers off by one. */
-  #start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  /** An answer that cannot be passed on is none; thrown into the connection, it would end it. */
+  #start(status: number, statusText: string, headers: readonly string[]): void {
     try {
       this.#downstream.start(status, statusText, headers);
       this.#phase = "flowing";
@@ -294,23 +291,23 @@ export class NoServer extends Error {}
 interface HeldAnswer {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: readonly Buffer[];
+  readonly headers: readonly string[];
   /** Of an event stream; undefined: the whole body is waited for. */
   readonly splitter: SseSplitter | undefined;
   readonly chunks: Buffer[];
   bytes: number;
 }
 
-function isEventStream(headers: readonly Buffer[]): boolean {
+function isEventStream(headers: readonly string[]): boolean {
   return headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 }
 
 /** The first value of a header in raw pairs; `name` in lower case. */
-export function headerValue(headers: readonly Buffer[], name: string): string | undefined {
+export function headerValue(headers: readonly string[], name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {
-    const candidate = headers[i] as Buffer;
-    if (candidate.length === name.length && candidate.toString("latin1").toLowerCase() === name) {
-      return (headers[i + 1] as Buffer).toString("latin1");
+    const candidate = headers[i] as string;
+    if (candidate.length === name.length && candidate.toLowerCase() === name) {
+      return headers[i + 1];
     }
   }
   return undefined;

@@ -200,7 +200,7 @@ class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     return this.move.kind === "retry" ? this.#turn.candidate.provider : this.following?.provider;
   }
 
-  accepts(status: number, headers: readonly Buffer[]): boolean {
+  accepts(status: number, headers: readonly string[]): boolean {
     this.status = status;
     const trigger = statusTrigger(status);
     if (trigger !== undefined) this.error = new ErrorBody(headerValue(headers, "content-encoding"));
@@ -291,7 +291,7 @@ export function statusTrigger(status: number): Trigger | undefined {
   return status >= 500 ? "5xx" : undefined;
 }
 
-function namedWait(status: number, headers: readonly Buffer[]): number | undefined {
+function namedWait(status: number, headers: readonly string[]): number | undefined {
   if (status !== 429) return undefined;
   const named = new Map<string, string>();
   for (const name of ["retry-after-ms", "retry-after"]) {

@@ -1,6 +1,7 @@
 /** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
+import { type HttpClient, openHttpClient } from "./http/index.ts";
 import type { AskedFor } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
 import { loneRoute, type Route, type Routed } from "./server.ts";
@@ -8,16 +9,8 @@ import { loneRoute, type Route, type Routed } from "./server.ts";
 /** A name that resolves and a port that answers do so within this, or the attempt failed to connect. */
 const CONNECT_LIMIT_MS = 10_000;
 
-/**
- * Longest silence of an upstream, before the headers and between two chunks, when the provider names no
- * `first_byte_timeout`. Above the ten minutes that the official SDKs themselves wait by default.
- */
-const SILENCE_LIMIT_MS = 15 * 60_000;
-
-/** Response headers of an upstream; providers send a few KiB. */
-const MAX_HEADER_BYTES = 64 << 10;
-
 export interface Origins {
+  /** For what is fetched of an origin by whoever makes no attempt. */
   pool(origin: string): Pool;
   /**
    * Where an attempt at the channel goes. A promise only for pools. `subset`: the part of a pool that it is confined to.
@@ -45,41 +38,46 @@ export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instr
   readonly ca?: string;
 }
 
-const SETTINGS = {
-  allowH2: true,
-  pipelining: 1,
-  headersTimeout: SILENCE_LIMIT_MS,
-  bodyTimeout: SILENCE_LIMIT_MS,
-  maxHeaderSize: MAX_HEADER_BYTES,
-} as const satisfies Pool.Options;
-
 interface Lone {
-  readonly pool: Pool;
+  readonly client: HttpClient;
   readonly route: Route;
 }
 
 export function openOrigins(options: OriginOptions = {}): Origins {
   const { ca, ...ofPools } = options;
   const lone = new Map<string, Lone>();
-  const pools = openPools({ ...ofPools, settings: SETTINGS, ca });
-  const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
+  const fetching = new Map<string, Pool>();
+  const pools = openPools({ ...ofPools, ca });
   const loneAt = (origin: string): Lone => {
     let at = lone.get(origin);
     if (at === undefined) {
-      const pool = new Pool(origin, { ...SETTINGS, connect });
-      at = { pool, route: loneRoute(pool) };
+      const client = openHttpClient({ origin, lookup: guardedLookup, ca, connectLimitMs: CONNECT_LIMIT_MS });
+      at = { client, route: loneRoute(client) };
       lone.set(origin, at);
     }
     return at;
   };
   return {
-    pool: (origin) => loneAt(origin).pool,
+    pool(origin) {
+      let pool = fetching.get(origin);
+      if (pool === undefined) {
+        const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
+        pool = new Pool(origin, { connect });
+        fetching.set(origin, pool);
+      }
+      return pool;
+    },
     route: ({ origin, pool }, subset, asked) =>
       pool === undefined ? loneAt(origin).route : pools.route(pool, subset, asked),
     keepOnly(origins, specs = []) {
-      for (const [origin, { pool }] of lone) {
+      for (const [origin, { client }] of lone) {
         if (origins.has(origin)) continue;
         lone.delete(origin);
+        client.close();
+      }
+      for (const [origin, pool] of fetching) {
+        if (origins.has(origin)) continue;
+        fetching.delete(origin);
         pool.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
       }
       pools.keepOnly(specs);
@@ -87,12 +85,15 @@ export function openOrigins(options: OriginOptions = {}): Origins {
     members: (provider) => pools.members(provider),
     connections() {
       let open = pools.connections();
-      for (const { pool } of lone.values()) open += pool.stats.connected;
+      for (const { client } of lone.values()) open += client.connections;
+      for (const pool of fetching.values()) open += pool.stats.connected;
       return open;
     },
     async close() {
-      await Promise.all([...[...lone.values()].map(({ pool }) => pool.destroy()), pools.close()]);
+      const ends = [...lone.values()].map(({ client }) => client.destroy());
+      await Promise.all([...ends, ...[...fetching.values()].map((pool) => pool.destroy()), pools.close()]);
       lone.clear();
+      fetching.clear();
     },
   };
 }

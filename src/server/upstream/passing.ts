@@ -20,7 +20,7 @@ export class Passing implements Downstream {
     this.#to.onDrain(listener);
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     this.#to.start(status, statusText, headers);
   }
 

@@ -14,8 +14,8 @@ export interface Downstream {
   readonly gone: boolean;
   /** Called at once when the client leaves. One listener at a time; undefined takes it off. */
   onGone(listener: (() => void) | undefined): void;
-  /** The answer begins. `headers`: name and value buffers in turn, as the upstream sent them. */
-  start(status: number, statusText: string, headers: readonly Buffer[]): void;
+  /** The answer begins. `headers`: names and values in turn, as the upstream sent them, a character a byte. */
+  start(status: number, statusText: string, headers: readonly string[]): void;
   /** False: the client is slow; `onDrain` tells when to go on. */
   write(chunk: Buffer): boolean;
   onDrain(listener: () => void): void;

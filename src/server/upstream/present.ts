@@ -125,7 +125,7 @@ class PresentedAnswer implements Judge {
     return this.#judge.acceptsFirstEvent;
   }
 
-  accepts(status: number, headers: readonly Buffer[]): boolean | "read" {
+  accepts(status: number, headers: readonly string[]): boolean | "read" {
     const verdict = this.#presented.answered(status, (name) => headerValue(headers, name), this.#isRepeat);
     if (this.#refuses(verdict)) return false;
     const isAccepted = this.#judge.accepts(status, headers);

@@ -35,11 +35,7 @@ export async function attemptRouted(
 /** The picker's answer as the request's. */
 export function deliver({ status, contentType, retryAfter, body }: PickerAnswer, downstream: Downstream): void {
   const pairs = ["content-type", contentType, ...(retryAfter === undefined ? [] : ["retry-after", retryAfter])];
-  downstream.start(
-    status,
-    "",
-    pairs.map((text) => Buffer.from(text, "latin1")),
-  );
+  downstream.start(status, "", pairs);
   downstream.write(body);
   downstream.end();
 }

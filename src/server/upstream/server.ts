@@ -1,12 +1,12 @@
 /** One server that attempts can be made at, and the way from one that cannot be connected to, to the next. */
 import type { LookupFunction } from "node:net";
-import type { Dispatcher } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
+import type { HttpClient } from "./http/index.ts";
 import type { PickerAnswer } from "./picker/answers.ts";
 
 export interface Server {
-  readonly dispatcher: Pick<Dispatcher, "dispatch">;
-  /** For connections that the dispatcher does not make; undefined: as the system resolves the origin's host. */
+  readonly client: Pick<HttpClient, "dispatch">;
+  /** For connections that the client does not make; undefined: as the system resolves the origin's host. */
   readonly lookup: LookupFunction | undefined;
   /** An attempt is made at it. Each is followed by one `ended`. */
   begun(): void;
@@ -44,10 +44,10 @@ export type Routed =
   | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
 /** Of an origin: it stands alone. */
-export function loneRoute(dispatcher: Server["dispatcher"]): Route {
+export function loneRoute(client: Server["client"]): Route {
   const nothing = (): void => undefined;
   const server: Server = {
-    dispatcher,
+    client,
     lookup: guardedLookup,
     begun: nothing,
     connected: nothing,

@@ -102,7 +102,7 @@ class AttemptMeter implements Meter {
     this.#options.charge?.attempt({ model, backend: name });
   }
 
-  started(status: number, headers: readonly Buffer[]): Shown {
+  started(status: number, headers: readonly string[]): Shown {
     const attempt = this.#attempt;
     if (attempt === undefined) return "nothing";
     attempt.status = status;
@@ -259,7 +259,7 @@ const usageOf = ({ stream, body }: Attempt): Usage | undefined => stream?.usage 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** Nobody here undoes an encoding: its usage cannot be read. */
-function isEncoded(headers: readonly Buffer[]): boolean {
+function isEncoded(headers: readonly string[]): boolean {
   const encoding = headerValue(headers, "content-encoding");
   return encoding !== undefined && encoding.toLowerCase() !== "identity";
 }

@@ -11,7 +11,7 @@ export type Shown = "events" | "bytes" | "nothing";
 /** Fed by the answer of the attempt under way, before the client sees it; changes nothing of it. */
 export interface AnswerMeter {
   /** Of an answer that is going to the client. Says whether the body is to be shown, and how. */
-  started(status: number, headers: readonly Buffer[]): Shown;
+  started(status: number, headers: readonly string[]): Shown;
   /** The data of one event of an event stream. */
   event(data: string): void;
   /** So many events went by that tell no usage, and were not looked into. */

@@ -1,8 +1,8 @@
 /** One server of a pool: its connections, and how it fares. */
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
-import { Pool } from "undici";
 import { systemClock } from "../../../base/index.ts";
+import { type HttpClient, openHttpClient } from "../http/index.ts";
 import type { Server } from "../server.ts";
 
 /** After a failed connect others are asked first for so long, doubling; then one request tries it. */
@@ -27,7 +27,6 @@ export interface MemberOptions {
   readonly origin: string;
   readonly address: string;
   readonly port: number;
-  readonly settings: Omit<Pool.Options, "connect">;
   readonly ca: string | undefined;
   /** Milliseconds; monotonic. */
   readonly now: () => number;
@@ -51,7 +50,7 @@ export class Member implements Server {
   /** Failed connects since the last that did not. */
   #failedInTurn = 0;
   #restsUntil = 0;
-  #pool: Pool | undefined;
+  #client: HttpClient | undefined;
   #isDraining = false;
 
   constructor(options: MemberOptions) {
@@ -78,18 +77,15 @@ export class Member implements Server {
     return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
   }
 
-  get dispatcher(): Pool {
-    if (this.#pool === undefined) {
-      const { origin, settings, ca } = this.#options;
-      const connect = { timeout: MEMBER_CONNECT_MS, lookup: this.lookup, ...(ca !== undefined && { ca }) };
-      this.#pool = new Pool(origin, { ...settings, connect });
-    }
-    return this.#pool;
+  get client(): HttpClient {
+    const { origin, ca } = this.#options;
+    this.#client ??= openHttpClient({ origin, lookup: this.lookup, ca, connectLimitMs: MEMBER_CONNECT_MS });
+    return this.#client;
   }
 
   /** Open connections. */
   get connections(): number {
-    return this.#pool?.stats.connected ?? 0;
+    return this.#client?.connections ?? 0;
   }
 
   begun(): void {
@@ -123,11 +119,11 @@ export class Member implements Server {
   /** What is under way ends in its own time; nothing new comes. */
   drain(): void {
     this.#isDraining = true;
-    this.#pool?.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+    this.#client?.close();
   }
 
   async destroy(): Promise<void> {
-    await this.#pool?.destroy();
+    await this.#client?.destroy();
   }
 }
 

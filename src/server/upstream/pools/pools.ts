@@ -1,6 +1,5 @@
 /** Every pool of the configuration in force, with its members, kept over reloads. */
 
-import type { Pool } from "undici";
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
 import type { Route, Routed } from "../server.ts";
@@ -48,7 +47,6 @@ export interface PoolsOptions {
   readonly log?: Pick<Log, "warn" | "info">;
   /** True for an address at which this gateway itself listens. */
   readonly isOwn?: (address: string, port: number) => boolean;
-  readonly settings: Omit<Pool.Options, "connect">;
   readonly ca: string | undefined;
 }
 
@@ -104,8 +102,8 @@ export function openPools(options: PoolsOptions): Pools {
           metrics?.unreachable(provider);
           for (const one of state.sets.values()) one.hurry();
         };
-        const { settings, ca } = options;
-        const member = new Member({ origin, address, port, settings, ca, now, onUnreachable });
+        const { ca } = options;
+        const member = new Member({ origin, address, port, ca, now, onUnreachable });
         state.held.set(address, { member, holders: 1 });
         return member;
       },

@@ -80,10 +80,7 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
   };
 }
 
-export const headers = (pairs: Readonly<Record<string, string>>): readonly Buffer[] =>
-  Object.entries(pairs)
-    .flat()
-    .map((text) => Buffer.from(text));
+export const headers = (pairs: Readonly<Record<string, string>>): readonly string[] => Object.entries(pairs).flat();
 
 export const JSON_ANSWER = headers({ "Content-Type": "application/json" });
 export const STREAM = headers({ "content-type": "text/event-stream; charset=utf-8" });
@@ -92,7 +89,7 @@ export const STREAM = headers({ "content-type": "text/event-stream; charset=utf-
 export function answer(
   meter: Meter,
   status: number,
-  head: readonly Buffer[],
+  head: readonly string[],
   body: string,
   dialect: Dialect = "compat",
 ): void {
@@ -102,7 +99,7 @@ export function answer(
   meter.attempted("answered");
 }
 
-export function show(meter: Meter, status: number, head: readonly Buffer[], body: string): void {
+export function show(meter: Meter, status: number, head: readonly string[], body: string): void {
   const shown = meter.started(status, head);
   const splitter = new SseSplitter();
   for (let at = 0; at < body.length; at += 7) {

@@ -49,7 +49,7 @@ type Mode = "pass" | "events" | "whole" | "over";
 interface Head {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: readonly Buffer[];
+  readonly headers: readonly string[];
 }
 
 export class AgentAnswer implements Downstream {
@@ -89,7 +89,7 @@ export class AgentAnswer implements Downstream {
     this.#to.onDrain(listener);
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     const { call } = this.#terms;
     const { noun } = nounOf(call);
     this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;

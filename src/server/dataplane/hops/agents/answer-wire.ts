@@ -13,26 +13,26 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 
 /** Those that a client is shown. */
-export function kept(headers: readonly Buffer[]): readonly Buffer[] {
-  const pairs: Buffer[] = [];
+export function kept(headers: readonly string[]): readonly string[] {
+  const pairs: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as Buffer;
-    if (!DROPPED.has(lowerCase(name.toString("latin1")))) pairs.push(name, headers[i + 1] as Buffer);
+    const name = headers[i] as string;
+    if (!DROPPED.has(lowerCase(name))) pairs.push(name, headers[i + 1] as string);
   }
   return pairs;
 }
 
 /** Of a body that is whole and without encoding. */
-export function ofLength(headers: readonly Buffer[], length: number): readonly Buffer[] {
+export function ofLength(headers: readonly string[], length: number): readonly string[] {
   const isEncoded = headerValue(headers, "content-encoding") !== undefined;
   if (!isEncoded && headerValue(headers, "content-length") === String(length)) return headers;
-  const pairs: Buffer[] = [];
+  const pairs: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    const name = lowerCase((headers[i] as Buffer).toString("latin1"));
+    const name = lowerCase(headers[i] as string);
     if (name === "content-length" || name === "content-encoding" || name === "transfer-encoding") continue;
-    pairs.push(headers[i] as Buffer, headers[i + 1] as Buffer);
+    pairs.push(headers[i] as string, headers[i + 1] as string);
   }
-  return [...pairs, Buffer.from("content-length"), Buffer.from(String(length))];
+  return [...pairs, "content-length", String(length)];
 }
 
 /** As clients read it: without a byte order mark, and with a replacement for what is no UTF-8. */

@@ -178,7 +178,7 @@ function showsOf(
 }
 
 function answerWith(answer: AgentAnswer, message: string): void {
-  answer.start(200, "OK", [Buffer.from("content-type"), Buffer.from("application/json")]);
+  answer.start(200, "OK", ["content-type", "application/json"]);
   answer.write(Buffer.from(message));
   answer.end();
 }

@@ -10,12 +10,12 @@ export class AnswerHead {
   readonly #exchange: Exchange;
   readonly #status: number;
   readonly #statusText: string;
-  #headers: readonly Buffer[];
+  #headers: readonly string[];
   readonly type: AnswerType;
   #cameAt = performance.now();
   #isSent = false;
 
-  constructor(to: Downstream, exchange: Exchange, status: number, statusText: string, headers: readonly Buffer[]) {
+  constructor(to: Downstream, exchange: Exchange, status: number, statusText: string, headers: readonly string[]) {
     this.#to = to;
     this.#exchange = exchange;
     this.#status = status;

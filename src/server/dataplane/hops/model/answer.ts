@@ -59,7 +59,7 @@ class Rewriting extends Passing {
     this.#holding = holding;
   }
 
-  override start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  override start(status: number, statusText: string, headers: readonly string[]): void {
     const changes = this.#edits !== undefined || this.#extend !== undefined;
     this.#mode = changes ? modeOf(status, headers) : "pass";
     this.#shown = this.#meter?.started(status, headers) ?? "nothing";
@@ -153,7 +153,7 @@ class Rewriting extends Passing {
   }
 }
 
-function modeOf(status: number, headers: readonly Buffer[]): Mode {
+function modeOf(status: number, headers: readonly string[]): Mode {
   const encoding = headerValue(headers, "content-encoding");
   if (status !== 200 || (encoding !== undefined && encoding !== "identity")) return "pass";
   const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
@@ -161,11 +161,11 @@ function modeOf(status: number, headers: readonly Buffer[]): Mode {
   return type.startsWith("application/json") ? "whole" : "pass";
 }
 
-function withoutLength(headers: readonly Buffer[]): Buffer[] {
-  const kept: Buffer[] = [];
+function withoutLength(headers: readonly string[]): string[] {
+  const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as Buffer;
-    if (name.toString("latin1").toLowerCase() !== "content-length") kept.push(name, headers[i + 1] as Buffer);
+    const name = headers[i] as string;
+    if (name.toLowerCase() !== "content-length") kept.push(name, headers[i + 1] as string);
   }
   return kept;
 }

@@ -61,7 +61,7 @@ class Awaiting implements Downstream {
     this.#to.onDrain(listener);
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     const start = (): void => this.#to.start(status, statusText, headers);
     if (this.#isPassing) start();
     else this.#start = start;

@@ -97,7 +97,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#to.onDrain(() => this.#work.drained());
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     const start = new AnswerHead(this.#to, this.#exchange, status, statusText, headers);
     this.#start = start;
     if (start.isBodiless) {

@@ -26,7 +26,7 @@ class RememberedAnswer extends Passing {
     this.#remember = remember;
   }
 
-  override start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  override start(status: number, statusText: string, headers: readonly string[]): void {
     this.#isAnswer = status < 300;
     const type = headerValue(headers, "content-type")?.toLowerCase();
     if (type?.startsWith("text/event-stream") === true) this.#events = new SseSplitter();

@@ -34,12 +34,12 @@ const MAX_TRAILING_MS = 1_000;
 const MAX_SEED_LENGTH = 64;
 const OWN_ID = /^[\w-]{1,64}$/;
 
-const EVENT_STREAM = Buffer.from("text/event-stream; charset=utf-8");
-const JSON_TYPE = Buffer.from("application/json");
-const CONTENT_TYPE = Buffer.from("content-type");
-const CONTENT_LENGTH = Buffer.from("content-length");
-const REQUEST_ID = Buffer.from("request-id");
-const LONG_REQUEST_ID = Buffer.from("x-request-id");
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
+const JSON_TYPE = "application/json";
+const CONTENT_TYPE = "content-type";
+const CONTENT_LENGTH = "content-length";
+const REQUEST_ID = "request-id";
+const LONG_REQUEST_ID = "x-request-id";
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
@@ -89,7 +89,7 @@ class TranslatedAnswer implements Downstream {
   #shown: Shown = "nothing";
   #status = 0;
   #statusText = "";
-  #headers: readonly Buffer[] = [];
+  #headers: readonly string[] = [];
   readonly #held: Gathering;
   /** Of an error, those included that are not held since they are too many. */
   #bodyBytes = 0;
@@ -121,7 +121,7 @@ class TranslatedAnswer implements Downstream {
     this.#to.onDrain(listener);
   }
 
-  start(status: number, statusText: string, headers: readonly Buffer[]): void {
+  start(status: number, statusText: string, headers: readonly string[]): void {
     this.#shown = this.#options.meter?.started(status, headers) ?? "nothing";
     this.#status = status;
     this.#statusText = statusText;
@@ -255,7 +255,7 @@ class TranslatedAnswer implements Downstream {
     this.#send(this.#status, streams ? EVENT_STREAM : JSON_TYPE, extend === undefined ? answer : extend(answer));
   }
 
-  #send(status: number, type: Buffer, body: Buffer): void {
+  #send(status: number, type: string, body: Buffer): void {
     // A client may take long to read it.
     if (!this.#orGiveUp(() => this.#options.holding.hold(body.length))) return;
     this.#mode = "over";
@@ -309,15 +309,15 @@ class TranslatedAnswer implements Downstream {
   }
 
   /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */
-  #answerHeaders(type: Buffer, length: number | undefined): Buffer[] {
-    const pairs: Buffer[] = [];
-    let requestId: Buffer | undefined;
+  #answerHeaders(type: string, length: number | undefined): string[] {
+    const pairs: string[] = [];
+    let requestId: string | undefined;
     let isNamed = false;
     let isNamedLong = false;
     for (let at = 0; at < this.#headers.length; at += 2) {
-      const written = this.#headers[at] as Buffer;
-      const name = lowerCase(written.toString("latin1"));
-      const value = this.#headers[at + 1] as Buffer;
+      const written = this.#headers[at] as string;
+      const name = lowerCase(written);
+      const value = this.#headers[at + 1] as string;
       if (name === "content-type" || name === "content-length" || name === "content-encoding") continue;
       if (name === "request-id") isNamed = true;
       if (name === "x-request-id") isNamedLong = true;
@@ -327,7 +327,7 @@ class TranslatedAnswer implements Downstream {
     if (requestId !== undefined && !isNamedLong) pairs.push(LONG_REQUEST_ID, requestId);
     if (requestId !== undefined && !isNamed) pairs.push(REQUEST_ID, requestId);
     pairs.push(CONTENT_TYPE, type);
-    if (length !== undefined) pairs.push(CONTENT_LENGTH, Buffer.from(String(length)));
+    if (length !== undefined) pairs.push(CONTENT_LENGTH, String(length));
     return pairs;
   }
 }
@@ -366,7 +366,7 @@ function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEve
   return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;
 }
 
-function isOfType(headers: readonly Buffer[], type: string): boolean {
+function isOfType(headers: readonly string[], type: string): boolean {
   return headerValue(headers, "content-type")?.toLowerCase().startsWith(type) === true;
 }
 

@@ -1,0 +1,164 @@
+/**
+ * The body of an answer in chunks, as they come from the connection, cut anywhere. Source: RFC 9112, section 7.1. Extensions
+ * are read over, trailers too, both within a bound; line ends are CR LF and nothing else.
+ */
+import { malformed } from "./types.ts";
+
+/** Of one chunk, and of all trailers together. */
+const MAX_EXTENSION_BYTES = 4 << 10;
+const MAX_TRAILER_BYTES = 64 << 10;
+/** Sizes stay exact as numbers. */
+const MAX_SIZE_DIGITS = 13;
+
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\t\\x20-\\x7e])*"';
+const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+const TAB = 0x09;
+const SPACE = 0x20;
+const COLON = 0x3a;
+
+type Stage =
+  | "size"
+  | "extension"
+  | "size-lf"
+  | "data"
+  | "data-cr"
+  | "data-lf"
+  | "trailer"
+  | "trailer-name"
+  | "trailer-value"
+  | "trailer-lf"
+  | "end-lf"
+  | "end";
+
+export class Chunked {
+  #stage: Stage = "size";
+  #size = 0;
+  #digits = 0;
+  #extension = "";
+  #trailerBytes = 0;
+
+  get isOver(): boolean {
+    return this.#stage === "end";
+  }
+
+  /**
+   * Reads on from `at`, and gives where it stopped: behind the last byte there is, behind the body, or behind data of which
+   * `take` said that no more has room. Throws `HttpFault`.
+   */
+  read(bytes: Buffer, at: number, take: (data: Buffer) => boolean): number {
+    let next = at;
+    while (next < bytes.length && this.#stage !== "end") {
+      if (this.#stage === "data") {
+        const end = Math.min(bytes.length, next + this.#size);
+        this.#size -= end - next;
+        if (this.#size === 0) this.#stage = "data-cr";
+        const hasRoom = take(bytes.subarray(next, end));
+        next = end;
+        if (!hasRoom) return next;
+      } else {
+        this.#step(bytes[next] as number);
+        next += 1;
+      }
+    }
+    return next;
+  }
+
+  #step(byte: number): void {
+    switch (this.#stage) {
+      case "size":
+        this.#sizeByte(byte);
+        return;
+      case "extension":
+        this.#extensionByte(byte);
+        return;
+      case "size-lf":
+        this.#expect(byte, LF, this.#size === 0 ? "trailer" : "data");
+        this.#digits = 0;
+        return;
+      case "data-cr":
+        this.#expect(byte, CR, "data-lf");
+        return;
+      case "data-lf":
+        this.#expect(byte, LF, "size");
+        return;
+      default:
+        this.#trailerByte(byte);
+    }
+  }
+
+  #sizeByte(byte: number): void {
+    const digit = hexOf(byte);
+    if (digit >= 0) {
+      this.#digits += 1;
+      if (this.#digits > MAX_SIZE_DIGITS) throw malformed("the size of a chunk is too long");
+      this.#size = this.#size * 16 + digit;
+      return;
+    }
+    if (this.#digits === 0) throw malformed("a chunk without a size");
+    if (byte === CR) this.#stage = "size-lf";
+    else if (byte === SEMICOLON) {
+      this.#extension = ";";
+      this.#stage = "extension";
+    } else throw malformed("the size of a chunk is no hexadecimal number");
+  }
+
+  #trailerByte(byte: number): void {
+    this.#trailerBytes += 1;
+    if (this.#trailerBytes > MAX_TRAILER_BYTES) throw malformed("its trailers are too long");
+    switch (this.#stage) {
+      case "trailer":
+        if (byte === CR) this.#stage = "end-lf";
+        else if (isTokenByte(byte)) this.#stage = "trailer-name";
+        else throw malformed("the name of a trailer is no token");
+        return;
+      case "trailer-name":
+        if (byte === COLON) this.#stage = "trailer-value";
+        else if (!isTokenByte(byte)) throw malformed("the name of a trailer is no token");
+        return;
+      case "trailer-value":
+        if (byte === CR) this.#stage = "trailer-lf";
+        else if (!isText(byte)) throw malformed("a control character in a trailer");
+        return;
+      case "trailer-lf":
+        this.#expect(byte, LF, "trailer");
+        return;
+      default:
+        this.#expect(byte, LF, "end");
+    }
+  }
+
+  /** It says nothing to anybody, but two readers must agree on where it ends. */
+  #extensionByte(byte: number): void {
+    if (byte === CR) {
+      if (!EXTENSIONS.test(this.#extension)) throw malformed("what stands behind the size of a chunk");
+      this.#stage = "size-lf";
+      return;
+    }
+    this.#extension += String.fromCharCode(byte);
+    if (this.#extension.length > MAX_EXTENSION_BYTES)
+      throw malformed("what stands behind the size of a chunk is too long");
+  }
+
+  #expect(byte: number, expected: number, next: Stage): void {
+    if (byte !== expected) throw malformed("a line of a chunk does not end in CR LF");
+    this.#stage = next;
+  }
+}
+
+function hexOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+const isText = (byte: number): boolean => byte === TAB || (byte >= SPACE && byte !== 0x7f);
+
+const TOKEN_BYTES: ReadonlySet<number> = new Set(
+  Buffer.from("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+);
+const isTokenByte = (byte: number): boolean => TOKEN_BYTES.has(byte);

@@ -1,0 +1,230 @@
+/**
+ * Connections to one origin. An ordinary request goes over one of HTTP/1.1, the last that became idle first; where the
+ * server speaks HTTP/2 all goes over undici, as does whatever is out of the ordinary. Which way a request goes is settled
+ * before its first byte, and no request is sent twice.
+ */
+import type { LookupFunction, Socket } from "node:net";
+import { performance } from "node:perf_hooks";
+import { buildConnector, Pool } from "undici";
+import type { UpstreamRequest } from "../ports.ts";
+import { Connection, MAX_HEAD_BYTES, type Outgoing, type Owner } from "./connection.ts";
+import { dispatchOver } from "./library.ts";
+import { requestText } from "./request-text.ts";
+import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
+
+/**
+ * Longest silence of an upstream, before the head and between two chunks, when the provider names no `first_byte_timeout`.
+ * Above the ten minutes that the official SDKs themselves wait by default.
+ */
+const SILENCE_LIMIT_MS = 15 * 60_000;
+/** An idle connection is kept so long where the server does not say how long it keeps it itself. */
+const IDLE_MS = 4_000;
+const MAX_IDLE_MS = 600_000;
+/** Before the server's own end of it, a request might cross its close. */
+const IDLE_MARGIN_MS = 2_000;
+/** How often silence and idleness are looked at. */
+const SWEEP_MS = 1_000;
+
+export interface HttpClientOptions {
+  /** `scheme://host[:port]`: what is connected to, and the name in TLS and `host`. */
+  readonly origin: string;
+  readonly lookup: LookupFunction;
+  /** PEM of extra trusted roots. */
+  readonly ca: string | undefined;
+  /** A name resolves and a port answers within this, or it failed to connect. */
+  readonly connectLimitMs: number;
+}
+
+interface Waiting {
+  readonly outgoing: Outgoing;
+  readonly request: UpstreamRequest;
+  readonly handler: AnswerHandler;
+}
+
+interface Ready extends Waiting {
+  readonly connection: Connection;
+}
+
+interface Idle {
+  readonly connection: Connection;
+  readonly until: number;
+}
+
+const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway does not use this server any more");
+
+export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClientOptions): HttpClient {
+  const url = new URL(origin);
+  const connector = buildConnector({
+    allowH2: true,
+    timeout: connectLimitMs,
+    lookup,
+    ...(ca !== undefined && { ca }),
+  } as buildConnector.BuildOptions);
+  const hostname = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+  const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
+  const open = new Set<Connection>();
+  const idle: Idle[] = [];
+  /** Each has a connect under way. */
+  const waiting: Waiting[] = [];
+  let ready: Ready[] = [];
+  let pool: Pool | undefined;
+  let isHttp2 = false;
+  let isClosing = false;
+  let now = performance.now();
+  let sweeper: NodeJS.Timeout | undefined;
+
+  const owner: Owner = {
+    now: () => now,
+    released(connection, keepsFor) {
+      const next = waiting.shift();
+      if (next !== undefined) begin({ ...next, connection });
+      else if (isClosing) connection.destroy(CLOSED());
+      else keep(connection, keepsFor);
+    },
+    gone(connection) {
+      open.delete(connection);
+      const at = idle.findIndex((each) => each.connection === connection);
+      if (at >= 0) idle.splice(at, 1);
+      if (open.size === 0) stopSweeping();
+    },
+  };
+
+  function keep(connection: Connection, keepsFor: number | undefined): void {
+    const ms = keepsFor === undefined ? IDLE_MS : Math.min(keepsFor * 1_000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
+    if (ms <= 0) connection.destroy(CLOSED());
+    else idle.push({ connection, until: performance.now() + ms });
+  }
+
+  function takeIdle(): Connection | undefined {
+    for (let last = idle.pop(); last !== undefined; last = idle.pop()) {
+      if (performance.now() < last.until) return last.connection;
+      last.connection.destroy(CLOSED());
+    }
+    return undefined;
+  }
+
+  /**
+   * Once what has come on kept connections was read: bytes that nobody asked for, or an end, and the connection is not used.
+   */
+  function begin(next: Ready): void {
+    if (ready.push(next) === 1) setImmediate(sendReady);
+  }
+
+  function sendReady(): void {
+    const all = ready;
+    ready = [];
+    for (const { connection, ...each } of all) {
+      if (connection.isGone) place(each);
+      else connection.send(each.outgoing, each.handler);
+    }
+  }
+
+  function place(next: Waiting): void {
+    const connection = takeIdle();
+    if (connection !== undefined) begin({ ...next, connection });
+    else connect(next);
+  }
+
+  function connect(next: Waiting): void {
+    waiting.push(next);
+    connector(to, (...[error, socket]: [Error, null] | [null, Socket & { readonly alpnProtocol?: unknown }]) => {
+      if (error !== null) waiting.shift()?.handler.failed(error);
+      else if (socket.alpnProtocol === "h2") toHttp2(socket);
+      else add(socket);
+    });
+  }
+
+  function add(socket: Socket): void {
+    const connection = new Connection(socket, owner);
+    open.add(connection);
+    startSweeping();
+    const next = waiting.shift();
+    if (next !== undefined) connection.send(next.outgoing, next.handler);
+    else if (isClosing) connection.destroy(CLOSED());
+    else keep(connection, undefined);
+  }
+
+  /** The server speaks it: from now on all goes that way, and over this connection first. */
+  function toHttp2(socket: Socket): void {
+    if (isHttp2 || isClosing) socket.destroy();
+    else {
+      isHttp2 = true;
+      pool = openPool(socket);
+    }
+    const over = library();
+    for (const { request, handler } of waiting.splice(0)) dispatchOver(over, request, handler);
+    if (isClosing) closePool();
+  }
+
+  function openPool(first: Socket | undefined): Pool {
+    let made = first;
+    const connectOnce: buildConnector.connector = (options, told) => {
+      const socket = made;
+      made = undefined;
+      if (socket === undefined || socket.destroyed) connector(options, told);
+      else told(null, socket);
+    };
+    return new Pool(origin, {
+      allowH2: true,
+      pipelining: 1,
+      headersTimeout: SILENCE_LIMIT_MS,
+      bodyTimeout: SILENCE_LIMIT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      connect: connectOnce,
+    });
+  }
+
+  function library(): Pool {
+    pool ??= openPool(undefined);
+    return pool;
+  }
+
+  function closePool(): void {
+    pool?.close().catch(() => undefined); // resolves once its running requests are done; a failure is theirs to tell
+  }
+
+  function startSweeping(): void {
+    if (sweeper !== undefined) return;
+    now = performance.now();
+    sweeper = setInterval(() => {
+      now = performance.now();
+      for (const connection of open) connection.judgeSilence(now, SILENCE_LIMIT_MS);
+      for (const { connection } of idle.filter(({ until }) => now >= until)) connection.destroy(CLOSED());
+    }, SWEEP_MS).unref();
+  }
+
+  function stopSweeping(): void {
+    clearInterval(sweeper);
+    sweeper = undefined;
+  }
+
+  return {
+    dispatch(request, handler) {
+      if (isClosing) {
+        handler.failed(CLOSED());
+        return;
+      }
+      const text = isHttp2 ? undefined : requestText(request, url.host);
+      if (text === undefined) {
+        dispatchOver(library(), request, handler);
+        return;
+      }
+      place({ outgoing: { method: request.method, text, body: request.body }, request, handler });
+    },
+    get connections() {
+      return open.size + (pool?.stats.connected ?? 0);
+    },
+    close() {
+      isClosing = true;
+      for (const { connection } of idle.splice(0)) connection.destroy(CLOSED());
+      closePool();
+    },
+    async destroy() {
+      isClosing = true;
+      for (const { handler } of [...waiting.splice(0), ...ready.splice(0)]) handler.failed(CLOSED());
+      for (const connection of [...open]) connection.destroy(CLOSED());
+      stopSweeping();
+      await pool?.destroy();
+    },
+  };
+}

@@ -1,0 +1,269 @@
+/**
+ * One connection in HTTP/1.1 that carries one request at a time. Its answer is read where it lies: data are views of what
+ * the socket gave, and nothing is copied but a head that came in pieces.
+ */
+import type { Socket } from "node:net";
+import { Chunked } from "./chunked.ts";
+import { type AnswerHead, parseHead } from "./head.ts";
+import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
+
+/** All heads of one answer together, informational ones and line ends included. */
+export const MAX_HEAD_BYTES = 64 << 10;
+/** Head and body go out as one piece up to so much. */
+const MAX_JOINED_BYTES = 16 << 10;
+
+const END_OF_HEAD = "\r\n\r\n";
+const LF = 0x0a;
+const CR = 0x0d;
+
+export interface Outgoing {
+  readonly method: string;
+  /** Head of the request, a character a byte. */
+  readonly text: string;
+  readonly body: Buffer | null;
+}
+
+export interface Owner {
+  /** It may carry another request. `keepsFor`: seconds that the server says it keeps it. */
+  released(connection: Connection, keepsFor: number | undefined): void;
+  /** Once. It carries nothing any more. */
+  gone(connection: Connection): void;
+  /** Milliseconds, monotonic, of the last look at the clock: coarse. */
+  now(): number;
+}
+
+export class Connection implements Sending {
+  /** Undefined while it is idle. */
+  #handler: AnswerHandler | undefined;
+  #method = "";
+  #head: AnswerHead | undefined;
+  /** Bytes of the body that are still to come, where their number was said. */
+  #left = 0;
+  #chunked: Chunked | undefined;
+  /** Of a head that is not whole. */
+  #partial: Buffer | undefined;
+  #headBytes = 0;
+  /** What was read and had no room. */
+  #unread: Buffer | undefined;
+  #isPaused = false;
+  #isSent = false;
+  #isGone = false;
+  #quietSince = 0;
+  readonly #socket: Socket;
+  readonly #owner: Owner;
+  readonly #resume = (): void => this.#goOn();
+  readonly #take = (data: Buffer): boolean => this.#deliver(data);
+
+  constructor(socket: Socket, owner: Owner) {
+    this.#socket = socket;
+    this.#owner = owner;
+    socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
+    socket.on("end", () => this.#ended());
+    socket.on("error", (error) => this.#over(error));
+    socket.on("close", () => this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed")));
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Of an idle connection. */
+  send({ method, text, body }: Outgoing, handler: AnswerHandler): void {
+    this.#handler = handler;
+    this.#method = method;
+    this.#head = undefined;
+    this.#headBytes = 0;
+    this.#isSent = false;
+    this.#quietSince = this.#owner.now();
+    handler.connected(this);
+    if (this.#handler !== handler) return; // it did not want it any more
+    this.#isSent = true;
+    const length = body?.length ?? 0;
+    if (text.length + length <= MAX_JOINED_BYTES) {
+      const bytes = Buffer.allocUnsafe(text.length + length);
+      bytes.write(text, "latin1");
+      if (body !== null) body.copy(bytes, text.length);
+      this.#socket.write(bytes);
+      return;
+    }
+    this.#socket.cork();
+    this.#socket.write(text, "latin1");
+    if (body !== null) this.#socket.write(body);
+    this.#socket.uncork();
+  }
+
+  abort(handler: AnswerHandler): void {
+    if (this.#handler !== handler) return;
+    if (this.#isSent) {
+      this.#over(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
+      return;
+    }
+    this.#handler = undefined;
+    handler.failed(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
+    this.#owner.released(this, undefined);
+  }
+
+  /** Ends it where nothing came for so long although something was awaited and there was room for it. */
+  judgeSilence(now: number, limitMs: number): void {
+    if (this.#handler === undefined || this.#isPaused || now - this.#quietSince < limitMs) return;
+    this.#over(new HttpFault("UPSTREAM_SILENT", `nothing came for ${limitMs} ms`));
+  }
+
+  /** Whatever is under way fails. */
+  destroy(cause: Error): void {
+    this.#over(cause);
+  }
+
+  #arrived(chunk: Buffer): void {
+    this.#quietSince = this.#owner.now();
+    this.#guarded(() => this.#read(chunk));
+  }
+
+  #read(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length && !this.#isGone) {
+      if (this.#handler === undefined) {
+        // Nobody asked for it: whoever is asked next must not take it for an answer.
+        this.#over(malformed("bytes behind its end"));
+        return;
+      }
+      if (this.#isPaused) {
+        const more = at === 0 ? bytes : bytes.subarray(at);
+        this.#unread = this.#unread === undefined ? more : Buffer.concat([this.#unread, more]);
+        return;
+      }
+      at = this.#head === undefined ? this.#readHead(bytes, at) : this.#readBody(this.#head, bytes, at);
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    if (this.#partial !== undefined) return this.#readPartial(this.#partial, bytes, at);
+    const end = bytes.indexOf(END_OF_HEAD, at, "latin1");
+    if (end < 0) {
+      this.#partial = NOTHING;
+      return this.#readPartial(NOTHING, bytes, at);
+    }
+    this.#beginBody(bytes.toString("latin1", at, end), end + END_OF_HEAD.length - at);
+    return end + END_OF_HEAD.length;
+  }
+
+  /** A head that came in pieces; whose lines are no lines is not waited for. */
+  #readPartial(before: Buffer, bytes: Buffer, at: number): number {
+    const room = MAX_HEAD_BYTES - this.#headBytes;
+    const all = before.length === 0 ? bytes.subarray(at) : Buffer.concat([before, bytes.subarray(at, at + room)]);
+    const end = all.indexOf(END_OF_HEAD, Math.max(0, before.length - END_OF_HEAD.length + 1), "latin1");
+    if (end < 0) {
+      if (all.length >= room) throw malformed("its head is too long");
+      refuseBareLineEnd(all, before.length);
+      this.#partial = before.length === 0 ? Buffer.from(all) : all;
+      return bytes.length;
+    }
+    this.#partial = undefined;
+    const next = end + END_OF_HEAD.length;
+    this.#beginBody(all.toString("latin1", 0, end), next);
+    return at + next - before.length;
+  }
+
+  #beginBody(text: string, headBytes: number): void {
+    this.#headBytes += headBytes;
+    if (this.#headBytes > MAX_HEAD_BYTES) throw malformed("its head is too long");
+    const head = parseHead(text, this.#method);
+    const { status, framing } = head;
+    if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
+    if (status < 200) return; // a final answer follows
+    this.#head = head;
+    this.#chunked = framing === "chunked" ? new Chunked() : undefined;
+    this.#left = typeof framing === "number" ? framing : 0;
+    this.#handler?.head(status, head.statusText, head.headers, this.#resume);
+    if (framing === 0) this.#completed(head);
+  }
+
+  #readBody(head: AnswerHead, bytes: Buffer, at: number): number {
+    if (this.#chunked !== undefined) {
+      const next = this.#chunked.read(bytes, at, this.#take);
+      if (this.#chunked.isOver && !this.#isGone) this.#completed(head);
+      return next;
+    }
+    if (head.framing === "close") {
+      this.#deliver(at === 0 ? bytes : bytes.subarray(at));
+      return bytes.length;
+    }
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    this.#deliver(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+    if (this.#left === 0 && !this.#isGone) this.#completed(head);
+    return end;
+  }
+
+  /** False: no more of it for now. */
+  #deliver(data: Buffer): boolean {
+    const hasRoom = this.#handler?.data(data) !== false;
+    if (!hasRoom && !this.#isGone) {
+      this.#isPaused = true;
+      this.#socket.pause();
+    }
+    return hasRoom && !this.#isGone;
+  }
+
+  #goOn(): void {
+    if (!this.#isPaused || this.#isGone) return;
+    this.#isPaused = false;
+    this.#quietSince = this.#owner.now();
+    const unread = this.#unread;
+    this.#unread = undefined;
+    if (unread !== undefined) this.#arrived(unread);
+    if (!this.#isPaused && !this.#isGone) this.#socket.resume();
+  }
+
+  #completed({ isKept, keepsFor }: AnswerHead): void {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#head = undefined;
+    this.#chunked = undefined;
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+    handler?.complete();
+    // What the other side has not taken of the request would stand before the next one.
+    if (isKept && this.#socket.writableLength === 0 && !this.#isGone) this.#owner.released(this, keepsFor);
+    else this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed"));
+  }
+
+  #ended(): void {
+    this.#guarded(() => {
+      const head = this.#head;
+      if (head?.framing === "close" && this.#handler !== undefined) this.#completed(head);
+      else this.#over(new HttpFault("UPSTREAM_CLOSED", "the other side closed the connection"));
+    });
+  }
+
+  /** What its handler throws must not reach the socket. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (cause) {
+      this.#over(cause instanceof Error ? cause : new Error(String(cause)));
+    }
+  }
+
+  #over(cause: Error): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#unread = undefined;
+    this.#partial = undefined;
+    this.#socket.destroy();
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#owner.gone(this);
+    handler?.failed(cause);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function refuseBareLineEnd(bytes: Buffer, from: number): void {
+  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+    if (at === 0 || bytes[at - 1] !== CR) throw malformed("a line that ends in no CR LF");
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The head of an answer in HTTP/1.1, and how its body ends. Whatever two readers could take for different things is refused.
+ * Source: RFC 9112, sections 2.2, 4, 5 and 6.3.
+ */
+import { malformed } from "./types.ts";
+
+/** Where the body ends: after so many bytes, with the last chunk, or with the connection. */
+export type Framing = number | "chunked" | "close";
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly statusText: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly framing: Framing;
+  /** The connection may take another request after this answer. */
+  readonly isKept: boolean;
+  /** Seconds that the server says it keeps an idle connection. */
+  readonly keepsFor: number | undefined;
+}
+
+/** Of the headers: controls, and line ends that are not CR LF. Tabs may stand in values. */
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+/** A reason phrase says nothing that the status does not; what of it may be shown is not judged here. */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\0\r\n]*))?$/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const DIGITS = /^\d{1,15}$/;
+const KEEP_ALIVE_TIMEOUT = /timeout=(\d{1,9})/;
+
+const ORDINARY = 0;
+const CONTENT_LENGTH = 1;
+const TRANSFER_ENCODING = 2;
+const CONNECTION = 3;
+const KEEP_ALIVE = 4;
+
+const SPECIAL: ReadonlyMap<string, number> = new Map([
+  ["content-length", CONTENT_LENGTH],
+  ["transfer-encoding", TRANSFER_ENCODING],
+  ["connection", CONNECTION],
+  ["keep-alive", KEEP_ALIVE],
+]);
+
+/** Names come in few spellings: those that were found to be tokens, with what they mean here. */
+const MAX_SPELLINGS = 1_000;
+const spellings = new Map<string, number>();
+
+function kindOf(name: string): number {
+  const known = spellings.get(name);
+  if (known !== undefined) return known;
+  if (!TOKEN.test(name)) throw malformed("the name of a header is no token");
+  const kind = SPECIAL.get(name.toLowerCase()) ?? ORDINARY;
+  if (spellings.size < MAX_SPELLINGS) spellings.set(name, kind);
+  return kind;
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+
+/**
+ * `text`: the head a character a byte, without the empty line at its end; `method`: of the request. Throws `HttpFault`.
+ * Informational answers are told by their status; they have no body.
+ */
+export function parseHead(text: string, method: string): AnswerHead {
+  let lineEnd = text.indexOf("\r\n");
+  if (lineEnd < 0) lineEnd = text.length;
+  const line = STATUS_LINE.exec(text.slice(0, lineEnd));
+  if (line === null) throw malformed("its first line");
+  if (FORBIDDEN.test(text.slice(lineEnd))) throw malformed("a control character, or a line that ends in no CR LF");
+  const status = Number(line[2]);
+  const headers: string[] = [];
+  let length: number | undefined;
+  let isChunked = false;
+  let isClosing = false;
+  let isKeeping = false;
+  let keepsFor: number | undefined;
+  for (let at = lineEnd + 2; at < text.length; at = lineEnd + 2) {
+    lineEnd = text.indexOf("\r\n", at);
+    if (lineEnd < 0) lineEnd = text.length;
+    const colon = text.indexOf(":", at);
+    if (colon < 0 || colon > lineEnd) throw malformed("a header without a colon");
+    const name = text.slice(at, colon);
+    const kind = kindOf(name);
+    let from = colon + 1;
+    let to = lineEnd;
+    while (from < to && isBlank(text.charCodeAt(from))) from += 1;
+    while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
+    const value = text.slice(from, to);
+    headers.push(name, value);
+    if (kind === ORDINARY) continue;
+    if (kind === CONTENT_LENGTH) {
+      if (length !== undefined) throw malformed("more than one content length");
+      if (!DIGITS.test(value)) throw malformed("a content length that is no number");
+      length = Number(value);
+    } else if (kind === TRANSFER_ENCODING) {
+      if (isChunked || value.toLowerCase() !== "chunked") throw malformed("a transfer encoding besides `chunked`");
+      isChunked = true;
+    } else if (kind === CONNECTION) {
+      for (const option of value.toLowerCase().split(",")) {
+        const word = option.trim();
+        isClosing ||= word === "close";
+        isKeeping ||= word === "keep-alive";
+      }
+    } else {
+      const seconds = KEEP_ALIVE_TIMEOUT.exec(value)?.[1];
+      if (seconds !== undefined) keepsFor = Number(seconds);
+    }
+  }
+  if (isChunked && length !== undefined) throw malformed("both a content length and a transfer encoding");
+  if (status === 204 && (length ?? 0) > 0) throw malformed("a length of a body that there cannot be");
+  const isBodiless = method === "HEAD" || status < 200 || status === 204 || status === 304;
+  const framing: Framing = isBodiless ? 0 : isChunked ? "chunked" : (length ?? "close");
+  const isKept = framing !== "close" && !isClosing && (line[1] === "1" || isKeeping);
+  return { status, statusText: line[3] ?? "", headers, framing, isKept, keepsFor };
+}

@@ -1,0 +1,317 @@
+/** Requests over connections of our own: what goes out, when a connection is used again, and how each way of ending is told. */
+import assert from "node:assert/strict";
+import { lookup } from "node:dns";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import { after, test } from "node:test";
+import { Pool } from "undici";
+import { type HttpClient, openHttpClient } from "../../../../src/server/upstream/http/index.ts";
+import { dispatchOver } from "../../../../src/server/upstream/http/library.ts";
+import { eventually } from "../../../e2e/support/wait.ts";
+import { codeOf, openWire, outcomeOf, POST, type Script } from "./support/wire.ts";
+
+const file = { after };
+const wire = await openWire(file);
+
+function openClient(origin = wire.origin): HttpClient {
+  const client = openHttpClient({ origin, lookup, ca: undefined, connectLimitMs: 5_000 });
+  after(() => client.destroy());
+  return client;
+}
+
+const says = (text: string, after: Script["after"] = "keep"): void =>
+  wire.say({ pieces: text === "" ? [] : [Buffer.from(text, "latin1")], after });
+const answer = (body: string, ...headers: readonly string[]): string =>
+  `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${headers.map((each) => `${each}\r\n`).join("")}\r\n${body}`;
+
+test("the bytes of a request are those that undici writes", async () => {
+  const client = openClient();
+  const pool = new Pool(wire.origin);
+  after(() => pool.destroy());
+  const large = Buffer.alloc(100_000, "x");
+  for (const request of [
+    POST,
+    { ...POST, body: null },
+    { ...POST, body: large },
+    { ...POST, method: "PUT", headers: ["X-Bytes", "caf\u00e9", "x-Twice", "a", "x-twice", "b", "x-empty", ""] },
+    { method: "GET", path: "/v1/models?limit=2", headers: ["accept", "*/*"], body: null },
+    { method: "DELETE", path: "/v1/files/f", headers: [], body: null },
+    { method: "OPTIONS", path: "/", headers: [], body: null },
+  ]) {
+    says(answer("{}"));
+    wire.heard.length = 0;
+    await outcomeOf((...it) => client.dispatch(...it), request);
+    await outcomeOf((...it) => dispatchOver(pool, ...it), request);
+    const [ours, theirs] = wire.heard;
+    assert.ok(ours !== undefined && theirs !== undefined);
+    assert.equal(ours.bytes.toString("latin1"), theirs.bytes.toString("latin1"));
+  }
+});
+
+test("one connection serves one request after the other, the last that became idle first", async () => {
+  const client = openClient();
+  says(answer("{}"));
+  wire.heard.length = 0;
+  for (let each = 0; each < 3; each += 1) {
+    const { end, body, head } = await outcomeOf(client.dispatch);
+    assert.deepEqual([end, body, head?.status], ["complete", "{}", 200]);
+  }
+  assert.equal(new Set(wire.heard.map(({ connection }) => connection)).size, 1);
+  assert.equal(client.connections, 1);
+});
+
+test("requests at once have a connection each", async () => {
+  const client = openClient();
+  says(answer("{}"));
+  wire.heard.length = 0;
+  await Promise.all(Array.from({ length: 5 }, () => outcomeOf(client.dispatch)));
+  assert.equal(new Set(wire.heard.map(({ connection }) => connection)).size, 5);
+});
+
+/** Each leaves the connection unusable; the answer itself is whole. */
+const LAST_ANSWERS: readonly (readonly [string, string])[] = [
+  ["that ends its connection by its word", answer("{}", "Connection: x, Close")],
+  ["of HTTP/1.0", answer("{}").replace("1.1", "1.0")],
+  ["with bytes behind it", `${answer("{}")}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison`],
+  ["whose server keeps it for a moment only", answer("{}", "keep-alive: timeout=1")],
+];
+
+for (const [what, text] of LAST_ANSWERS) {
+  test(`after an answer ${what} the next request has a connection of its own`, async () => {
+    const client = openClient();
+    says(text);
+    wire.heard.length = 0;
+    const first = await outcomeOf(client.dispatch);
+    assert.deepEqual([first.end, first.body], ["complete", "{}"]);
+    says(answer("[]"));
+    const second = await outcomeOf(client.dispatch);
+    assert.deepEqual([second.end, second.body], ["complete", "[]"]);
+    assert.deepEqual(new Set(wire.heard.map(({ connection }) => connection)).size, 2);
+  });
+}
+
+test("bytes that nobody asked for, on an idle connection, are the answer of nobody", async () => {
+  const client = openClient();
+  let late: (() => void) | undefined;
+  const server = await listening(
+    createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.on("data", () => socket.write(answer("{}")));
+      late = () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison");
+    }),
+  );
+  const other = openClient(server);
+  assert.equal((await outcomeOf(other.dispatch)).body, "{}");
+  late?.();
+  await eventually("the connection is given up", () => other.connections === 0);
+  assert.equal((await outcomeOf(other.dispatch)).body, "{}");
+  assert.equal(client.connections, 0);
+});
+
+/** None is sent a second time. */
+const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
+  ["no answer at all", { pieces: [], after: "end" }, "UPSTREAM_CLOSED", false],
+  // Whether the system tells of it as a reset or as an end is its own matter.
+  ["a reset", { pieces: [Buffer.from(answer("{}").slice(0, 20))], after: "reset" }, "", false],
+  ["half a head", { pieces: [Buffer.from("HTTP/1.1 200 OK\r\ncontent")], after: "end" }, "UPSTREAM_CLOSED", false],
+  ["half a body", { pieces: [Buffer.from(answer("{}{}").slice(0, -2))], after: "end" }, "UPSTREAM_CLOSED", true],
+  [
+    "half a chunk",
+    { pieces: [Buffer.from("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab")], after: "end" },
+    "UPSTREAM_CLOSED",
+    true,
+  ],
+  [
+    "lines that end in LF",
+    { pieces: [Buffer.from("HTTP/1.1 200 OK\ncontent-length: 2\n\n{}")], after: "keep" },
+    "UPSTREAM_MALFORMED",
+    false,
+  ],
+  ["HTML of something else", { pieces: [Buffer.from("<html>\r\n\r\n")], after: "keep" }, "UPSTREAM_MALFORMED", false],
+  [
+    "a head without end",
+    {
+      pieces: Array.from({ length: 70 }, () => Buffer.from(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(1_000)}`)),
+      after: "keep",
+    },
+    "UPSTREAM_MALFORMED",
+    false,
+  ],
+  [
+    "informational answers without end",
+    {
+      pieces: Array.from({ length: 40 }, () => Buffer.from(`HTTP/1.1 103 Early\r\nx: ${"y".repeat(2_000)}\r\n\r\n`)),
+      after: "keep",
+    },
+    "UPSTREAM_MALFORMED",
+    false,
+  ],
+  [
+    "100 to a request that did not ask",
+    { pieces: [Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${answer("{}")}`)], after: "keep" },
+    "UPSTREAM_MALFORMED",
+    false,
+  ],
+  [
+    "an upgrade that nobody asked for",
+    {
+      pieces: [Buffer.from("HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")],
+      after: "keep",
+    },
+    "UPSTREAM_MALFORMED",
+    false,
+  ],
+];
+
+for (const [what, script, code, hasHead] of FAILURES) {
+  test(`${what} is a failure of the attempt`, async () => {
+    const client = openClient();
+    wire.say(script);
+    wire.heard.length = 0;
+    const { end, cause, head, wasSent } = await outcomeOf(client.dispatch);
+    assert.deepEqual([end, wasSent, head !== undefined], ["failed", true, hasHead]);
+    const told = codeOf(cause);
+    assert.ok(told.includes(code), told);
+    assert.equal(wire.heard.length, 1);
+    assert.equal(client.connections, 0);
+    says(answer("{}"));
+    assert.equal((await outcomeOf(client.dispatch)).end, "complete");
+  });
+}
+
+test("an answer cut at each byte is the same answer", async () => {
+  const client = openClient();
+  const chunked =
+    "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nx-sum: 1\r\n\r\n";
+  for (const [text, expected] of [
+    [answer("hello", "x-a: b"), "hello"],
+    [chunked, "hello!"],
+  ] as const) {
+    for (let at = 1; at < text.length; at += 1) {
+      wire.say({ pieces: [Buffer.from(text.slice(0, at)), Buffer.from(text.slice(at))], after: "keep" });
+      const { end, body, head } = await outcomeOf(client.dispatch);
+      assert.deepEqual([end, body, head?.status], ["complete", expected, 200], `cut at ${at}`);
+    }
+  }
+  assert.equal(client.connections, 1);
+});
+
+test("who has no room is given no more until there is", async () => {
+  const client = openClient();
+  const text = "x".repeat(3_000_000);
+  wire.say({ pieces: [Buffer.from(answer(text))], after: "keep" });
+  let got = 0;
+  let waits = 0;
+  await new Promise<void>((done, fail) => {
+    let goOn = (): void => undefined;
+    client.dispatch(POST, {
+      connected: () => undefined,
+      head(_, __, ___, resume) {
+        goOn = resume;
+      },
+      data(chunk) {
+        got += chunk.length;
+        waits += 1;
+        const seen = got;
+        setImmediate(() => {
+          assert.equal(got, seen);
+          goOn();
+        });
+        return false;
+      },
+      complete: done,
+      failed: fail,
+    });
+  });
+  assert.equal(got, text.length);
+  assert.ok(waits > 10, `${waits} waits`);
+  says(answer("{}"));
+  assert.equal((await outcomeOf(client.dispatch)).body, "{}");
+});
+
+test("a request that is given up before it goes out is not sent, and its connection serves another", async () => {
+  const client = openClient();
+  says(answer("{}"));
+  await outcomeOf(client.dispatch);
+  wire.heard.length = 0;
+  const given = await outcomeOf(client.dispatch, POST, { connected: (sending, handler) => sending.abort(handler) });
+  assert.deepEqual([given.end, codeOf(given.cause)], ["failed", "UPSTREAM_ABORTED"]);
+  assert.equal(wire.heard.length, 0);
+  assert.equal((await outcomeOf(client.dispatch)).end, "complete");
+  assert.equal(client.connections, 1);
+});
+
+test("a request that is given up later ends its connection and no other", async () => {
+  const client = openClient();
+  says("");
+  let give = (): void => undefined;
+  const given = outcomeOf(client.dispatch, POST, {
+    connected(sending, handler) {
+      give = () => sending.abort(handler);
+    },
+  });
+  wire.heard.length = 0;
+  await eventually("the request has arrived", () => wire.heard.length === 1);
+  says(answer("{}"));
+  const beside = await outcomeOf(client.dispatch);
+  give();
+  give();
+  assert.equal(codeOf((await given).cause), "UPSTREAM_ABORTED");
+  assert.equal(beside.end, "complete");
+  assert.equal(client.connections, 1);
+});
+
+test("where nobody listens nothing was sent", async () => {
+  const server = createServer();
+  const origin = await listening(server);
+  await new Promise((done) => server.close(done));
+  const { end, wasSent, cause } = await outcomeOf(openClient(origin).dispatch);
+  assert.deepEqual([end, wasSent, (cause as NodeJS.ErrnoException).code], ["failed", false, "ECONNREFUSED"]);
+});
+
+test("a client that is closed lets what is under way end, and takes nothing more", async () => {
+  const client = openClient();
+  let write = (): void => undefined;
+  const origin = await listening(
+    createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.on("data", () => {
+        write = () => socket.write(answer("{}"));
+      });
+    }),
+  );
+  const other = openClient(origin);
+  const before = write;
+  const under = outcomeOf(other.dispatch);
+  await eventually("the request has arrived", () => write !== before);
+  other.close();
+  const refused = await outcomeOf(other.dispatch);
+  assert.deepEqual([refused.end, refused.wasSent], ["failed", false]);
+  write();
+  assert.equal((await under).body, "{}");
+  await eventually("no connection is left", () => other.connections === 0);
+  await client.destroy();
+});
+
+test("requests that are out of the ordinary go over the library, as they would have", async () => {
+  const client = openClient();
+  says(answer("{}"));
+  wire.heard.length = 0;
+  says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n");
+  const head = await outcomeOf(client.dispatch, { ...POST, method: "HEAD", body: null });
+  assert.deepEqual([head.end, head.body], ["complete", ""]);
+  const bad = await outcomeOf(client.dispatch, { ...POST, headers: ["x-bad", "a\r\nb: c"] });
+  assert.deepEqual([bad.end, bad.wasSent], ["failed", false]);
+  const path = await outcomeOf(client.dispatch, { ...POST, path: "/a b" });
+  assert.deepEqual([path.end, path.wasSent], ["failed", false]);
+  assert.equal(wire.heard.length, 1);
+});
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return `http://127.0.0.1:${address.port}`;
+}
