@@ -1,5 +1,5 @@
 /** A stream of a peer: its messages go to an exchange, and what the exchange wants done is done. */
-import { asRefusal } from "../../base/index.ts";
+import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
 import type { AnswerInspection } from "./answer/answer-inspection.ts";
 import {
@@ -53,7 +53,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
       quiet.end();
       answering?.close();
       over?.();
-      leaving.abort();
+      leaving.abort(LEFT);
       if (unread?.isWaiting() !== true) place?.leave();
       // What was said last, its status among it, is read by then.
       quiet = watchQuiet(maxQuietMs, () => talk.cut());
@@ -230,6 +230,9 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     }
   }
 }
+
+/** Made once: each stream ends with it, and an exception with its stack costs as much as the rest of an end. */
+const LEFT = new GatewayError("invalid_request", "The stream is over.");
 
 /** What comes encoded all the same is decoded first. */
 const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
