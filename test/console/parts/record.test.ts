@@ -44,7 +44,11 @@ async function played(cast: string): Promise<readonly string[]> {
   const { active } = terminal.buffer;
   return Array.from(
     { length: terminal.rows },
-    (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
+    (_, row) =>
+      active
+        .getLine(active.baseY + row)
+        ?.translateToString(true)
+        .trimEnd() ?? "",
   );
 }
 
