@@ -24,7 +24,7 @@ export type { Spoken, SpokenNode } from "./spoken-node.ts";
 
 export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
   const { size } = state;
-  const where = said(whereabouts(state, views));
+  const where = said(plain(whereabouts(state, views)));
   const health = said(plain(textOfLine(drawHealth(state))));
   if (isTooSmall(size)) {
     return [said(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
@@ -54,11 +54,13 @@ function whereabouts(state: State, views: readonly View[]): string {
 function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
   if (state.dialog !== undefined) return speakDialog(state, state.dialog);
   if (state.isHelpOpen) return speakHelp(state, views);
-  if (state.page !== undefined) return [said(state.page.title), ...speakText(state, views)];
+  if (state.page !== undefined) return [said(plain(state.page.title)), ...speakText(state, views)];
   const view = viewOf(state, views);
   const status = statusOf(state, views);
   const instead = drawStatus(status, state);
-  const title = said([view.title, ...(state.place.subject === undefined ? [] : [state.place.subject])].join(" "));
+  const title = said(
+    plain([view.title, ...(state.place.subject === undefined ? [] : [state.place.subject])].join(" ")),
+  );
   const notice = noticeOf(status, state);
   const gaps = gapsOf(state, views);
   const without = gaps === undefined ? [] : [said(plain(gapSentence(gaps)))];

@@ -1,7 +1,7 @@
 /** The command line that does the same as a deed, ready to be pasted into a POSIX shell. */
 
 import { BASE_PATH } from "../../admin-api/index.ts";
-import type { Action } from "../model/action.ts";
+import { type Action, encoded } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import type { Deed, JobRequest } from "../model/dialog.ts";
 
@@ -45,13 +45,13 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
     case "write_change":
       return [
         `gateway admin ${doorFlags} -if-match ${job.change.revision}`,
-        `-d ${BODY_FILE} PUT ${quoted(`sources/${encodeURIComponent(job.change.source)}`)}`,
+        `-d ${BODY_FILE} PUT ${quoted(`sources/${encoded(job.change.source)}`)}`,
       ].join(" ");
     case "put_document":
       return [
         `gateway admin ${doorFlags}`,
         ...(job.revision === undefined ? [] : [`-if-match ${job.revision}`]),
-        `-d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encodeURIComponent(job.source)}`)}`,
+        `-d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encoded(job.source)}`)}`,
       ].join(" ");
     default:
       return job satisfies never;
@@ -60,7 +60,7 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
 
 /** The value goes through a pipe: it is neither an argument nor in a history. */
 export const sealingCommand = (name: string, file: string, { doorFlags }: Door): string =>
-  `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${doorFlags} -d @- PUT ${quoted(`secrets/${encodeURIComponent(name)}`)}`;
+  `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${doorFlags} -d @- PUT ${quoted(`secrets/${encoded(name)}`)}`;
 
 /** Longer texts, and what is streamed, are better kept in a file than on a command line. UTF-16 units. */
 const MAX_BODY_LENGTH = 16_384;

@@ -34,6 +34,9 @@ export interface Action {
   run(client: AdminClient, options: CallOptions & { readonly idempotencyKey: string }): Promise<Outcome>;
 }
 
+/** As part of a path. Half of a surrogate pair, which a name may hold, has no encoding; no drawing may fail of it. */
+export const encoded = (text: string): string => encodeURIComponent(text.replace(/\p{Cs}/gu, "\ufffd"));
+
 export function actionOf<Id extends OperationId>(
   operation: Id,
   input: CallInput<Id>,
@@ -51,7 +54,7 @@ export function actionOf<Id extends OperationId>(
     readonly query?: Readonly<Record<string, unknown>>;
     readonly body?: unknown;
   };
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(String(params[name])));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.append(name, String(value));
   return {

@@ -14,6 +14,7 @@ import {
   TABLES,
   type TableName,
 } from "../../admin-api/index.ts";
+import { encoded } from "../model/action.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 
 export type ListId = `list_${TableName}`;
@@ -123,9 +124,9 @@ export function pathOf({ id, name }: Need<Exclude<ReadableId, OwnId>>, query = "
   const parameter = isPlain(id) && !isEarlier ? PLAIN[id].named : undefined;
   const asked = [
     ...(query === "" ? [] : [query]),
-    ...(parameter === undefined || name === undefined ? [] : [`${parameter}=${encodeURIComponent(name)}`]),
+    ...(parameter === undefined || name === undefined ? [] : [`${parameter}=${encoded(name)}`]),
   ].join("&");
-  const path = OPERATIONS[operation].path.replace("{name}", () => encodeURIComponent(name ?? ""));
+  const path = OPERATIONS[operation].path.replace("{name}", () => encoded(name ?? ""));
   return `${BASE_PATH}${path}${asked === "" ? "" : `?${asked}`}`;
 }
 

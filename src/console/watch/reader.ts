@@ -8,6 +8,7 @@
 
 import type { TableName } from "../../admin-api/index.ts";
 import { formatDuration, pause, systemClock } from "../../base/index.ts";
+import { encoded } from "../model/action.ts";
 import type { Failure, Gaps, Need } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { listParser, plainParser } from "./answers.ts";
@@ -91,7 +92,7 @@ function whichOf(
 ): { readonly holdMs: number | undefined; readonly only: string | undefined } {
   const named = name === undefined ? undefined : NAMED.get(table);
   if (named === undefined) return { holdMs: EVERY_NODE_MS.get(table), only: ONLY.get(table) };
-  return { holdMs: named.holdMs, only: `${named.parameter}=${encodeURIComponent(name ?? "")}` };
+  return { holdMs: named.holdMs, only: `${named.parameter}=${encoded(name ?? "")}` };
 }
 
 export interface PlainOptions extends ReaderOptions {

@@ -1,0 +1,168 @@
+/**
+ * Every view over lists of which each text is made to spoil a screen: controls, marks that turn the direction, marks that
+ * combine, emoji, and 10,000 characters. The rows come of the schemas that the gateway answers by, so a new column is tried
+ * by itself. Whatever a view draws keeps to its cells and holds nothing that a terminal obeys.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { OPERATIONS, TABLES } from "../../src/admin-api/index.ts";
+import { cellsOf } from "../../src/base/index.ts";
+import { drawScreen } from "../../src/console/draw/screen.ts";
+import { type Spoken, type SpokenNode, speak } from "../../src/console/draw/spoken.ts";
+import type { Data } from "../../src/console/model/data.ts";
+import { VERBS } from "../../src/console/model/keys.ts";
+import type { State } from "../../src/console/model/state.ts";
+import { textOfLine } from "../../src/console/model/text.ts";
+import type { View } from "../../src/console/model/view.ts";
+import { createStep } from "../../src/console/store/step.ts";
+import { VIEWS } from "../../src/console/views/all.ts";
+import { drawWorkbench } from "../../src/console/workbench/draw.ts";
+import { stepWorkbench } from "../../src/console/workbench/step.ts";
+import { dataOf as incident, NOW, online, startOf } from "../e2e/console/incident/readings.ts";
+
+const HOSTILE: Readonly<Record<string, string>> = {
+  controls: "a\u001b[2J\u001b]52;c;eXl5\u0007b\r\n\tc\u0000\u0085\u009b31md",
+  directions: "a\u202eb\u2066c\u200ed\u061ce\u2069",
+  "invisible characters": "a\u200bb\u2060c\ufeffd\u00ade\u2028f\u{e0041}g",
+  "combining marks": `z${"\u0301\u0489".repeat(200)}a`,
+  emoji: "👩‍👩‍👧‍👦🇩🇪🏳️‍🌈👍🏽1️⃣漢字ｆक्षि",
+  "half of a pair": "a\ud800b\udc00c",
+  "ten thousand characters": "x".repeat(10_000),
+  "ten thousand wide characters": "漢".repeat(10_000),
+  nothing: "",
+};
+
+interface JsonOf {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly items?: JsonOf;
+  readonly properties?: Readonly<Record<string, JsonOf>>;
+  readonly additionalProperties?: JsonOf | boolean;
+}
+
+/** A value of the schema whose texts are all `text`; `at` tells rows apart, and takes turns among choices. */
+function sampleOf(schema: JsonOf, text: string, at: number): unknown {
+  const { enum: choices, format: shape, items, properties, additionalProperties } = schema;
+  const kinds = [schema.type ?? "string"].flat();
+  if (at % 3 === 2 && kinds.includes("null")) return null;
+  if (choices !== undefined)
+    return choices.filter((one) => one !== null)[at % Math.max(1, choices.length)] ?? choices[0];
+  switch (kinds[0]) {
+    case "integer":
+      return at === 0 ? 0 : Number.MAX_SAFE_INTEGER >> at;
+    case "number":
+      return at / 3;
+    case "boolean":
+      return at % 2 === 0;
+    case "array":
+      return items === undefined ? [] : [sampleOf(items, text, at), sampleOf(items, `${text}2`, at)];
+    case "object":
+      if (properties !== undefined) return objectOf(properties, text, at);
+      return typeof additionalProperties === "object" ? { [text]: sampleOf(additionalProperties, text, at) } : {};
+    default:
+      if (shape === "date-time") return new Date(NOW - at * 60_000).toISOString();
+      return shape === undefined ? `${text}${at === 0 ? "" : at}` : "1h0m0s";
+  }
+}
+
+const objectOf = (properties: Readonly<Record<string, JsonOf>>, text: string, at: number): object =>
+  Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, sampleOf(of, text, at)]));
+
+const ROWS = [0, 1, 2, 3];
+
+function schemaOf(id: keyof typeof OPERATIONS): JsonOf {
+  const { answer } = OPERATIONS[id];
+  assert.ok(answer.kind === "json", id);
+  return answer.schema.json;
+}
+
+/** All lists, and the answers that views read beside them. */
+function readingsOf(text: string): ReadonlyMap<string, unknown> {
+  const lists = Object.entries(TABLES).map(
+    ([table, { json }]) => [`list_${table}`, ROWS.map((at) => sampleOf(json as JsonOf, text, at))] as const,
+  );
+  const others = (
+    ["list_audit_records", "list_backend_errors", "list_backend_members", "list_source_revisions"] as const
+  ).map((id) => {
+    const answer = sampleOf(schemaOf(id), text, 1) as { readonly items?: readonly unknown[] };
+    return [id, answer.items ?? []] as const;
+  });
+  const single = (["get_status", "get_whoami", "get_config"] as const).map(
+    (id) => [id, sampleOf(schemaOf(id), text, 1)] as const,
+  );
+  return new Map<string, unknown>([...lists, ...others, ...single]);
+}
+
+function dataOf(text: string): Data {
+  const known = readingsOf(text);
+  const usual = incident();
+  return {
+    get: ((need: { readonly id: string }) =>
+      known.has(need.id)
+        ? { value: known.get(need.id), freshAt: NOW, askedAt: NOW, failure: undefined }
+        : usual.get(need as never)) as Data["get"],
+  };
+}
+
+const step = createStep({ views: VIEWS, stepWorkbench });
+
+/** What a terminal obeys, or turns the words of others by. */
+const OBEYED = /[\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Cs}/u;
+
+function assertDrawn(state: State, what: string): void {
+  const { columns, rows } = state.size;
+  const lines = drawScreen(state, VIEWS, drawWorkbench);
+  assert.equal(lines.length, rows - 1, what);
+  for (const line of lines) {
+    const text = textOfLine(line);
+    assert.ok(cellsOf(text) <= columns, `${what}: ${cellsOf(text)} cells of ${columns}: ${text.slice(0, 300)}`);
+    assert.doesNotMatch(text, OBEYED, what);
+  }
+}
+
+const textsOf = (nodes: Spoken): readonly string[] =>
+  nodes.flatMap((node: SpokenNode) => [node.text, ...textsOf(node.children ?? [])]);
+
+const SIZES = [
+  [120, 35],
+  [200, 60],
+  [80, 24],
+  [60, 16],
+] as const;
+
+/** Ways to look at a row: its fields, its JSON, where it leads, and what each verb asks. */
+const LOOKS = ["d", "J", "enter", "t", "space", "b"] as const;
+const KEYS = [...LOOKS, ...Object.values(VERBS).map(({ chord }) => chord)];
+
+/** Of texts that are long, which cost what they measure, a few. */
+const FEW = ["d", "enter"];
+const LONG = 300;
+
+const placesOf = (view: View, text: string) =>
+  view.subject === undefined ? [{ view: view.id }] : [{ view: view.id }, { view: view.id, subject: text }];
+
+for (const [what, text] of Object.entries(HOSTILE)) {
+  test(`${what} in every text of every list spoil no view`, () => {
+    const data = dataOf(text);
+    for (const view of VIEWS) {
+      for (const place of placesOf(view, text)) {
+        const begun = { ...startOf(false), place };
+        const at = step(step(begun, { kind: "data", data, now: NOW }).state, online).state;
+        for (const [columns, rows] of text.length > LONG ? SIZES.slice(-1) : SIZES) {
+          const there = step(at, { kind: "size", columns, rows }).state;
+          assertDrawn(there, `${view.id} at ${columns}x${rows}`);
+          assertDrawn(step(there, { kind: "key", chord: ":" }).state, `${view.id}, where one may go`);
+        }
+        const spoken = textsOf(speak(at, VIEWS, drawWorkbench)).join("");
+        assert.doesNotMatch(spoken, OBEYED, `${view.id}, spoken`);
+        for (const chord of text.length > LONG ? FEW : KEYS) {
+          const { state } = step(at, { kind: "key", chord });
+          assertDrawn(state, `${view.id}, ${chord}`);
+          assertDrawn(step(state, { kind: "size", columns: 60, rows: 16 }).state, `${view.id}, ${chord} at 60x16`);
+        }
+      }
+    }
+  });
+}
