@@ -234,7 +234,7 @@ export const queryFlags = {
     choices: ["one", "all"],
     default: "one",
     meaning:
-      "of lists of what a node measures (a2a_agents, backends, budgets, certificates, cluster_members, controls, guardrails, " +
+      "of lists of what a node measures (a2a_agents, artifacts, backends, budgets, certificates, cluster_members, controls, guardrails, " +
       "history, mcp_servers, refusals, requests): rows of the node asked, or of all",
   },
   tables: { kind: "boolean", meaning: "describe the tables that may be queried, in place of a query" },

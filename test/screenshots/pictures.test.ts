@@ -10,7 +10,7 @@ import { SHOTS } from "./shots.ts";
 const PICTURES = new URL("../../screenshots/", import.meta.url);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MAX_SVG_BYTES = 256 << 10;
-const MAX_FOLDER_BYTES = 6 << 20;
+const MAX_FOLDER_BYTES = 10 << 20;
 
 const files = readdirSync(PICTURES);
 const read = (name: string): string => readFileSync(new URL(name, PICTURES), "utf8");

@@ -177,7 +177,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
       : [labelled("in force", span(thresholdText(inForce)), span(`  ${figuresWords(base.figures[kind])}`))]),
     labelled(
       "turn",
-      span(`${plural(right, "case")} right that ${right === 1 ? "was" : "were"} wrong, `),
+      span(`${count(right)} right that ${right === 1 ? "was" : "were"} wrong, `),
       span(`${count(wrong)} wrong that ${wrong === 1 ? "was" : "were"} right`, wrong > 0 ? "warn" : "plain"),
       ...(otherwise === 0 ? [] : [span(`, ${count(otherwise)} wrong otherwise`)]),
       span(`, ${against}; of ${plural(cases, "case")}`),

@@ -18,8 +18,8 @@ export const MAX_BYTES = 1 << 20;
 
 /** Lists of what each node has measured by itself. */
 export const MEASURED = [
-  "artifacts",
   "a2a_agents",
+  "artifacts",
   "backends",
   "budgets",
   "certificates",

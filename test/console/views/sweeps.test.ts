@@ -116,10 +116,7 @@ test("the pane compares with the threshold in force, by cases with their texts, 
     /^chosen +0\.60 {2}precision 0\.950, recall 0\.850, F1 0\.897 {2}by exact; f goes to overlap/,
   );
   assert.match(pane[1] ?? "", /^in force +0\.40/);
-  assert.match(
-    pane[2] ?? "",
-    /1 case right that was wrong, 1 wrong that was right, against 0\.40 in force; of 3 cases/,
-  );
+  assert.match(pane[2] ?? "", /1 right that was wrong, 1 wrong that was right, against 0\.40 in force; of 3 cases/);
   assert.deepEqual(pane.slice(3), [
     "+ c.jsonl:1  right; before finds DATE_TIME 0.50  “a date\\u001b[31m”",
     "! c.jsonl:3  misses PERSON  “a name”",

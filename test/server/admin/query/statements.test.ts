@@ -67,7 +67,7 @@ describe("refusals", () => {
     const known = await refused("SELECT * FROM secrets");
     const unknown = await refused("SELECT * FROM xyzzyzy");
     assert.equal(known.replace("secrets", "xyzzyzy"), unknown);
-    assert.match(known, /^There is no table `secrets` that you may read: there are a2a_agents, backends, /);
+    assert.match(known, /^There is no table `secrets` that you may read: there are a2a_agents, artifacts, backends, /);
   });
 
   it("names an unknown column and the nearest one", async () => {
