@@ -11,6 +11,7 @@ import {
 import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
 import type { Event } from "../../../../src/console/model/state.ts";
 import { initialState } from "../../../../src/console/store/initial.ts";
+import { VIEWS } from "../../../../src/console/views/all.ts";
 import * as cluster from "../../../console/actions/cluster-fixtures.ts";
 import * as keys from "../../../console/views/keys-fixture.ts";
 import * as traffic from "../../../console/views/traffic-fixtures.ts";
@@ -118,18 +119,8 @@ const texts = [
   "/x",
 ];
 const names = ["acme-chat", "ci-main", "prod-模型", "n3", "n1", "n1,n2", "n1,n2,n4", "2", "default", "team-ml"];
-const views = [
-  "susp",
-  "cluster",
-  "recover",
-  "errors acme-chat",
-  "rev default",
-  "config",
-  "secrets",
-  "log",
-  "query",
-  "audit",
-];
+/** Every view there is, and what some are about. */
+const views = [...VIEWS.map(({ id }) => id), "errors acme-chat", "pool acme-chat", "rev default", "log", "help"];
 const id = fc.integer({ min: 1, max: 40 });
 
 /** Alone or in a row, as a hand has them. */
@@ -157,6 +148,8 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
       .constantFrom("s", "u", "X", "P", "m", "E")
       .map((verb) => [key("esc"), key("esc"), key(verb), key("y")]),
   },
+  // Wherever one was, to where something can be confirmed.
+  { weight: 4, arbitrary: fc.constant([..."2sy"].map(key)).map((all) => [key("esc"), key("esc"), key("esc"), ...all]) },
   {
     weight: 3,
     arbitrary: fc
