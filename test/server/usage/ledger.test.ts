@@ -7,6 +7,8 @@ import type { Use } from "../../../src/server/core/budgets/index.ts";
 import {
   COUNTS,
   commands,
+  MAX_CALLER_ROWS,
+  MAX_OTHER_ROWS,
   NAMED_FIELDS,
   periodsOf,
   type State,
@@ -222,6 +224,9 @@ test("10,000 callers a minute are held in bounded room, and every request is tol
   assert.ok(bytes < 512 * 1_024, `${bytes}`);
   assert.equal(requestsIn(at.state), 20_000);
   assert.equal(accumulator.requests, 0);
+  const kept = rowsOf(at.state).filter(({ names }) => !names.startsWith("other|")).length;
+  assert.equal(kept, MAX_CALLER_ROWS);
+  assert.ok(rowsOf(at.state).length <= MAX_CALLER_ROWS + MAX_OTHER_ROWS + 1, `${rowsOf(at.state).length} rows an hour`);
 });
 
 test("hostile names are told apart, bounded, and show nothing that a terminal obeys", () => {

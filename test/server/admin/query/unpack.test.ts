@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import type { QueryResult, TableName } from "../../../../src/admin-api/index.ts";
 import { usageList } from "../../../../src/server/admin/handlers/usage.ts";
@@ -270,6 +271,23 @@ describe("the ledger at its bound", () => {
       assert.ok(took < LIMIT_MS, `${took} ms`);
     });
   }
+
+  it("weighs what it is said to", (t) => {
+    const chunks = inChunks(rows).map((chunk, at) => {
+      const row = { span: "h", at: NOW_HOUR, chunk: at } as const;
+      return [usedChunkRowKey(row), usedChunkRows.write({ ...row, rows: packRows(chunk) })];
+    });
+    const namesRow = { span: "h", at: NOW_HOUR } as const;
+    const period = [...chunks, [usedNamesRowKey(namesRow), usedNamesRows.write({ ...namesRow, names })]];
+    const text = period.flat().join("");
+    const mib = (bytes: number): string => `${((bytes * periods.length) / 2 ** 20).toFixed(1)} MiB`;
+    t.diagnostic(
+      `${periods.length} periods of ${MAX_CALLER_ROWS} rows: ${mib(text.length)} in the state and in each view, ` +
+        `${mib(gzipSync(text).length)} in a snapshot, ${text.length} bytes a period`,
+    );
+    t.diagnostic("the worker has 4 MiB of packed rows ahead at most, and 400,000 rows that it makes of them");
+    assert.ok(text.length * periods.length < 64 * 2 ** 20);
+  });
 
   it("says what to narrow where there is too much to tell apart", async (t) => {
     for (const sql of ["SELECT * FROM usage", "SELECT caller, count(*) FROM usage GROUP BY caller"]) {
