@@ -158,6 +158,8 @@ const REFUSED_BEYOND: readonly string[] = [
   "a transfer encoding besides `chunked`",
   // Of another version.
   "its first line",
+  // DEL within quotes.
+  "what stands behind the size of a chunk",
 ];
 
 const shown = ({ head, body: text, end, cause }: Outcome): string =>
