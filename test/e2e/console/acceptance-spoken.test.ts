@@ -19,7 +19,7 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
   // What is read aloud is not cut at the height of the terminal, so that all of it is on this one.
   const console = await openConsole(t, { socket, env, columns: 120, rows: 60 }, "Overview");
   for (const { id, title, command } of VIEWS_UNDER_TEST) {
-    await leaveEditor(console, "textbox");
+    await leaveEditor(console, /textbox/);
     const from = console.bytes.text().length;
     await console.press(":");
     console.type(command);
@@ -44,7 +44,7 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
     assert.doesNotMatch(written, /[\u2500-\u259f]/, `${id}: nothing is drawn`);
   }
   // A dialog, with its fields and its buttons.
-  await leaveEditor(console, "textbox");
+  await leaveEditor(console, /textbox/);
   await console.press("2");
   await console.until(/NAME: acme-alt/);
   await console.press("s");

@@ -117,8 +117,8 @@ export interface SeenConsole extends TestTerminal {
   command(words: string): Promise<void>;
 }
 
-/** Stands in the last line while the editor of the workbench takes all letters. */
-const EDITOR_HINT = "Esc leave";
+/** Stands in the last line while the editor of the workbench takes all letters; a prompt is left by Esc too. */
+const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
 
 /** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
 export async function openConsole(
@@ -143,7 +143,7 @@ export async function openConsole(
       await leaveEditor(terminal, EDITOR_HINT);
       await terminal.press(":");
       await terminal.settled();
-      if (!terminal.screen().includes(EDITOR_HINT)) break;
+      if (!EDITOR_HINT.test(terminal.screen())) break;
       await terminal.press("backspace");
     }
     terminal.type(words);
@@ -156,9 +156,9 @@ export async function openConsole(
  * Out of the editor of the workbench, which takes all letters; `shown`: what stands on the screen while it does. Of a
  * statement that runs, the first `Esc` is the end.
  */
-export async function leaveEditor(terminal: TestTerminal, shown: string): Promise<void> {
+export async function leaveEditor(terminal: TestTerminal, shown: RegExp): Promise<void> {
   await terminal.settled();
-  for (let times = 0; times < 3 && terminal.screen().includes(shown); times += 1) {
+  for (let times = 0; times < 3 && shown.test(terminal.screen()); times += 1) {
     await terminal.press("esc");
     await terminal.settled();
   }
