@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { ptySkip } from "../../console/support/terminal.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { faultsOf } from "./support/frame.ts";
-import { KEYS, openConsole, type SeenConsole, startScene } from "./support/scene.ts";
+import { EDITOR_HINT, KEYS, openConsole, type SeenConsole, startScene } from "./support/scene.ts";
 import { coloursIn, hasStyle } from "./support/sequences.ts";
 import { goTo, SIZES, sweep, VIEWS_UNDER_TEST } from "./support/views.ts";
 
@@ -29,17 +29,17 @@ async function everything(console: SeenConsole): Promise<void> {
     await console.press("esc", "esc");
   }
   await console.command("keys");
-  await console.until(KEYS.used);
+  await console.until(new RegExp(`^┌─ Keys .*${KEYS.used}`, "ms"));
   await console.press("X");
   await console.until(/Revoke /);
   await console.press("esc");
   await console.command("query");
-  await console.until("Esc leave");
+  await console.until(EDITOR_HINT);
   console.type("select name, status from keys");
   await console.press("ctrl-r");
   await console.until(/── 2 rows .*Esc leave/s);
   await console.press("esc");
-  await console.until((text) => !text.includes("Esc leave"), "the result, with the keys");
+  await console.until((text) => !EDITOR_HINT.test(text), "the result, with the keys");
   await console.press("r");
   await console.settled();
 }

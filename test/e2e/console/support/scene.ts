@@ -118,7 +118,7 @@ export interface SeenConsole extends TestTerminal {
 }
 
 /** Stands in the last line while the editor of the workbench takes all letters; a prompt is left by Esc too. */
-const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
+export const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
 
 /** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
 export async function openConsole(
