@@ -49,7 +49,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     },
     requests: {
       normal: /prod-search/,
-      empty: [/No request is over yet on this node/, /once it has ended/],
+      empty: [/No request is over yet on any node that answers/, /once it has ended/],
     },
     usage: {
       normal: /HOUR|The ledger of usage is empty/,
