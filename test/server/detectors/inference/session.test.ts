@@ -42,8 +42,11 @@ function watched(options: SessionsOptions = {}, limits: Parameters<typeof startS
 const ask = (detector: Detector, text: string, signal: AbortSignal = AbortSignal.timeout(60_000)) =>
   Promise.resolve(detector.detect([scannedOf(text)], [], signal));
 
-/** A classifier that takes seconds for a text of more than three words. `rounds`: a second is some 15,000. */
-async function slow(rounds: number, options: SessionsOptions = {}) {
+const SHORT = "a";
+const LONG = "name name name";
+
+/** A classifier whose model goes `rounds` rounds for LONG, and none for SHORT. */
+async function turning(rounds: number, options: SessionsOptions = {}) {
   const path = join(folder, `slow-${rounds}`);
   await mkdir(path, { recursive: true });
   const model = join(path, "classify.onnx");
@@ -53,8 +56,20 @@ async function slow(rounds: number, options: SessionsOptions = {}) {
   return { ...own, detector: await opened(config, own.sessions), config };
 }
 
-const SHORT = "a";
-const LONG = "name name name";
+/** Machines differ tenfold in what a round takes. */
+const roundsInSecond = missing ? 0 : await measuredRounds();
+
+async function measuredRounds() {
+  const rounds = 3_000;
+  const { detector } = await turning(rounds);
+  await ask(detector, SHORT);
+  const began = performance.now();
+  await ask(detector, LONG);
+  return (rounds * 1_000) / (performance.now() - began);
+}
+
+/** A classifier that takes some `seconds` for LONG. */
+const slow = (seconds: number, options: SessionsOptions = {}) => turning(Math.ceil(roundsInSecond * seconds), options);
 
 test("detectors that name the same model share a session, and others have their own", { skip: missing }, async () => {
   const { sessions, workers } = watched();
@@ -130,7 +145,7 @@ test("what is no number fails the detector, and is nothing that was not found", 
 });
 
 test("64 requests wait; one more is told so at once", { skip: missing }, async () => {
-  const { detector } = await slow(6_000);
+  const { detector } = await slow(0.4);
   const under = ask(detector, LONG);
   const controllers = Array.from({ length: 64 }, () => new AbortController());
   const waiting = controllers.map(({ signal }) => ask(detector, SHORT, signal));
@@ -144,7 +159,7 @@ test("64 requests wait; one more is told so at once", { skip: missing }, async (
 });
 
 test("a request that is late is answered then, and the thread goes on with the next", { skip: missing }, async () => {
-  const { detector, workers } = await slow(6_000);
+  const { detector, workers } = await slow(0.4);
   const many = Array.from({ length: 2_000 }, () => scannedOf(LONG));
   const under = Promise.resolve(detector.detect(many, [], AbortSignal.timeout(300)));
   await assert.rejects(under, { name: "TimeoutError" });
@@ -154,7 +169,7 @@ test("a request that is late is answered then, and the thread goes on with the n
 });
 
 test("a thread that does not stop is replaced", { skip: missing }, async () => {
-  const { detector, workers } = await slow(30_000, { graceMs: 50 });
+  const { detector, workers } = await slow(2, { graceMs: 50 });
   await ask(detector, SHORT);
   await assert.rejects(ask(detector, LONG, AbortSignal.timeout(300)), { name: "TimeoutError" });
   assert.equal((await ask(detector, SHORT)).length, 1);
@@ -166,7 +181,7 @@ test("a slow model leaves the event loop free, and its thread alone has a lower 
   skip: missing,
 }, async () => {
   const priority = getPriority();
-  const { detector } = await slow(20_000);
+  const { detector } = await slow(1.3);
   let longest = 0;
   let last = performance.now();
   const ticking = setInterval(() => {
