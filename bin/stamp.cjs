@@ -9,7 +9,7 @@ const { createHash } = require("node:crypto");
 const { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 
-const INPUTS = ["src", "bin/build.mjs", "package.json", "package-lock.json", "tsconfig.json"];
+const INPUTS = ["src", "bin/build.mjs", "bin/build", "package.json", "package-lock.json", "tsconfig.json"];
 
 function fingerprint(root) {
   const hash = createHash("sha256");

@@ -1,0 +1,100 @@
+/**
+ * The bundles. Every verb, being loaded by `import()`, becomes a file of its own, as does each package that is loaded so.
+ *
+ * The console is a bundle by itself that holds React and Ink: of React only the production build may ever run (the other
+ * keeps a record of every frame).
+ */
+
+import { build } from "esbuild";
+import { namedExports } from "./named.mjs";
+import { besidesBundle } from "./native.mjs";
+
+/**
+ * What is started by path: the process, and the threads. Each is bundled by itself: a file that two of them share would
+ * bring along what only one of them needs, and a thread starts within the time of the process.
+ */
+const ENTRIES = [
+  "src/cli/main.ts",
+  "src/cli/console-trials/child.ts",
+  "src/server/cluster/worker.ts",
+  "src/server/audit/worker.ts",
+  "src/server/audit/verify/worker.ts",
+  "src/server/admin/query/worker.ts",
+  "src/server/detectors/pii/pool/worker.ts",
+  "src/server/detectors/inference/session/worker.ts",
+  "src/server/node/worker/program.ts",
+];
+
+const CONSOLE = "src/console/index.ts";
+
+/** Keeps the console out of the bundle that opens it. */
+const consoleApart = {
+  name: "console-apart",
+  setup(build) {
+    // Every verb is a file at the top of dist/, as the pieces that esbuild splits off are.
+    build.onResolve({ filter: /\/console\/index\.ts$/ }, () => ({ path: "./console/index.js", external: true }));
+  },
+};
+
+/**
+ * What packages ask for where they find it, and do without: React's developer tools, which Ink loads where DEV says so, and
+ * the file systems of phones.
+ */
+const nothing = {
+  name: "nothing",
+  setup(build) {
+    const namespace = "nothing";
+    const absent = /^(react-devtools-core|react-native-fs|react-native-fetch-blob)$/;
+    build.onResolve({ filter: absent }, ({ path }) => ({ path, namespace }));
+    build.onLoad({ filter: /.*/, namespace }, () => ({
+      contents: "export default { initialize() {}, connectToDevTools() {} };",
+    }));
+  },
+};
+
+/** Packages written for CommonJS look for these; some that are not define the last two themselves. */
+const OF_COMMONJS = [
+  'import { createRequire as $createRequire } from "node:module";',
+  'import { dirname as $dirname } from "node:path";',
+  'import { fileURLToPath as $fileURLToPath } from "node:url";',
+  "const require = $createRequire(import.meta.url);",
+  "const $filename = $fileURLToPath(import.meta.url), $folder = $dirname($filename);",
+].join("\n");
+
+const SHARED = {
+  outbase: "src",
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  metafile: true,
+  logLevel: "warning",
+  banner: { js: OF_COMMONJS },
+  // Native, and asked for at run time; ws does without the last two.
+  external: ["@koromix/*", "bufferutil", "utf-8-validate"],
+};
+
+/** Resolves with what esbuild says of each bundle. */
+export async function bundleAll(root, built) {
+  const define = {
+    GATEWAY_BUILD: JSON.stringify(built),
+    GATEWAY_IS_BUILT: "true",
+    __filename: "$filename",
+    __dirname: "$folder",
+  };
+  const shared = { ...SHARED, absWorkingDir: root };
+  const plugins = [nothing, namedExports, besidesBundle];
+  const bundles = [
+    ...ENTRIES.map((entry) => build({ ...shared, entryPoints: [entry], define, plugins: [consoleApart, ...plugins] })),
+    build({
+      ...shared,
+      entryPoints: [CONSOLE],
+      chunkNames: "console/[name]-[hash]",
+      define: { ...define, "process.env.NODE_ENV": '"production"' },
+      plugins,
+    }),
+  ];
+  return (await Promise.all(bundles)).map(({ metafile }) => metafile);
+}

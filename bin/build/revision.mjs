@@ -1,0 +1,28 @@
+/** What only the build knows, for `gateway version` and the list of parts. */
+
+import { execFileSync } from "node:child_process";
+import { version as esbuildVersion } from "esbuild";
+
+/** One line of git's, or undefined where there is no git or no repository. */
+function git(root, ...args) {
+  try {
+    // Without optional locks, so that building never gets in the way of another git command.
+    const env = { ...process.env, GIT_OPTIONAL_LOCKS: "0", TZ: "UTC" };
+    return execFileSync("git", args, { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Build` of src/cli/build.ts. Also `unknown` when the tree lies unpacked inside another project's repository. */
+export function revision(root, version) {
+  const bundler = `esbuild ${esbuildVersion}`;
+  const prefix = git(root, "rev-parse", "--show-prefix");
+  const head =
+    prefix === ""
+      ? git(root, "log", "-1", "--format=%h %cd", "--abbrev=12", "--date=format-local:%Y-%m-%dT%H:%M:%SZ")
+      : undefined;
+  if (head === undefined) return { version, commit: "unknown", date: "unknown", bundler };
+  const [commit, date] = head.split(" ");
+  return { version, commit: git(root, "status", "--porcelain") === "" ? commit : `${commit}-dirty`, date, bundler };
+}

@@ -1,0 +1,194 @@
+/**
+ * The package as somebody has it who never saw this repository: installed from the tarball, and each part of the program
+ * used that finds something by its place, starts a thread or loads a package late, which a bundle may have lost.
+ */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { openTerminal, ptySkip } from "../../console/support/terminal.ts";
+import { startCollector } from "../../server/telemetry/otlp/collector.ts";
+import { writeFiles } from "../support/config.ts";
+import { runProgram, startGateway, startWithFlags } from "../support/gateway.ts";
+import { simulated } from "../support/simulated.ts";
+import { eventually, type Owner } from "../support/wait.ts";
+import { installTarball, weightOf } from "./support/install.ts";
+
+const MIB = 1 << 20;
+/** What an installation may weigh without optional parts. */
+const MOST_BYTES = 60 * MIB;
+
+const owner: Owner = { after };
+const installed = await installTarball(owner);
+process.env["GATEWAY_TEST_PROGRAM"] = installed.program;
+const { root, program, prefix } = installed;
+
+const run = promisify(execFile);
+const gateway = (args: readonly string[]) => run(process.execPath, [program, ...args], { timeout: 60_000 });
+
+async function scripts(): Promise<readonly string[]> {
+  const names = await readdir(join(root, "dist"), { recursive: true });
+  return names.filter((name) => name.endsWith(".js")).map((name) => join(root, "dist", name));
+}
+
+test("it is small, and asks for no other package but the native half of one", async (t) => {
+  const bytes = await weightOf(prefix);
+  t.diagnostic(
+    `tarball ${(installed.tarballBytes / MIB).toFixed(1)} MiB, installed ${(bytes / MIB).toFixed(1)} MiB in ${Math.round(installed.installMs)} ms`,
+  );
+  assert.ok(bytes < MOST_BYTES, `${bytes} bytes`);
+  const about: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  assert.ok(typeof about === "object" && about !== null && !("dependencies" in about));
+  assert.ok("optionalDependencies" in about && about.optionalDependencies !== null);
+  for (const name of Object.keys(Object(about.optionalDependencies))) assert.match(name, /^@koromix\/koffi-/);
+  for (const name of ["install", "postinstall", "preinstall"])
+    assert.ok(!("scripts" in about && name in Object(about.scripts)));
+});
+
+/** What is looked for at run time, and done without where it is not there: in a `try`, or in code that is written for others. */
+const BESIDE = [
+  /^#native\//,
+  /^(@koromix\/koffi-[\w-]+|re2|onnxruntime-node|tokenizers)$/,
+  /^(bufferutil|utf-8-validate|encoding|react-native|supports-color|@aws-sdk\/signature-v4-crt)$/,
+  /^ajv(-formats)?\/dist\//,
+];
+
+test("nothing that it loads late is missing", async () => {
+  const builtIn = new Set(builtinModules);
+  const missing = new Set<string>();
+  for (const path of await scripts()) {
+    const text = await readFile(path, "utf8");
+    for (const [, name = ""] of text.matchAll(/\b(?:import|require|__require)(?:\.resolve)?\("([^"\n]+)"\)/g)) {
+      const isThere = /^(\.|node:)/.test(name) || builtIn.has(name) || BESIDE.some((it) => it.test(name));
+      if (!isThere) missing.add(name);
+    }
+  }
+  assert.deepEqual([...missing], []);
+});
+
+test("every file of it loads", async () => {
+  // Those of threads and of processes begin at once.
+  const files = (await scripts()).filter((path) => !/\/(worker|child|program)\.js$/.test(path));
+  assert.ok(files.length > 50);
+  const code = `for (const file of ${JSON.stringify(files)}) {
+    try { await import(file); } catch (error) { console.log(file, error.message); }
+  }
+  process.exit();`;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
+    encoding: "utf8",
+    cwd: prefix,
+  });
+  assert.equal(stdout, "");
+  assert.equal(status, 0);
+});
+
+test("verbs: it says what it is, helps, and has its presets, packs and recognisers", async () => {
+  const about = JSON.parse((await gateway(["version", "-json"])).stdout);
+  assert.equal(about.name, "gateway");
+  assert.match(about.bundler, /^esbuild \d/);
+  assert.equal(about.node, process.versions.node);
+  assert.match((await gateway(["help"])).stdout, /Usage: gateway/);
+  assert.match((await gateway(["completion", "bash"])).stdout, /complete/);
+  assert.match((await gateway(["-config-schema"])).stdout, /"\$schema"/);
+  const packs = (await gateway(["pack", "list"])).stdout
+    .split("\n")
+    .slice(1)
+    .filter((line) => line !== "");
+  assert.ok(packs.length >= 3, packs.join("\n"));
+  const [id = ""] = packs[0]?.split(/\s/) ?? [];
+  assert.match((await gateway(["pack", "show", id])).stdout, new RegExp(`Pack ${id}`));
+});
+
+test("flag mode: a request is answered, and told to a collector", async (t) => {
+  const simulator = await simulated(t);
+  const collector = await startCollector(t);
+  const gateway = await startWithFlags(t, {
+    upstream: `${simulator.url}/v1`,
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "20",
+    },
+  });
+  assert.equal((await chat(gateway.url, "hello")).status, 200);
+  await eventually("a span", () => collector.spans().length > 0);
+  const metrics = await fetch(gateway.metricsUrl ?? "");
+  assert.match(await metrics.text(), /^gateway_requests_total\{/m);
+});
+
+const chat = (url: string, content: string): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "sim-1", messages: [{ role: "user", content }] }),
+  });
+
+/** Beyond what is searched in the thread of the request. */
+const LONG = "All is well. ".repeat(400);
+
+test("config mode: policy, socket, guardrails, query, console, trail", async (t) => {
+  const simulator = await simulated(t);
+  const files = await writeFiles(
+    t,
+    {
+      providers: [{ name: "sim", dialect: "compat", base_url: `${simulator.url}/v1`, api_key: "k" }],
+      default_provider: "sim",
+      guardrails: {
+        detectors: [{ type: "pii", prefilter: "pure", entities: ["EMAIL_ADDRESS"] }],
+        rules: [{ name: "no-mail", when: '"pii/EMAIL_ADDRESS" in labels', action: "deny" }],
+      },
+      access_rules: [{ name: "no-previews", at: ["llm"], condition: 'model.matches("-preview$")', action: "deny" }],
+    },
+    { admin: { local_socket: "admin.sock", policy_file: "admin.cedar" }, extproc: { inspect_listen: "127.0.0.1:0" } },
+  );
+  const { dir, nodePath } = files;
+  await writeFile(join(dir, "admin.cedar"), "permit(principal, action, resource);");
+  const node = await startGateway(t, { args: ["-config", nodePath] });
+  const socket = join(dir, "admin.sock");
+  assert.equal((await chat(node.url, "hello")).status, 200);
+  assert.equal((await chat(node.url, `${LONG} ada@example.com`)).status, 403);
+
+  const { stdout } = await gateway(["query", "-socket", socket, "SELECT name FROM backends"]);
+  assert.match(stdout, /sim/);
+  assert.match((await gateway(["admin", "-socket", socket, "GET", "backends"])).stdout, /"sim"/);
+  assert.match((await gateway(["guardrails", "list", "-socket", socket])).stdout, /no-mail/);
+  assert.match((await gateway(["check", "-config", nodePath, "-offline"])).stdout, /^ok {4}admin policy: /m);
+
+  await t.test("the console draws and leaves", { skip: ptySkip }, async () => {
+    const terminal = openTerminal(t, {
+      args: [program, "console", "-socket", socket],
+      env: { HOME: dir, XDG_STATE_HOME: join(dir, "state") },
+      cwd: dir,
+      columns: 120,
+      rows: 35,
+    });
+    await terminal.until(/live \ds/);
+    await terminal.press("ctrl-c");
+    assert.equal((await terminal.ended).status, 0);
+  });
+
+  const saved = join(dir, "state.tgz");
+  await gateway(["snapshot", "save", "-socket", socket, saved]);
+  node.signal("SIGTERM");
+  assert.equal((await node.ended).status, 0);
+  await writeFile(
+    join(dir, "trail.jsonl"),
+    node
+      .stderr()
+      .split("\n")
+      .filter((line) => line.startsWith('{"audit"'))
+      .join("\n"),
+  );
+  assert.match((await gateway(["audit", "verify", join(dir, "trail.jsonl")])).stdout, /./);
+});
+
+test("what an optional part needs is said, as it is installed here", async (t) => {
+  const detectors = [{ type: "pii", prefilter: "native" }];
+  const files = await writeFiles(t, { providers: [], guardrails: { detectors, rules: [] } });
+  const check = runProgram(t, { args: ["check", "-offline", "-config", files.nodePath] });
+  assert.equal((await check.ended).status, 1);
+  assert.match(check.stdout(), new RegExp(`\`npm install -g --prefix ${prefix} re2@[\\d.]+\``));
+});
