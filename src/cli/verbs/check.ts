@@ -1,7 +1,8 @@
 /**
- * `gateway check`: the configuration compiled as the gateway compiles it, the places of this machine looked at, then each
- * provider, issuer, server and agent asked to answer. It starts no listener and writes nothing. One line an answer on stdout; status 1
- * when any of them is a failure. Source: specification document 1, "gateway check".
+ * `gateway check`: the configuration compiled as the gateway compiles it, this machine and its places looked at, then each
+ * provider, issuer, server and agent asked to answer. It writes nothing, and listens nowhere but for a moment, to see that
+ * it could. One line an answer on stdout; status 1 when any of them is a failure. Source: specification document 1,
+ * "gateway check".
  */
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
@@ -17,8 +18,10 @@ import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
+import { machineAnswers } from "../check/machine.ts";
 import { absentModelAnswers } from "../check/models.ts";
-import { placeAnswers } from "../check/places.ts";
+import { permissionAnswers } from "../check/permissions.ts";
+import { diskPlaces, placeAnswers } from "../check/places.ts";
 import { poolProbes } from "../check/pool.ts";
 import { providerProbes } from "../check/provider.ts";
 import { reconcileProbes } from "../check/reconcile.ts";
@@ -66,6 +69,8 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
 
   tell(await certificateAnswers(nodeFile, path));
   tell(await placeAnswers(nodeFile, path));
+  tell(await permissionAnswers(nodeFile, path));
+  tell(await machineAnswers(nodeFile, diskPlaces(nodeFile, path), io.env));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
   const issuers = issuersOf(nodeFile, path);

@@ -24,6 +24,7 @@ import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldHangups, holdHangups } from "../hangups.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
+import { openServiceManager } from "../service-manager.ts";
 import type { runFlags } from "../specs.ts";
 import { startFailure } from "../start-failure.ts";
 
@@ -204,9 +205,13 @@ async function untilStopped(
   const build = { version, commit, node: process.versions.node };
   try {
     const bounds = boundsOf(io);
+    // First, so that it closes last: a drain is life too.
+    const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
     const started = await start({ owner, bounds, build, signal: io.signal });
+    manager.ready();
     const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
     if (fault instanceof Error) throw fault;
+    manager.stopping();
     log.info("stopping; running requests may finish, a second signal ends at once");
     return 0;
   } catch (error) {

@@ -1,11 +1,17 @@
-/** `gateway version`: one line of build, commit, date, toolchain and platform. */
+/** `gateway version`: build, commit, date, toolchain, platform and feature levels, in a line or as JSON. */
 
-import { buildOf, versionLine } from "../build.ts";
+import { FEATURE_RANGE } from "../../server/core/state/index.ts";
+import { buildOf, platformOf, versionLine } from "../build.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import type { noFlags } from "../specs.ts";
+import type { versionFlags } from "../specs.ts";
 
-export async function run(_: FlagsOf<typeof noFlags>, __: readonly string[], io: Io): Promise<ExitStatus> {
-  io.stdout.write(`${versionLine(buildOf())}\n`);
+export async function run({ json }: FlagsOf<typeof versionFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
+  const build = buildOf();
+  const { min, max } = FEATURE_RANGE;
+  const text = json
+    ? JSON.stringify({ name: "gateway", ...build, ...platformOf(process), feature_levels: [min, max] }, null, 2)
+    : `${versionLine(build)}, feature levels ${min} to ${max}`;
+  io.stdout.write(`${text}\n`);
   return 0;
 }

@@ -1,0 +1,130 @@
+/** `governance`: virtual keys as profiles, limits of tokens and requests as budgets. Keys are minted anew. */
+
+import { FAMILIES } from "./bifrost-families.ts";
+import type { Draft, Entry, Reading } from "./draft.ts";
+import { windowOf } from "./durations.ts";
+import { limitedProfile } from "./limits.ts";
+import { labelOf, patternsOf } from "./literally.ts";
+import { presetOf } from "./presets.ts";
+import type { Section } from "./source.ts";
+
+type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
+
+export function bifrostCallers(reading: Reading, enforced: boolean, emptyMeansAll: boolean): Callers {
+  const section = reading.foreign.root.section("governance");
+  if (section === undefined) return { auth: enforced };
+  const limits = new Map(
+    section.sections("rate_limits").map((limit) => {
+      const id = limit.text("id") ?? "";
+      const read = {
+        tokens: limit.number("token_max_limit"),
+        tokenWindow: windowOf(limit.text("token_reset_duration") ?? ""),
+        requests: limit.number("request_max_limit"),
+        requestWindow: windowOf(limit.text("request_reset_duration") ?? ""),
+      };
+      limit.rest({}, "left out: windows begin by the clock, in UTC, and what was used before does not count");
+      return [id, read] as const;
+    }),
+  );
+  const profiles: Entry[] = [];
+  const budgets: Entry[] = [];
+  const names = new Set<string>();
+  for (const key of section.sections("virtual_keys")) {
+    const name = labelOf(key.text("name") ?? key.text("id") ?? "");
+    key.drop("id", "left out: keys are minted anew, and get ids then");
+    if (name === "" || names.has(name) || key.flag("is_active") === false) {
+      key.tell("name", "left out: a key without a name of its own, or one that is off");
+      continue;
+    }
+    names.add(name);
+    const allowed = allowedBy(key, emptyMeansAll, reading);
+    const limit = limits.get(key.text("rate_limit_id") ?? "") ?? {
+      tokens: undefined,
+      requests: undefined,
+      tokenWindow: undefined,
+      requestWindow: undefined,
+    };
+    key.drop("value", `not copied: keys are minted anew, with this profile (\`gateway admin POST keys\`)`);
+    key.rest(KEY_ADVICE, "left out: no counterpart");
+    const deny = {
+      access_rules: [
+        { name: "no models", condition: "true", action: "deny", message: "This key may ask for no model." },
+      ],
+    };
+    const made = limitedProfile(
+      key,
+      name,
+      limit,
+      allowed.length === 0 ? deny : { allowed_models: allowed.includes("*") ? [] : allowed },
+    );
+    profiles.push(made.profile);
+    if (made.budget !== undefined) budgets.push(made.budget);
+  }
+  if (profiles.length > 0 && !enforced) {
+    section.tell(
+      "virtual_keys",
+      "keys are not mandatory there, so there is no `auth` here: nobody has these profiles until you add `auth: { virtual_keys: true }`",
+    );
+  }
+  section.rest(GOVERNANCE_ADVICE, "left out: no counterpart");
+  return { auth: enforced, budgets, profiles: () => profiles };
+}
+
+/** Empty for none, `*` for all. */
+function allowedBy(key: Section, emptyMeansAll: boolean, { presets }: Reading): readonly string[] {
+  if (key.flag("allow_all_providers") === true) {
+    key.drop("provider_configs", "left out: `allow_all_providers` allows all of them");
+    return ["*"];
+  }
+  if (!key.has("provider_configs")) {
+    if (emptyMeansAll) return ["*"];
+    key.tell("name", "it names no providers, which denies all of them in version 2: the profile denies every model");
+    return [];
+  }
+  const configs = key.sections("provider_configs");
+  if (configs.length === 0 && emptyMeansAll) return ["*"];
+  const names = configs.flatMap((config) => {
+    const provider = config.text("provider");
+    const models = patternsOf(config, "allowed_models");
+    config.rest(CONFIG_ADVICE, "left out: no counterpart");
+    if (provider === undefined || !/^[\w.-]{1,128}$/.test(provider)) {
+      config.tell("provider", "left out: expected the name of a provider");
+      return [];
+    }
+    const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
+    if (!isAll)
+      return models
+        .filter((model) => model !== "" && !model.includes("*"))
+        .map((model) => `${provider}/${model}`.slice(0, 512));
+    return [`${provider}/*`.slice(0, 512), ...(FAMILIES[presetOf(provider, presets)?.preset ?? ""] ?? [])];
+  });
+  return [...new Set(names)];
+}
+
+const KEY_ADVICE: Readonly<Record<string, string>> = {
+  budget_id: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
+  budgets: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
+  team_id: "left out: there are no teams; a shared budget (`shared: true`) is one bucket for several keys",
+  customer_id: "left out: there are no customers; a shared budget (`shared: true`) is one bucket for several keys",
+  expires_at: "left out: say `expires_at` when the key is minted",
+  description: "left out: `metadata` of the key, when it is minted",
+  mcp_configs: "left out: access rules at `mcp` say which servers and tools may be called",
+};
+
+const CONFIG_ADVICE: Readonly<Record<string, string>> = {
+  weight: "left out: load is not spread by weights",
+  key_ids: "left out: callers do not choose among keys of a provider",
+  budget_id: "left out: budgets hold for callers",
+  rate_limit_id: "left out: budgets hold for callers",
+  rate_limit: "left out: budgets hold for callers, over all providers",
+};
+
+const GOVERNANCE_ADVICE: Readonly<Record<string, string>> = {
+  budgets: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",
+  customers: "left out: a shared budget (`shared: true`) is one bucket for several keys",
+  teams: "left out: a shared budget (`shared: true`) is one bucket for several keys",
+  auth_config: "left out, and not copied: operators sign in as the node file's `admin` says",
+  pricing_overrides: "left out: prices may go into the CEL cost of a budget",
+  model_configs: "left out: budgets hold for callers, not for models; a CEL cost may tell models apart",
+  providers: "left out: budgets hold for callers, not for providers",
+};

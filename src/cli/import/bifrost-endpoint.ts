@@ -1,0 +1,157 @@
+/** How a provider of Bifrost is reached with one of its keys. */
+
+import { baseUrlOf } from "./address.ts";
+import { awsOf } from "./aws.ts";
+import type { Endpoint, Reading } from "./draft.ts";
+import { presetOf } from "./presets.ts";
+import { secretIn } from "./secret-in.ts";
+import type { Section } from "./source.ts";
+import { retryOf, timeoutOf } from "./waits.ts";
+
+export interface Connected {
+  /** Undefined where the model cannot be reached, which is told. */
+  readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
+  /** Names of models, each with what is sent. */
+  readonly deployments?: Section | undefined;
+  /** The one model that the server has. */
+  readonly only?: string | undefined;
+}
+
+type Connect = (key: Section | undefined) => Connected;
+
+/** Undefined for a provider that cannot be carried over, which is told. */
+export function bifrostEndpoint(name: string, section: Section, reading: Reading): Connect | undefined {
+  const { variables, presets } = reading;
+  const network = section.section("network_config");
+  const custom = section.section("custom_provider_config");
+  const waits = waitsOf(network);
+  const type = custom?.text("base_provider_type");
+  const chat = custom?.section("request_path_overrides")?.text("chat_completion");
+  custom?.rest(
+    { is_key_less: "left out: a provider without keys has none here" },
+    "left out: no counterpart; access rules may deny a route",
+  );
+  const known = presetOf(name, presets);
+  const isCustom = custom !== undefined && !presets.has(name);
+  const written =
+    network && baseUrlOf(network, "base_url", isCustom ? undefined : known?.preset, variables, `${name}_BASE_URL`);
+  network?.rest(NETWORK_ADVICE, "left out: no counterpart");
+  // An older form, which all keys of the provider share.
+  const shared = section.section("meta_config");
+  if (isCustom) {
+    if ((type !== "openai" && type !== "anthropic") || written === undefined) {
+      section.tell(
+        "custom_provider_config",
+        "left out: only servers that speak as OpenAI or Anthropic do, and at an address (`network_config.base_url`)",
+      );
+      return undefined;
+    }
+    const at = {
+      label: name,
+      dialect: type === "openai" ? ("compat" as const) : ("messages" as const),
+      baseUrl: type === "openai" ? withPath(written, chat) : written,
+    };
+    return (key) => {
+      const apiKey = key && secretIn(key, "value", `${name}_API_KEY`, variables);
+      return { endpointFor: () => ({ ...at, apiKey, ...waits }) };
+    };
+  }
+  if (name === "bedrock") return (key) => bedrock(key, section, shared, waits, reading);
+  if (known === undefined || known.preset === "vertex-openai" || name === "vertex") {
+    section.tell(
+      "keys",
+      "left out: the catalog has no such preset; say which it is with -preset NAME=PRESET, or write it by hand",
+    );
+    return undefined;
+  }
+  return (key) => {
+    const apiKey = key && secretIn(key, "value", known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv, variables);
+    const own = key?.section(`${name}_key_config`) ?? shared;
+    const addressKey = name === "azure" ? "endpoint" : "url";
+    const inner = own?.tree(addressKey)?.kind === "map" ? own.section(addressKey) : own;
+    const address =
+      inner && baseUrlOf(inner, inner === own ? addressKey : "value", known.preset, variables, `${name}_URL`);
+    const deployments = own?.section("deployments");
+    const only = own?.text("model_name");
+    own?.rest(OWN_ADVICE, "left out: no counterpart");
+    const root = address ?? written;
+    const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
+    const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
+    if (isMissing) section.tell("keys", `left out: preset \`${known.preset}\` needs an address`);
+    const endpoint = { label: known.preset, preset: known.preset, baseUrl, apiKey, ...waits };
+    return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, only };
+  };
+}
+
+/** Bifrost adds the version to the root; ours is part of it. A reference says what it says. */
+const withVersion = (root: string): string => (/\/v\d\w*$/.test(root) || root.includes("${") ? root : `${root}/v1`);
+
+/** The path of one operation tells the root of all. */
+function withPath(root: string, chat: string | undefined): string {
+  const [, path] = /^(\/[\w./-]*?)?\/chat\/completions$/.exec(chat ?? "") ?? [];
+  return chat?.endsWith("/chat/completions") === true ? `${root}${path ?? ""}` : withVersion(root);
+}
+
+function waitsOf(network: Section | undefined): Pick<Endpoint, "retry" | "timeoutMs"> {
+  if (network === undefined) return {};
+  const ms = (key: string): number | undefined => network.number(network.has(`${key}_ms`) ? `${key}_ms` : key);
+  return {
+    retry: retryOf(network, "max_retries", network.number("max_retries"), {
+      firstMs: ms("retry_backoff_initial"),
+      longestMs: ms("retry_backoff_max"),
+    }),
+    timeoutMs: timeoutOf(network, "default_request_timeout_in_seconds", 1000),
+  };
+}
+
+function bedrock(
+  key: Section | undefined,
+  section: Section,
+  shared: Section | undefined,
+  waits: Pick<Endpoint, "retry" | "timeoutMs">,
+  { variables }: Reading,
+): Connected {
+  const own = key?.section("bedrock_key_config") ?? shared;
+  const apiKey = key && secretIn(key, "value", "AWS_BEARER_TOKEN_BEDROCK", variables);
+  const place = own ?? section;
+  const aws = awsOf(
+    place,
+    { region: "region", id: "access_key", secret: "secret_key", token: "session_token" },
+    variables,
+  );
+  const deployments = own?.section("deployments");
+  own?.rest(
+    { arn: "left out: no counterpart", role_arn: "left out: set the role in the platform's own chain of credentials" },
+    "left out: no counterpart",
+  );
+  const reach = apiKey === undefined ? aws : { region: aws.region, apiKey };
+  return {
+    deployments,
+    endpointFor(model) {
+      const preset = /(^|\.)anthropic\./.test(model ?? "")
+        ? "bedrock-anthropic"
+        : /(^|\.)openai\./.test(model ?? "")
+          ? "bedrock"
+          : undefined;
+      if (preset !== undefined) return { label: preset, preset, ...reach, ...waits };
+      section.tell(
+        "keys",
+        "left out: only models of AWS's compatible surfaces are reached, by names such as `anthropic.…` and `openai.…`; write the others by hand (presets `bedrock`, `bedrock-mantle`)",
+      );
+      return undefined;
+    },
+  };
+}
+
+const NETWORK_ADVICE: Readonly<Record<string, string>> = {
+  extra_headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
+  insecure_skip_verify: "left out: certificates are always verified; add the authority to NODE_EXTRA_CA_CERTS",
+  stream_idle_timeout_in_seconds: "left out: no counterpart",
+};
+
+const OWN_ADVICE: Readonly<Record<string, string>> = {
+  api_version: "left out: the v1 surface takes no api-version",
+  client_id: "left out: only keys are sent to Azure",
+  client_secret: "left out, and not copied: only keys are sent to Azure",
+  tenant_id: "left out: only keys are sent to Azure",
+};

@@ -1,0 +1,51 @@
+/**
+ * `governance.routing_rules` over the name of a model alone: that name, with the targets in the order of their weights and
+ * the fallbacks behind them. Facts: the published schema, "routing_rule".
+ */
+
+import type { Reading, Route, Step } from "./draft.ts";
+import { type Section, textOf } from "./source.ts";
+
+const BY_NAME = /^\s*model\s*==\s*(?:"([^"\\]+)"|'([^'\\]+)')\s*$/;
+
+export function ruleRoutes(routes: readonly Route[], { foreign: { root } }: Reading): readonly Route[] {
+  const rules = root.section("governance")?.sections("routing_rules") ?? [];
+  return rules.flatMap((rule): readonly Route[] => {
+    const [, double, single] = BY_NAME.exec(rule.text("cel_expression") ?? "") ?? [];
+    const name = double ?? single;
+    const scope = rule.text("scope") ?? "global";
+    if (name === undefined || scope !== "global" || rule.flag("enabled") === false) {
+      rule.tell(
+        "cel_expression",
+        "left out: the name of a model decides who serves it, for all callers; only rules `model == NAME` have a counterpart",
+      );
+      return [];
+    }
+    const targets = rule.sections("targets").map((target) => ({
+      weight: target.number("weight") ?? 0,
+      steps: stepsOf(routes, target.text("provider"), target.text("model") ?? name, target),
+    }));
+    if (targets.length > 1)
+      rule.tell("targets", "load is not spread by weights: the heaviest target serves, the others when it fails");
+    const heaviest = [...targets].sort((a, b) => b.weight - a.weight);
+    const fallbacks = fallbackNames(rule).flatMap((it) => routes.find((route) => route.name === it)?.steps ?? []);
+    const steps = [...heaviest.flatMap((target) => target.steps), ...fallbacks];
+    return steps.length === 0 ? [] : [{ name, steps, at: rule.at, path: rule.path }];
+  });
+}
+
+function stepsOf(
+  routes: readonly Route[],
+  provider: string | undefined,
+  model: string,
+  target: Section,
+): readonly Step[] {
+  const found = routes.find(({ name }) => name === `${provider}/${model}`)?.steps;
+  if (found === undefined) target.tell("model", "left out: no key of this provider lists the model");
+  return found ?? [];
+}
+
+function fallbackNames(rule: Section): readonly string[] {
+  const tree = rule.tree("fallbacks");
+  return tree?.kind === "list" ? tree.items.flatMap((item) => textOf(item) ?? []) : [];
+}

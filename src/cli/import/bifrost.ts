@@ -1,0 +1,185 @@
+/**
+ * Bifrost's `config.json`. Facts: docs.getbifrost.ai, "deployment-guides/config-json", and its published schema.
+ *
+ * Clients ask for `provider/model`. Each named model of a provider is a route of that name; its keys are failed over to in
+ * the order in which they stand. A key for all models cannot be rewritten by a pattern: families of names that a provider
+ * alone has are claimed as they are.
+ */
+
+import { bifrostCallers } from "./bifrost-callers.ts";
+import { bifrostEndpoint } from "./bifrost-endpoint.ts";
+import { FAMILIES } from "./bifrost-families.ts";
+import { ruleRoutes } from "./bifrost-rules.ts";
+import type { Draft, Endpoint, Reading, Route } from "./draft.ts";
+import { megabytes } from "./litellm-settings.ts";
+import { mcpEntries } from "./mcp.ts";
+import { type Section, sectionOf } from "./source.ts";
+import { textsIn } from "./texts-in.ts";
+
+interface Key {
+  readonly section: Section;
+  /** Undefined: all. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** What is sent for a name. */
+  readonly sent: ReadonlyMap<string, string>;
+  readonly line: number;
+  readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
+}
+
+export function readBifrost(reading: Reading): Draft {
+  const { root } = reading.foreign;
+  root.tree("$schema");
+  const emptyMeansAll = root.number("version") === 1;
+  const client = root.section("client");
+  const providers = root.section("providers");
+  const routes = (providers?.keys ?? []).flatMap((name) => {
+    const section = providers?.section(name);
+    return section === undefined ? [] : routesOf(name, section, emptyMeansAll, reading);
+  });
+  routes.push(...ruleRoutes(routes, reading));
+  const enforced = ["enforce_auth_on_inference", "enforce_governance_header"].some((key) => client?.flag(key) === true);
+  const callers = bifrostCallers(reading, enforced, emptyMeansAll);
+  const maxBodyBytes = client && megabytes(client, "max_request_body_size_mb");
+  client?.rest(CLIENT_ADVICE, "left out: no counterpart");
+  const mcp = mcpOf(reading);
+  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  return { routes, maxBodyBytes, mcp, ...callers };
+}
+
+function routesOf(name: string, section: Section, emptyMeansAll: boolean, reading: Reading): readonly Route[] {
+  const connect = bifrostEndpoint(name, section, reading);
+  const written = section.sections("keys");
+  section.rest(PROVIDER_ADVICE, "left out: no counterpart");
+  if (connect === undefined) return [];
+  const keys = (written.length > 0 ? written : [section]).flatMap((key): readonly Key[] => {
+    if (key !== section && key.flag("enabled") === false) {
+      key.tell("enabled", "left out: the key is off");
+      return [];
+    }
+    return [keyOf(key, key === section, emptyMeansAll, connect, reading)];
+  });
+  if (keys.length > 1)
+    section.tell("keys", "load is not spread over keys by weights: the first serves, the next ones when it fails");
+  const names = new Set(keys.flatMap(({ models, sent }) => [...(models ?? []), ...sent.keys()]));
+  const path = [...section.path];
+  const named = [...names].flatMap((model): readonly Route[] => {
+    const steps = keys.flatMap(({ models, sent, line, endpointFor }) => {
+      const endpoint =
+        models === undefined || models.has(model) || sent.has(model)
+          ? endpointFor(sent.get(model) ?? model)
+          : undefined;
+      return endpoint === undefined ? [] : [{ endpoint, model: sent.get(model) ?? model, line }];
+    });
+    return steps.length === 0 ? [] : [{ name: `${name}/${model}`, steps, at: section.at, path }];
+  });
+  const all = keys.filter(({ models }) => models === undefined);
+  return [...named, ...(all.length === 0 ? [] : openRoutes(name, section, all))];
+}
+
+/** Of keys for all models. */
+function openRoutes(name: string, section: Section, keys: readonly Key[]): readonly Route[] {
+  const steps = keys.flatMap(({ endpointFor, line }) => {
+    const endpoint = endpointFor(undefined);
+    return endpoint === undefined ? [] : [{ endpoint, model: undefined, line }];
+  });
+  const families = FAMILIES[steps[0]?.endpoint.preset ?? ""] ?? [];
+  const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(name) ? name : "PROVIDER"}/NAME\`, which no pattern can rewrite`;
+  section.tell(
+    "keys",
+    families.length > 0
+      ? `all models: ${asked}; here they ask for NAME (${families.join(", ")}), or write each model into \`model_aliases\``
+      : `all models: ${asked}; nothing is routed to this provider until you name its \`models\` or \`model_aliases\``,
+  );
+  const routes: readonly (string | undefined)[] = families.length > 0 ? families : [undefined];
+  return routes.map((family) => ({ name: family, steps, at: section.at, path: section.path }));
+}
+
+function keyOf(
+  section: Section,
+  isKeyless: boolean,
+  emptyMeansAll: boolean,
+  connect: NonNullable<ReturnType<typeof bifrostEndpoint>>,
+  reading: Reading,
+): Key {
+  const line = reading.foreign.lineOf(section.at);
+  if (isKeyless)
+    return { section, models: undefined, sent: new Map(), line, endpointFor: connect(undefined).endpointFor };
+  const { endpointFor, deployments, only } = connect(section);
+  const listed = section.texts("models");
+  const aliases = section.section("aliases");
+  const sent = new Map([
+    ...(deployments === undefined ? [] : textsIn(deployments)),
+    ...(aliases === undefined ? [] : textsIn(aliases)),
+  ]);
+  const isAll = listed.includes("*") || (listed.length === 0 && (emptyMeansAll || !section.has("models")));
+  if (listed.length === 0 && !isAll)
+    section.tell(
+      "models",
+      'an empty list denies all models from 1.5 on; where the file is older, and it means all, write `"version": 1` into it and import again',
+    );
+  for (const label of ["id", "name", "weight", "description", "enabled"]) section.tree(label);
+  section.rest(KEY_ADVICE, "left out: no counterpart");
+  const models = new Set([...listed.filter((model) => model !== "*"), ...(only === undefined ? [] : [only])]);
+  return {
+    section,
+    models: isAll && only === undefined && sent.size === 0 ? undefined : models,
+    sent,
+    line,
+    endpointFor,
+  };
+}
+
+function mcpOf(reading: Reading) {
+  const { root, tell } = reading.foreign;
+  const section = root.section("mcp");
+  if (section === undefined) return [];
+  const servers = section.sections("client_configs").map((config) => {
+    const connection = config.tree("connection_string");
+    const isObject = connection?.kind === "map";
+    const name = config.text("name") ?? "mcp";
+    return {
+      name,
+      section: isObject ? sectionOf(connection, [...config.path, "connection_string"], tell) : config,
+      url: isObject ? "value" : "connection_string",
+      isHttp: config.text("connection_type") === "http",
+      transportKey: "connection_type",
+      apiKey: undefined,
+    };
+  });
+  section.rest({}, "left out: no counterpart; agents call the servers, and access rules say who may");
+  return mcpEntries(servers, reading);
+}
+
+const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
+  concurrency_and_buffer_size: "left out: connections are opened as they are needed",
+  proxy_config: "left out: HTTPS_PROXY of the environment, or none",
+  send_back_raw_request: "left out: answers of the same dialect go byte for byte",
+  send_back_raw_response: "left out: answers of the same dialect go byte for byte",
+};
+
+const KEY_ADVICE: Readonly<Record<string, string>> = {
+  use_for_batch_api: "left out: no counterpart",
+  blacklisted_models: "left out: an access rule may deny a model",
+};
+
+const CLIENT_ADVICE: Readonly<Record<string, string>> = {
+  enable_logging: "left out: requests are logged and measured without their texts",
+  disable_content_logging: "left out: texts are never logged",
+  log_retention_days: "left out: the audit trail is a file that you rotate",
+  allowed_origins: "left out: no headers for browsers of other origins are sent",
+  initial_pool_size: "left out: connections are opened as they are needed",
+  drop_excess_requests: "left out: no counterpart",
+  allow_direct_keys: "left out: without `auth` a client's own key goes to the provider",
+  prometheus_labels: "left out: the labels of metrics are fixed",
+};
+
+const ROOT_ADVICE: Readonly<Record<string, string>> = {
+  encryption_key: "left out, and not copied: secrets are sealed by `cluster.secret` of the node file",
+  config_store: "left out: state lives in the gateway's own log (`cluster.data_dir`)",
+  logs_store: "left out: texts are not stored; the audit trail is `audit` of the node file",
+  vector_store: "left out: answers are not cached",
+  framework: "left out: prices may go into the CEL cost of a budget",
+  plugins: "left out: guardrails are `guardrails`, traces and metrics go out by OTLP",
+  guardrails_config: "left out: write detectors and rules by hand (`guardrails`)",
+  auth_config: "left out, and not copied: operators sign in as the node file's `admin` says",
+};

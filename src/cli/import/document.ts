@@ -1,0 +1,121 @@
+/** A draft as a deployment document: its objects, in the order in which documents are read. */
+
+import type { Draft, Entry } from "./draft.ts";
+import { durationText } from "./durations.ts";
+import type { Variables } from "./keys.ts";
+import { literally } from "./literally.ts";
+import type { Provider, Routing } from "./routes.ts";
+import type { Foreign } from "./source.ts";
+import { type Reactions, reactionsOf } from "./timeouts.ts";
+import { type Commented, commented } from "./yaml-text.ts";
+
+const ALL = ["connect", "5xx", "429", "timeout"];
+/** Enough to find the place; a hundred models of one provider stand in a hundred lines. */
+const MAX_LINES_NAMED = 8;
+
+export function documentOf(
+  draft: Draft,
+  { providers, defaultProvider }: Routing,
+  variables: Variables,
+  { tell, root }: Foreign,
+): Entry {
+  const { reactions, dropped } = reactionsOf(providers);
+  for (const { name } of dropped) {
+    tell(
+      root.at,
+      [],
+      `provider ${name}: its timeout is left out: a wait for the first byte needs a retry or a failover that acts on it`,
+    );
+  }
+  const credentials = new Map<string, { readonly name: string; readonly cloudsig: Entry }>();
+  for (const { name, endpoint } of providers) {
+    const key = JSON.stringify(endpoint.cloudsig);
+    if (endpoint.cloudsig !== undefined && !credentials.has(key))
+      credentials.set(key, { name, cloudsig: endpoint.cloudsig });
+  }
+  const credentialOf = (provider: Provider): string | undefined =>
+    provider.endpoint.cloudsig && credentials.get(JSON.stringify(provider.endpoint.cloudsig))?.name;
+  const namesOf = (label: string): readonly string[] =>
+    providers.filter(({ endpoint }) => endpoint.label === label).map(({ name }) => name);
+  const profiles = draft.profiles?.(namesOf);
+  return {
+    ...(draft.auth === true && {
+      auth: commented(
+        'Callers need keys of this gateway: mint them with `gateway admin -d \'{"name":"NAME"}\' POST keys`.',
+        {
+          virtual_keys: true,
+        },
+      ),
+    }),
+    ...(draft.maxBodyBytes !== undefined && { max_body_bytes: draft.maxBodyBytes }),
+    ...(credentials.size > 0 && { credentials: [...credentials.values()] }),
+    providers: providers.map((provider) =>
+      providerEntry(provider, {
+        reactions: reactions.get(provider),
+        credential: credentialOf(provider),
+        needsKey: draft.auth === true,
+        variables,
+      }),
+    ),
+    ...(defaultProvider !== undefined && { default_provider: defaultProvider.name }),
+    ...listed("budgets", draft.budgets),
+    ...listed("profiles", profiles),
+    ...listed("mcp", draft.mcp),
+    ...((draft.detectors ?? []).length > 0 && {
+      guardrails: {
+        ...(draft.holdsStreams === true && { stream: { policy: "buffer" } }),
+        detectors: draft.detectors,
+        rules: draft.rules ?? [],
+      },
+    }),
+  };
+}
+
+const listed = (name: string, entries: readonly Entry[] | undefined): Entry =>
+  entries === undefined || entries.length === 0 ? {} : { [name]: entries };
+
+interface Beside {
+  readonly reactions: Reactions | undefined;
+  readonly credential: string | undefined;
+  readonly needsKey: boolean;
+  readonly variables: Variables;
+}
+
+function providerEntry(provider: Provider, { reactions, credential, needsKey, variables }: Beside): Commented {
+  const { name, endpoint, models, aliases, to, lines, timeoutMs } = provider;
+  const { preset, dialect, baseUrl, region, retry } = endpoint;
+  let key = endpoint.apiKey;
+  let comment = linesWords([...lines].sort((a, b) => a - b));
+  if (key === undefined && credential === undefined && needsKey) {
+    const variable = `${name
+      .toUpperCase()
+      .replace(/[^A-Z0-9]+/g, "_")
+      .replace(/^(?=\d)/, "_")}_KEY`;
+    key = variables.named(variable);
+    comment += `\nThe source has no key for it; with \`auth\` there must be one: set ${variable} to any text where the server asks for none.`;
+  }
+  return commented(comment, {
+    ...(name !== preset && { name }),
+    ...(preset !== undefined && { preset }),
+    ...(dialect !== undefined && { dialect }),
+    ...(baseUrl !== undefined && { base_url: baseUrl }),
+    ...(region !== undefined && { region }),
+    ...(key !== undefined && { api_key: key }),
+    ...(credential !== undefined && { credential }),
+    ...(models.size > 0 && { models: [...models].map(literally) }),
+    ...(aliases.size > 0 && {
+      model_aliases: Object.fromEntries([...aliases].map(([from, sent]) => [from, literally(sent)])),
+    }),
+    ...(timeoutMs !== undefined && { first_byte_timeout: durationText(timeoutMs) }),
+    ...(retry !== undefined && { retry: { ...retry, ...(reactions?.retries === true && { when: ALL }) } }),
+    ...(to.length > 0 && {
+      failover: { to: to.map((it) => it.name), ...(reactions?.failsOver === true && { when: ALL }) },
+    }),
+  });
+}
+
+function linesWords(lines: readonly number[]): string {
+  const shown = lines.slice(0, MAX_LINES_NAMED).join(", ");
+  const more = lines.length > MAX_LINES_NAMED ? " and more" : "";
+  return lines.length === 1 ? `From line ${shown}.` : `From lines ${shown}${more}.`;
+}

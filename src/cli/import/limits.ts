@@ -1,0 +1,48 @@
+/** Limits of tokens and of requests as a budget, and the profile that spends from it. */
+
+import type { Entry } from "./draft.ts";
+import type { Section } from "./source.ts";
+
+export interface Limits {
+  readonly tokens: number | undefined;
+  readonly requests: number | undefined;
+  /** Windows of a budget; undefined where the source's has no counterpart. */
+  readonly tokenWindow: string | undefined;
+  readonly requestWindow: string | undefined;
+}
+
+/** A profile spends from one budget: that of tokens, where there are both. */
+export function limitedProfile(
+  section: Section,
+  name: string,
+  limits: Limits,
+  rest: Entry,
+): { readonly profile: Entry; readonly budget?: Entry } {
+  const { tokens, requests, tokenWindow, requestWindow } = limits;
+  const ofTokens = isLimit(tokens) && tokenWindow !== undefined;
+  const ofRequests = !ofTokens && isLimit(requests) && requestWindow !== undefined;
+  const at = section.keys[0] ?? "";
+  if (ofTokens && requests !== undefined) {
+    section.tell(at, "the limit of requests is left out: a profile spends from one budget, here that of tokens");
+  } else if (!ofTokens && !ofRequests && (tokens !== undefined || requests !== undefined)) {
+    section.tell(
+      at,
+      "its limits are left out: expected a whole number, and a window of at least a second that is no month or year",
+    );
+  }
+  const budget: Entry | undefined = ofTokens
+    ? { name, limit: tokens, window: tokenWindow }
+    : ofRequests
+      ? { name, cost: { type: "CEL", cel: "1" }, limit: requests, window: requestWindow }
+      : undefined;
+  const kept = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0),
+  );
+  return {
+    profile: { name, ...(budget !== undefined && { budget: name }), ...kept },
+    ...(budget !== undefined && { budget }),
+  };
+}
+
+const isLimit = (value: number | undefined): value is number =>
+  value !== undefined && Number.isSafeInteger(value) && value >= 0;

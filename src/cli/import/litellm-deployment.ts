@@ -1,0 +1,231 @@
+/** `litellm_params` of one deployment: which upstream it is, with which key, and what it is sent. */
+
+import { baseUrlOf, hostLabel } from "./address.ts";
+import { awsOf } from "./aws.ts";
+import type { Endpoint, Reading } from "./draft.ts";
+import type { Settings } from "./litellm-settings.ts";
+import { type Known, presetOf } from "./presets.ts";
+import type { Section } from "./source.ts";
+import { retryOf, timeoutOf } from "./waits.ts";
+
+export interface Deployment {
+  readonly endpoint: Endpoint;
+  readonly model: string | undefined;
+}
+
+/** Variables that LiteLLM reads where no key is named, and that are not those of our catalog. */
+const KEYS: Readonly<Record<string, string>> = {
+  azure: "AZURE_API_KEY",
+  together_ai: "TOGETHERAI_API_KEY",
+  fireworks_ai: "FIREWORKS_AI_API_KEY",
+  nvidia_nim: "NVIDIA_NIM_API_KEY",
+  huggingface: "HUGGINGFACE_API_KEY",
+  perplexity: "PERPLEXITYAI_API_KEY",
+  databricks: "DATABRICKS_API_KEY",
+  github: "GITHUB_API_KEY",
+};
+
+/** Servers that speak as OpenAI's does, at an address that the configuration says. */
+const ANY_COMPAT: ReadonlySet<string> = new Set([
+  "openai",
+  "text-completion-openai",
+  "openai_like",
+  "custom_openai",
+  "litellm_proxy",
+  "llamafile",
+]);
+
+const WITHOUT: Readonly<Record<string, string>> = {
+  vertex_ai:
+    "left out: tokens of Google Cloud are not fetched here; use preset `gemini` with a key, or `vertex-openai` with a token",
+  vertex_ai_beta: "left out: tokens of Google Cloud are not fetched here; use preset `gemini` with a key",
+  sagemaker: "left out: SageMaker speaks neither dialect",
+  sagemaker_chat: "left out: SageMaker speaks neither dialect",
+  azure_ai: "left out: use preset `azure-openai` or `azure-foundry` with the `base_url` of the resource",
+  replicate: "left out: Replicate speaks neither dialect",
+  watsonx: "left out: watsonx speaks neither dialect",
+};
+
+export function litellmDeployment(params: Section, settings: Settings, reading: Reading): Deployment | undefined {
+  const written = params.text("model");
+  if (written === undefined) {
+    params.tell("model", "left out: a deployment needs `model`");
+    return undefined;
+  }
+  const { provider, model } = splitModel(written, params.text("custom_llm_provider"), reading);
+  if (model === "") {
+    params.tell("model", "left out: it names a provider and no model");
+    return undefined;
+  }
+  if (provider === undefined) {
+    params.tell(
+      "model",
+      "left out: its provider is not named; write it before the model, as in `openai/…`, and import again",
+    );
+    return undefined;
+  }
+  const reach = provider === "bedrock" ? bedrock(params, model) : upstream(params, provider, reading);
+  if (reach === undefined) return undefined;
+  const waits = waitsOf(params, settings);
+  const endpoint: Endpoint = { ...reach.endpoint(reading), ...waits };
+  params.rest(PARAM_ADVICE, "left out: LiteLLM sends or reads it with each request; let clients send it");
+  return { endpoint, model: reach.model ?? model };
+}
+
+function waitsOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | "timeoutMs"> {
+  const key = params.has("num_retries") ? "num_retries" : "max_retries";
+  const own = params.number("num_retries") ?? params.number("max_retries");
+  const timeout = timeoutOf(params, "timeout", 1000);
+  const stream = timeoutOf(params, "stream_timeout", 1000);
+  if (timeout !== undefined && stream !== undefined)
+    params.tell("stream_timeout", "left out: one `first_byte_timeout` holds for both, that of `timeout`");
+  return {
+    retry: own === undefined ? settings.retry : retryOf(params, key, own),
+    timeoutMs: timeout ?? stream ?? settings.timeoutMs,
+  };
+}
+
+/** As LiteLLM tells the provider from the name of a model that has none before it. */
+const PLAIN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(gpt-|chatgpt-|o[134](-|$)|text-embedding-|text-moderation-|omni-moderation-|dall-e-|whisper-|tts-|ft:gpt-)/,
+    "openai",
+  ],
+  [/^claude-/, "anthropic"],
+  [/^command-/, "cohere"],
+];
+
+function splitModel(written: string, custom: string | undefined, { presets }: Reading) {
+  const slash = written.indexOf("/");
+  const prefix = slash > 0 ? written.slice(0, slash) : undefined;
+  const rest = written.slice(slash + 1);
+  if (custom !== undefined) return { provider: custom, model: prefix === custom ? rest : written };
+  if (prefix === undefined)
+    return { provider: PLAIN_NAMES.find(([pattern]) => pattern.test(written))?.[1], model: written };
+  const isKnown =
+    prefix === "bedrock" ||
+    ANY_COMPAT.has(prefix) ||
+    Object.hasOwn(WITHOUT, prefix) ||
+    presetOf(prefix, presets) !== undefined;
+  return isKnown ? { provider: prefix, model: rest } : { provider: undefined, model: written };
+}
+
+interface Reach {
+  readonly endpoint: (reading: Reading) => Endpoint;
+  readonly model?: string;
+}
+
+function upstream(params: Section, provider: string, reading: Reading): Reach | undefined {
+  const { presets, variables } = reading;
+  const refusal = Object.hasOwn(WITHOUT, provider) && !presets.has(provider) ? WITHOUT[provider] : undefined;
+  if (refusal !== undefined) {
+    params.tell("model", refusal);
+    return undefined;
+  }
+  const known = presetOf(provider, presets) ?? presetOf("openai", presets);
+  if (known === undefined) return undefined;
+  const baseKey = params.has("api_base") ? "api_base" : "base_url";
+  const isAny = ANY_COMPAT.has(provider) && !presets.has(provider);
+  const usual = `${provider}_API_BASE`;
+  let baseUrl = baseUrlOf(params, baseKey, isAny ? undefined : known.preset, variables, usual);
+  const isCustom = isAny && baseUrl !== undefined && baseUrl !== "https://api.openai.com/v1";
+  if (isAny && !isCustom && !OPENAI.has(provider)) {
+    params.tell("model", "left out: the address of the server is not named (`api_base`)");
+    return undefined;
+  }
+  if (known.needsBaseUrl && baseUrl === undefined) {
+    if (known.preset !== "azure-openai") {
+      params.tell("model", `left out: preset \`${known.preset}\` needs an address (\`api_base\`)`);
+      return undefined;
+    }
+    baseUrl = variables.named("AZURE_API_BASE", "address");
+    params.tell("model", "LiteLLM reads the address from AZURE_API_BASE: it must end in /openai/v1 here");
+  }
+  if (!isAny && baseUrl === undefined && known.needsRegion) {
+    params.tell("model", `left out: preset \`${known.preset}\` needs a region; add it by hand`);
+    return undefined;
+  }
+  const apiKey = keyOf(params, provider, isCustom ? undefined : known, reading);
+  params.drop("api_version", "left out: the v1 surface takes no api-version");
+  const at = isCustom
+    ? { label: hostLabel(baseUrl, provider), dialect: "compat" as const, baseUrl }
+    : { label: known.preset, preset: known.preset, ...(baseUrl !== "https://api.openai.com/v1" && { baseUrl }) };
+  return { endpoint: () => ({ ...at, apiKey }) };
+}
+
+const OPENAI: ReadonlySet<string> = new Set(["openai", "text-completion-openai"]);
+
+function keyOf(
+  params: Section,
+  provider: string,
+  known: Known | undefined,
+  { variables }: Reading,
+): string | undefined {
+  const usual = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
+  const own = variables.reference(params, "api_key", usual === "" ? `${provider}_API_KEY` : usual);
+  if (own !== undefined || known === undefined || known.keyOptional || usual === "") return own;
+  params.tell("model", `no key is named: LiteLLM reads ${usual}, and so does what is written here`);
+  return variables.named(usual);
+}
+
+function bedrock(params: Section, written: string): Reach | undefined {
+  const model = written.replace(/^(converse|converse_like|invoke)\//, "").replace(/^[a-z]{2}(-[a-z]+)+-\d\//, "");
+  const preset = /(^|\.)anthropic\./.test(model)
+    ? "bedrock-anthropic"
+    : /(^|\.)openai\./.test(model)
+      ? "bedrock"
+      : undefined;
+  if (preset === undefined) {
+    params.tell(
+      "model",
+      "left out: it is called by an API that is neither dialect; where AWS serves it on a compatible surface, use preset `bedrock` or `bedrock-mantle`",
+    );
+    return undefined;
+  }
+  params.tell(
+    "model",
+    `goes to preset \`${preset}\`, whose names of models may differ: compare them with what AWS lists there`,
+  );
+  return {
+    model,
+    endpoint: ({ variables }) => ({
+      label: preset,
+      preset,
+      ...awsOf(
+        params,
+        {
+          region: "aws_region_name",
+          id: "aws_access_key_id",
+          secret: "aws_secret_access_key",
+          token: "aws_session_token",
+        },
+        variables,
+      ),
+    }),
+  };
+}
+
+const PARAM_ADVICE: Readonly<Record<string, string>> = {
+  rpm: "left out: limits hold for callers, not for upstreams; write a budget",
+  tpm: "left out: limits hold for callers, not for upstreams; write a budget",
+  weight: "left out: load is not spread by weights",
+  order: "left out: the order of the entries decides",
+  max_parallel_requests: "left out: no counterpart",
+  input_cost_per_token: "left out: prices may go into the CEL cost of a budget",
+  output_cost_per_token: "left out: prices may go into the CEL cost of a budget",
+  max_budget: "left out: budgets hold for callers and count tokens or a CEL cost, not dollars",
+  budget_duration: "left out: budgets hold for callers",
+  tags: "left out: tags do not route; rules may read `provider.metadata`",
+  extra_headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
+  headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
+  organization: "left out: a catalog overlay may set the header `openai-organization`",
+  drop_params: "left out: `on_fidelity_loss` says what happens to what an upstream cannot take",
+  litellm_credential_name: "left out: name the key by hand",
+  azure_ad_token: "left out, and not copied: only keys are sent to Azure",
+  tenant_id: "left out: only keys are sent to Azure",
+  client_id: "left out: only keys are sent to Azure",
+  client_secret: "left out, and not copied: only keys are sent to Azure",
+  aws_role_name: "left out: the platform's own chain of credentials is used; set the role there",
+  aws_profile_name: "left out: the platform's own chain of credentials is used; set AWS_PROFILE",
+  guardrails: "left out: guardrails hold for all models; a profile may narrow them",
+};

@@ -1,0 +1,45 @@
+/** Which models stand in for which, as LiteLLM writes it. */
+
+import type { Reading } from "./draft.ts";
+import { type Section, sectionOf, textOf } from "./source.ts";
+
+export interface Fallback {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly at: number;
+  readonly path: Section["path"];
+}
+
+/** `fallbacks: [{ a: [b, c] }]`. */
+export function fallbackPairs(section: Section, key: string, reading: Reading): readonly Fallback[] {
+  const tree = section.tree(key);
+  if (tree === undefined) return [];
+  if (tree.kind !== "list") {
+    section.tell(key, "left out: expected a list of objects");
+    return [];
+  }
+  return tree.items.flatMap((item, index) => {
+    const path = [...section.path, key, index];
+    if (item.kind !== "map") {
+      reading.foreign.tell(item.at, path, "left out: expected an object such as `{ model: [other] }`");
+      return [];
+    }
+    const pairs = sectionOf(item, path, reading.foreign.tell);
+    return pairs.keys.map((from) => ({
+      from,
+      to: targetsOf(pairs, from),
+      at: pairs.placeOf(from),
+      path: [...path, from],
+    }));
+  });
+}
+
+function targetsOf(pairs: Section, from: string): readonly string[] {
+  const tree = pairs.tree(from);
+  const items = tree?.kind === "list" ? tree.items : tree === undefined ? [] : [tree];
+  return items.flatMap((item) => {
+    const text = item.kind === "map" ? undefined : textOf(item);
+    if (text === undefined) pairs.tell(from, "left out: a fallback that is no name of a model");
+    return text ?? [];
+  });
+}

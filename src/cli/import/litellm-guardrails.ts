@@ -1,0 +1,166 @@
+/**
+ * `guardrails`: Presidio as an analyzer that is asked, and words that are blocked. Facts: docs.litellm.ai,
+ * "proxy/guardrails/quick_start", "proxy/guardrails/pii_masking_v2", "proxy/guardrails/litellm_content_filter".
+ */
+
+import { baseUrlOf } from "./address.ts";
+import type { Entry, Reading } from "./draft.ts";
+import { denyRule, type Guards, isEntity, label, REQUEST_KINDS, redactRule, wordDetector } from "./guardrails.ts";
+import { type Section, textOf } from "./source.ts";
+
+const MAX_WORDS = 10_000;
+
+export function litellmGuardrails(reading: Reading): Guards {
+  const detectors: Entry[] = [];
+  const rules: Entry[] = [];
+  const names = new Set<string>();
+  let holdsStreams = false;
+  for (const section of reading.foreign.root.sections("guardrails")) {
+    const name = label(section.text("guardrail_name") ?? "guardrail");
+    const params = section.section("litellm_params");
+    section.drop("guardrail_info", "left out: it is for LiteLLM's lists");
+    section.rest({}, "left out: no counterpart");
+    if (params === undefined) continue;
+    if (names.has(name)) {
+      section.tell("guardrail_name", "left out: a second guardrail of this name");
+      continue;
+    }
+    names.add(name);
+    const made = guardrail(name, params, reading);
+    if (made === undefined) continue;
+    detectors.push(...made.detectors);
+    rules.push(...made.rules);
+    holdsStreams ||= made.holdsStreams === true;
+  }
+  return { detectors, rules, holdsStreams };
+}
+
+function guardrail(name: string, params: Section, reading: Reading): Guards | undefined {
+  const kind = params.text("guardrail");
+  const modes = params.texts("mode");
+  const isOn = params.flag("default_on") === true;
+  if (kind !== "presidio" && kind !== "litellm_content_filter") {
+    params.tell(
+      "guardrail",
+      "left out: no counterpart; detectors are pii, remote (Presidio), nlp, classify, embed and llm",
+    );
+    return undefined;
+  }
+  if (!isOn) {
+    params.tell(
+      "guardrail",
+      "left out: it runs only for requests that name it (`default_on` is not true), and guardrails here hold for all callers or a profile; set default_on and import again",
+    );
+    return undefined;
+  }
+  const kinds = kindsOf(modes);
+  if (kinds.length === 0) {
+    params.tell(
+      "mode",
+      "left out: expected pre_call, during_call or post_call; for a log alone write the detector with `mode: shadow`",
+    );
+    return undefined;
+  }
+  return kind === "presidio" ? presidio(name, params, kinds, reading) : words(name, params, kinds);
+}
+
+const kindsOf = (modes: readonly string[]): readonly string[] => [
+  ...(modes.some((mode) => mode === "pre_call" || mode === "during_call") ? REQUEST_KINDS : []),
+  ...(modes.includes("post_call") ? ["output"] : []),
+];
+
+function presidio(name: string, params: Section, kinds: readonly string[], reading: Reading): Guards | undefined {
+  const { variables } = reading;
+  const endpoint =
+    baseUrlOf(params, "presidio_analyzer_api_base", undefined, variables, "PRESIDIO_ANALYZER_API_BASE") ??
+    variables.named("PRESIDIO_ANALYZER_API_BASE", "address");
+  const language = params.text("presidio_language");
+  const entities = actions(params.section("pii_entities_config"));
+  params.rest(PRESIDIO_ADVICE, "left out: no counterpart");
+  const masked = entities.filter(({ action }) => action === "MASK").map(({ entity }) => `pii/${entity}`);
+  const blocked = entities.filter(({ action }) => action === "BLOCK").map(({ entity }) => `pii/${entity}`);
+  if (entities.length === 0)
+    params.tell("guardrail", "it names no entities with an action: all that is found is masked");
+  const detector = {
+    type: "remote",
+    name,
+    ...(entities.length > 0 && { entities: entities.map(({ entity }) => entity) }),
+    apply_to: kinds,
+    on_error: "fail_closed",
+    remote: { endpoint, ...(language !== undefined && /^[a-z]{2}$/.test(language) && { language }) },
+  };
+  const holdsStreams = kinds.includes("output") && (masked.length > 0 || entities.length === 0);
+  if (holdsStreams)
+    params.tell(
+      "mode",
+      "streams are held to their end, since what is masked must be known (`guardrails.stream.policy: buffer`)",
+    );
+  return {
+    holdsStreams,
+    detectors: [detector],
+    rules: [
+      ...(blocked.length > 0 ? [denyRule(`${name}: block`, name, blocked)] : []),
+      ...(masked.length > 0 ? [redactRule(`${name}: mask`, name, masked)] : []),
+      ...(entities.length === 0
+        ? [
+            {
+              name: `${name}: mask`,
+              when: 'annotations.exists(a, a.category == "pii")',
+              requires: [name],
+              action: "redact",
+            },
+          ]
+        : []),
+    ],
+  };
+}
+
+function actions(section: Section | undefined): readonly { readonly entity: string; readonly action: string }[] {
+  return (section?.keys ?? []).flatMap((entity) => {
+    const action = section?.text(entity)?.toUpperCase();
+    if (isEntity(entity) && (action === "MASK" || action === "BLOCK")) return [{ entity, action }];
+    section?.tell(entity, "left out: expected an entity type with MASK or BLOCK");
+    return [];
+  });
+}
+
+function words(name: string, params: Section, kinds: readonly string[]): Guards | undefined {
+  const blocked = params.sections("blocked_words").flatMap((section) => {
+    const tree = section.tree("keyword");
+    const keyword = tree && textOf(tree);
+    const action = section.text("action")?.toUpperCase();
+    section.drop("description", "left out: a comment");
+    if (keyword !== undefined && keyword.trim() !== "" && (action === "BLOCK" || action === "MASK"))
+      return [{ keyword, action }];
+    section.tell("keyword", "left out: expected a word, with BLOCK or MASK");
+    return [];
+  });
+  params.rest(
+    { patterns: "left out: write recognizers, or name the entity types of the detector `pii`" },
+    "left out: no counterpart",
+  );
+  if (blocked.length === 0) return undefined;
+  const detectors: Entry[] = [];
+  const rules: Entry[] = [];
+  for (const action of ["BLOCK", "MASK"] as const) {
+    const own = [...new Set(blocked.filter((it) => it.action === action).map(({ keyword }) => keyword))].slice(
+      0,
+      MAX_WORDS,
+    );
+    if (own.length === 0) continue;
+    const detector = `${name}: ${action === "BLOCK" ? "blocked" : "masked"} words`;
+    const entity = `${action === "BLOCK" ? "BLOCKED" : "MASKED"}_WORD`;
+    detectors.push(wordDetector(detector, entity, own, kinds));
+    rules.push((action === "BLOCK" ? denyRule : redactRule)(detector, detector, [`pii/${entity}`]));
+  }
+  return { detectors, rules };
+}
+
+const PRESIDIO_ADVICE: Readonly<Record<string, string>> = {
+  presidio_anonymizer_api_base: "left out: what is masked is rewritten here, by the rule's `operator`",
+  presidio_score_thresholds: "left out: set `threshold` of the detector",
+  presidio_filter_scope: "left out: `apply_to` of the detector says what is inspected",
+  presidio_ad_hoc_recognizers:
+    "left out: write them as recognizers of the analyzer, or as `custom_recognizers` of a detector `pii`",
+  output_parse_pii: "left out: what was masked is not put back into answers",
+};

@@ -1,0 +1,106 @@
+/**
+ * LiteLLM's `config.yaml` of its proxy. Facts: docs.litellm.ai, "proxy/configs", "proxy/reliability", "routing".
+ *
+ * A group of deployments with one `model_name` is a route: the first serves, the others are failed over to, then the
+ * deployments of its fallbacks.
+ */
+
+import type { Draft, Reading, Route, Step } from "./draft.ts";
+import { type Deployment, litellmDeployment } from "./litellm-deployment.ts";
+import { litellmGuardrails } from "./litellm-guardrails.ts";
+import { litellmMcp, litellmSettings, type Settings } from "./litellm-settings.ts";
+import type { Section } from "./source.ts";
+
+interface Group {
+  readonly name: string;
+  readonly at: number;
+  readonly path: Route["path"];
+  readonly deployments: Step[];
+}
+
+export function readLitellm(reading: Reading): Draft {
+  const { root, tell } = reading.foreign;
+  const settings = litellmSettings(reading);
+  const groups = new Map<string, Group>();
+  for (const section of root.sections("model_list")) addDeployment(section, settings, groups, reading);
+  const routes = [...groups.values()].map(
+    (group): Route => ({
+      name: group.name,
+      at: group.at,
+      path: group.path,
+      steps: [
+        ...group.deployments,
+        ...fallbacksOf(group.name, settings).flatMap((name) => groups.get(name)?.deployments ?? []),
+      ],
+    }),
+  );
+  for (const { alias, group, at, path } of settings.aliases) {
+    const target = routes.find(({ name }) => name === group);
+    if (target === undefined) tell(at, path, "left out: no entry of model_list has this name");
+    else routes.push({ ...target, name: alias, at, path });
+  }
+  for (const { to, at, path } of settings.fallbacks) {
+    if (to.some((name) => !groups.has(name)))
+      tell(
+        at,
+        path,
+        "names a model that no entry of model_list has, or none that could be carried over: it is left out here",
+      );
+  }
+  const guards = litellmGuardrails(reading);
+  const mcp = litellmMcp(reading);
+  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  return {
+    routes,
+    ...guards,
+    mcp,
+    auth: settings.auth,
+    maxBodyBytes: settings.maxBodyBytes,
+    budgets: settings.budgets,
+    profiles: () => settings.profiles,
+  };
+}
+
+const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): readonly string[] => {
+  const own = fallbacks.filter(({ from }) => from === name).flatMap(({ to }) => to);
+  return (own.length > 0 ? own : defaultFallbacks).filter((it) => it !== name);
+};
+
+function addDeployment(section: Section, settings: Settings, groups: Map<string, Group>, reading: Reading): void {
+  const name = section.text("model_name");
+  const params = section.section("litellm_params");
+  if (name === undefined || params === undefined) {
+    reading.foreign.tell(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
+    return;
+  }
+  section.drop("model_info", "left out: what LiteLLM knows of the model; prices may go into the CEL cost of a budget");
+  section.rest({}, "left out: no counterpart");
+  const deployment: Deployment | undefined = litellmDeployment(params, settings, reading);
+  if (deployment === undefined) return;
+  const step: Step = { ...deployment, line: reading.foreign.lineOf(section.at) };
+  const group = groups.get(name);
+  if (group === undefined) {
+    groups.set(name, {
+      name,
+      at: section.placeOf("model_name"),
+      path: [...section.path, "model_name"],
+      deployments: [step],
+    });
+    return;
+  }
+  group.deployments.push(step);
+  section.tell(
+    "model_name",
+    "a further deployment of this name: load is not spread, it is tried when those before it fail; servers of your own behind one name are a `pool`",
+  );
+}
+
+const ROOT_ADVICE: Readonly<Record<string, string>> = {
+  environment_variables: "left out, and not copied: set them in the environment of the gateway",
+  files_settings: "left out: requests for files go to the provider that the model or the default names",
+  finetune_settings: "left out: requests for fine-tuning go to the provider that the model or the default names",
+  include: "left out: import each of the files by itself",
+  credential_list: "left out: write each as an entry of `credentials`",
+  vector_store_registry: "left out: requests for vector stores go to the provider itself",
+  prompts: "left out: the gateway keeps no prompts",
+};

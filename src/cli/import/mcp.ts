@@ -1,0 +1,38 @@
+/** MCP servers: those that are reached by Streamable HTTP. */
+
+import { baseUrlOf } from "./address.ts";
+import type { Entry, Reading } from "./draft.ts";
+import { pathNameOf } from "./literally.ts";
+import type { Section } from "./source.ts";
+
+export interface ForeignServer {
+  readonly name: string;
+  readonly section: Section;
+  /** Key of its address. */
+  readonly url: string;
+  readonly isHttp: boolean;
+  readonly transportKey: string;
+  readonly apiKey: string | undefined;
+}
+
+export function mcpEntries(servers: readonly ForeignServer[], { variables }: Reading): readonly Entry[] {
+  const names = new Set<string>();
+  return servers.flatMap(({ name, section, url, isHttp, transportKey, apiKey }) => {
+    const path = pathNameOf(name);
+    if (!isHttp) {
+      section.tell(
+        transportKey,
+        "left out: a server is reached by Streamable HTTP; put one that speaks stdio or SSE behind a bridge",
+      );
+      return [];
+    }
+    const address = baseUrlOf(section, url, undefined, variables, `${name}_MCP_URL`);
+    if (path === "" || names.has(path) || address === undefined) {
+      section.tell(url, "left out: a server needs a name of its own, and an http(s) address");
+      return [];
+    }
+    names.add(path);
+    section.rest({}, "left out: no counterpart; access rules say who may call what");
+    return [{ name: path, url: address, ...(apiKey !== undefined && { api_key: apiKey }) }];
+  });
+}

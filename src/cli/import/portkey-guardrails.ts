@@ -1,0 +1,78 @@
+/** Guardrails of Portkey that are lists of words: `default.contains` with the operator `none`, where a match denies. */
+
+import type { Entry, Reading } from "./draft.ts";
+import { denyRule, type Guards, REQUEST_KINDS, wordDetector } from "./guardrails.ts";
+import { type Section, sectionOf } from "./source.ts";
+
+const PLACES = [
+  ["input_guardrails", REQUEST_KINDS],
+  ["before_request_hooks", REQUEST_KINDS],
+  ["output_guardrails", ["output"]],
+  ["after_request_hooks", ["output"]],
+] as const;
+
+const OTHER = "left out: no counterpart; detectors are pii, remote (Presidio), nlp, classify, embed and llm";
+
+export function portkeyGuardrails({ foreign: { root, tell } }: Reading): Guards {
+  const detectors: Entry[] = [];
+  const rules: Entry[] = [];
+  for (const [place, kinds] of PLACES) {
+    const tree = root.tree(place);
+    if (tree === undefined) continue;
+    if (tree.kind !== "list") {
+      root.tell(place, "left out: expected a list");
+      continue;
+    }
+    for (const [index, item] of tree.items.entries()) {
+      const path = [place, index];
+      if (item.kind !== "map") {
+        tell(item.at, path, "left out: Portkey keeps what this names; write it by hand");
+        continue;
+      }
+      for (const words of wordsOf(sectionOf(item, path, tell))) {
+        const name = `words ${detectors.length + 1}`;
+        const entity = `LISTED_WORD_${detectors.length + 1}`;
+        detectors.push(wordDetector(name, entity, words, kinds));
+        rules.push(denyRule(name, name, [`pii/${entity}`]));
+      }
+    }
+  }
+  return { detectors, rules };
+}
+
+function wordsOf(guard: Section): readonly (readonly string[])[] {
+  const denies = guard.flag("deny") === true;
+  const checks = guard.sections("checks");
+  const found = [
+    ...checks.flatMap((check) => {
+      const id = check.text("id");
+      const parameters = check.section("parameters");
+      check.rest({}, "left out: no counterpart");
+      return id === "default.contains" && parameters !== undefined ? [parameters] : unknown(check, "id");
+    }),
+    ...guard.keys
+      .filter((key) => key.includes("."))
+      .flatMap((key) => {
+        const parameters = guard.section(key);
+        return (key === "default.contains" || key === "contains") && parameters !== undefined
+          ? [parameters]
+          : unknown(guard, key);
+      }),
+  ];
+  for (const label of ["type", "id", "name"]) guard.tree(label);
+  guard.rest({}, "left out: no counterpart");
+  return found.flatMap((parameters) => {
+    const words = parameters.texts("words").filter((word) => word.trim() !== "");
+    if (parameters.text("operator") === "none" && denies && words.length > 0) return [[...new Set(words)]];
+    parameters.tell(
+      "operator",
+      "left out: only `none` with `deny: true` has a counterpart, a list of words that are denied",
+    );
+    return [];
+  });
+}
+
+function unknown(section: Section, key: string): readonly Section[] {
+  section.tell(key, OTHER);
+  return [];
+}

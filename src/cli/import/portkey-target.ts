@@ -1,0 +1,126 @@
+/** One target of Portkey: which upstream it is, with which key, and what it is sent. */
+
+import { baseUrlOf, hostLabel } from "./address.ts";
+import { awsOf } from "./aws.ts";
+import type { Endpoint, Reading, Step } from "./draft.ts";
+import { type Known, presetOf } from "./presets.ts";
+import { type Section, textOf } from "./source.ts";
+import { retryOf, timeoutOf } from "./waits.ts";
+
+/** What targets take from what stands around them. */
+export interface Inherited {
+  readonly retry?: Endpoint["retry"];
+  readonly timeoutMs?: number | undefined;
+  readonly model?: string | undefined;
+}
+
+export function inheritedOf(section: Section, above: Inherited): Inherited {
+  const retry = section.section("retry");
+  const attempts = retry?.number("attempts");
+  const codes = retry?.tree("on_status_codes");
+  if (codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""))) {
+    retry?.tell(
+      "on_status_codes",
+      "what is repeated: connections that fail, 429 and every 5xx; other codes are left out",
+    );
+  }
+  retry?.rest(
+    { use_retry_after_header: "left out: a wait that a 429 names is kept, up to `retry_after_cap`" },
+    "left out: no counterpart",
+  );
+  const override = section.section("override_params");
+  const model = override?.text("model");
+  override?.rest({}, "left out: parameters are the client's");
+  return {
+    retry: retry === undefined ? above.retry : retryOf(retry, "attempts", attempts),
+    timeoutMs: timeoutOf(section, "request_timeout", 1) ?? above.timeoutMs,
+    model: model ?? above.model,
+  };
+}
+
+/** Undefined for one that cannot be carried over, which is told. */
+export function portkeyStep(
+  section: Section,
+  { retry, timeoutMs, model: override }: Inherited,
+  reading: Reading,
+): Step | undefined {
+  const [, slug, catalogModel] = /^@([^/]+)\/(.+)$/s.exec(override ?? "") ?? [];
+  const provider = section.text("provider")?.replace(/^@/, "") ?? slug;
+  const isKept = section.has("virtual_key") || slug !== undefined || section.text("provider")?.startsWith("@") === true;
+  const name = provider ?? section.text("virtual_key");
+  if (name === undefined) {
+    if (section.has("config") || section.path.length > 0)
+      section.tell(section.keys[0] ?? "", "left out: it names no provider");
+    return undefined;
+  }
+  const known = presetOf(name, reading.presets);
+  if (known === undefined || (provider === undefined && !reading.presets.has(name))) {
+    section.tell(
+      provider === undefined ? "virtual_key" : "provider",
+      "left out: this name is known to Portkey alone, or to no preset; say which it is with -preset NAME=PRESET",
+    );
+    return undefined;
+  }
+  const reach = reachOf(section, name, known, reading);
+  if (reach === undefined) return undefined;
+  const apiKey = reach.cloudsig === undefined ? keyOf(section, name, known, isKept, reading) : undefined;
+  section.drop(
+    "virtual_key",
+    `not copied: the provider's key is kept by Portkey; put it into the variable that \`api_key\` names here`,
+  );
+  const model = section.text("deployment_id") ?? catalogModel ?? override;
+  for (const key of ["api_version", "resource_name"])
+    section.drop(key, "part of the address here, which takes no api-version");
+  return { endpoint: { ...reach, apiKey, retry, timeoutMs }, model, line: reading.foreign.lineOf(section.at) };
+}
+
+function keyOf(
+  section: Section,
+  name: string,
+  known: Known,
+  isKept: boolean,
+  { variables }: Reading,
+): string | undefined {
+  const usual = known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv;
+  return variables.reference(section, "api_key", usual) ?? (isKept ? variables.named(usual) : undefined);
+}
+
+function reachOf(section: Section, name: string, known: Known, reading: Reading): Endpoint | undefined {
+  const { variables } = reading;
+  const { preset, dialect } = known;
+  const host = baseUrlOf(section, "custom_host", preset, variables, `${name}_CUSTOM_HOST`);
+  if (host !== undefined && preset === "openai" && !host.startsWith("https://api.openai.com")) {
+    return { label: hostLabel(host, name), dialect, baseUrl: host };
+  }
+  if (host !== undefined) return { label: preset, preset, baseUrl: host };
+  if (preset === "azure-openai") {
+    const resource = section.text("resource_name");
+    if (resource !== undefined && /^[a-z0-9-]{1,63}$/i.test(resource))
+      return { label: preset, preset, baseUrl: `https://${resource}.openai.azure.com/openai/v1` };
+    section.tell(
+      "provider",
+      "the name of the resource is not here: its address, with /openai/v1 at its end, goes into AZURE_OPENAI_BASE_URL",
+    );
+    return { label: preset, preset, baseUrl: variables.named("AZURE_OPENAI_BASE_URL", "address") };
+  }
+  if (preset === "bedrock") {
+    section.tell(
+      "provider",
+      "goes to preset `bedrock`, which has models by OpenAI's surface; for Claude write `bedrock-anthropic`",
+    );
+    return {
+      label: preset,
+      preset,
+      ...awsOf(
+        section,
+        { region: "aws_region", id: "aws_access_key_id", secret: "aws_secret_access_key", token: "aws_session_token" },
+        variables,
+      ),
+    };
+  }
+  if (known.needsBaseUrl || known.needsRegion) {
+    section.tell("provider", `left out: preset \`${preset}\` needs an address (\`custom_host\`)`);
+    return undefined;
+  }
+  return { label: preset, preset };
+}

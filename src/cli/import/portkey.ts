@@ -1,0 +1,149 @@
+/**
+ * A config object of Portkey, as its header takes it. Facts: the validator of its open gateway, and portkey.ai,
+ * "product/ai-gateway/configs".
+ *
+ * The tree of targets becomes one list: the first serves, the others are failed over to. A target that sends a model of its
+ * own gives the name that clients ask for; without one they ask for what they like.
+ */
+
+import type { Draft, Reading, Route, Step } from "./draft.ts";
+import { portkeyGuardrails } from "./portkey-guardrails.ts";
+import { type Inherited, inheritedOf, portkeyStep } from "./portkey-target.ts";
+import { type Section, sectionOf, textOf } from "./source.ts";
+
+interface Leaf {
+  readonly name: string | undefined;
+  readonly step: Step;
+}
+
+/** Targets may stand within targets; documents are nested no deeper than 64 levels as it is. */
+export function readPortkey(reading: Reading): Draft {
+  const { root } = reading.foreign;
+  const guards = portkeyGuardrails(reading);
+  const conditions = conditionsOf(root, reading);
+  const leaves = leavesOf(root, {}, reading, true);
+  const chain = leaves.map(({ step }) => step);
+  const routes: Route[] = conditions.flatMap(({ models, then, at, path }) => {
+    const target = leaves.find(({ name }) => name === then);
+    if (target !== undefined) return models.map((name) => ({ name, steps: [target.step], at, path }));
+    reading.foreign.tell(at, path, "left out: no target has the name of `then`, or none that could be carried over");
+    return [];
+  });
+  const otherwise = defaultOf(root);
+  const rest =
+    conditions.length === 0
+      ? chain
+      : leaves.filter(({ name }) => name !== undefined && name === otherwise).map(({ step }) => step);
+  const [first] = rest;
+  if (first !== undefined) {
+    const at = root.placeOf("targets");
+    if (first.model !== undefined && rest.length > 0)
+      root.tell(
+        root.has("targets") ? "targets" : "override_params",
+        "its model takes the place of whatever a client asks for; here clients ask for that model",
+      );
+    routes.push({
+      name: first.model ?? "*",
+      steps: first.model === undefined ? rest.map((step) => ({ ...step, model: undefined })) : rest,
+      at,
+      path: ["targets"],
+    });
+    if (first.model === undefined && rest.some(({ model }) => model !== undefined)) {
+      root.tell(
+        "targets",
+        "targets behind the first send models of their own, whatever was asked for: write `model_aliases` for the names that clients use",
+      );
+    }
+  }
+  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  return { routes, ...guards };
+}
+
+function defaultOf(root: Section): string | undefined {
+  return root.section("strategy")?.text("default");
+}
+
+function leavesOf(section: Section, above: Inherited, reading: Reading, isRoot = false): readonly Leaf[] {
+  const inherited = inheritedOf(section, above);
+  const targets = section.has("targets") ? section.sections("targets") : [];
+  const mode = strategyOf(section);
+  if (targets.length === 0) {
+    const step = portkeyStep(section, inherited, reading);
+    return step === undefined ? [] : [{ name: section.text("name"), step }];
+  }
+  if (mode === "loadbalance")
+    section.tell("strategy", "load is not spread by weights: the heaviest target serves, the others when it fails");
+  if (mode === "conditional" && !isRoot)
+    section.tell("strategy", "conditions below the first level are left out: its targets are tried in order");
+  const ordered =
+    mode === "loadbalance"
+      ? [...targets].sort((a, b) => (b.number("weight") ?? 1) - (a.number("weight") ?? 1))
+      : targets;
+  const leaves = ordered.flatMap((target) => leavesOf(target, inherited, reading));
+  for (const target of targets) for (const label of ["weight", "name"]) target.tree(label);
+  for (const target of targets) target.rest(TARGET_ADVICE, "left out: no counterpart");
+  return leaves;
+}
+
+function strategyOf(section: Section): string | undefined {
+  const strategy = section.section("strategy");
+  if (strategy?.has("on_status_codes") === true) {
+    const codes = strategy.tree("on_status_codes");
+    const others = codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""));
+    strategy.tell(
+      "on_status_codes",
+      `failover reacts to connections that fail, 429 and every 5xx${others ? "; other codes are left out" : ""}`,
+    );
+  }
+  return strategy?.text("mode");
+}
+
+interface Condition {
+  readonly models: readonly string[];
+  readonly then: string;
+  readonly at: number;
+  readonly path: Section["path"];
+}
+
+/** Those over the model that was asked for. */
+function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
+  const strategy = root.section("strategy");
+  if (strategy?.text("mode") !== "conditional") return [];
+  return strategy.sections("conditions").flatMap((condition) => {
+    const then = condition.text("then") ?? "";
+    const query = condition.section("query");
+    const models = query?.keys.length === 1 ? modelsIn(query, reading) : [];
+    if (models.length > 0) return [{ models, then, at: condition.at, path: condition.path }];
+    condition.tell(
+      "query",
+      "left out: the name of the model decides who serves it, and nothing else; access rules may deny by who calls",
+    );
+    return [];
+  });
+}
+
+function modelsIn(query: Section, { foreign: { tell } }: Reading): readonly string[] {
+  const tree = query.tree("params.model");
+  if (tree === undefined) return [];
+  if (tree.kind !== "map") return [textOf(tree) ?? ""].filter((it) => it !== "");
+  const operator = sectionOf(tree, [...query.path, "params.model"], tell);
+  if (operator.keys.length !== 1) return [];
+  return operator.has("$eq") ? operator.texts("$eq") : operator.has("$in") ? operator.texts("$in") : [];
+}
+
+const ROOT_ADVICE: Readonly<Record<string, string>> = {
+  plugins_enabled: "left out: guardrails are `guardrails`",
+  credentials: "left out, and not copied: they are for plugins",
+  cache: "left out: answers are not cached",
+  forward_headers: "left out: headers of clients go on as they are, but for credentials",
+  metadata: "left out: `metadata` of a virtual key, which rules read as `key.metadata`",
+  override_params: "left out: parameters are the client's",
+};
+
+const TARGET_ADVICE: Readonly<Record<string, string>> = {
+  ...ROOT_ADVICE,
+  input_guardrails: "left out: guardrails hold for all targets; write it beside the targets",
+  output_guardrails: "left out: guardrails hold for all targets; write it beside the targets",
+  before_request_hooks: "left out: guardrails hold for all targets; write it beside the targets",
+  after_request_hooks: "left out: guardrails hold for all targets; write it beside the targets",
+};

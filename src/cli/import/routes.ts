@@ -1,0 +1,191 @@
+/**
+ * Routes to providers.
+ *
+ * A provider has one list of providers that it fails over to, and the first that claims a model serves it. So routes share
+ * a provider where they share the upstream and the upstreams behind it. A name that is sent as another to an upstream
+ * behind the first is an alias there too, which counts only in a failover, since it stands behind the first.
+ */
+
+import type { Endpoint, Route, Step } from "./draft.ts";
+import { pathNameOf } from "./literally.ts";
+import type { Telling } from "./source.ts";
+
+export interface Provider {
+  name: string;
+  readonly endpoint: Endpoint;
+  readonly models: Set<string>;
+  readonly aliases: Map<string, string>;
+  readonly to: Provider[];
+  readonly lines: Set<number>;
+  timeoutMs: number | undefined;
+}
+
+export interface Routing {
+  readonly providers: readonly Provider[];
+  readonly defaultProvider: Provider | undefined;
+}
+
+/** A route as it is used here; the name of one that nothing is routed to is empty. */
+type Named = Route & { readonly name: string };
+
+/** More are never tried within the patience of a client. */
+const MAX_FAILOVERS = 16;
+const MAX_MODEL_NAME = 512;
+
+export function routed(routes: readonly Route[], tell: Telling): Routing {
+  const usable = routes.flatMap((route) => usableRoute(route, tell));
+  const exact = usable.filter(({ name }) => name !== "" && !name.endsWith("*"));
+  const unnamed = usable.filter(({ name }) => name === "");
+  // One that claims more would take from those behind it: the longest prefix comes first.
+  const patterns = usable.filter(({ name }) => name.endsWith("*")).sort((a, b) => b.name.length - a.name.length);
+  const groups = new Map<string, { readonly provider: Provider; readonly routes: Named[] }>();
+  let defaultGroup: Provider | undefined;
+  const seen = new Set<string>();
+  for (const route of [...exact, ...patterns, ...unnamed]) {
+    const [first, ...others] = route.steps;
+    if (first === undefined) continue;
+    if (route.name !== "" && seen.has(route.name)) {
+      tell(route.at, route.path, "left out: this name is routed already, further up");
+      continue;
+    }
+    seen.add(route.name);
+    // What claims a pattern stands behind what claims names.
+    const signature = JSON.stringify([
+      route.name.endsWith("*"),
+      ...[first, ...others].map(({ endpoint }) => identity(endpoint)),
+    ]);
+    const group = groups.get(signature) ?? { provider: providerOf(first.endpoint), routes: [] };
+    groups.set(signature, group);
+    group.routes.push(route);
+    group.provider.lines.add(first.line);
+    if (route.name === "") continue;
+    if (route.name === "*") defaultGroup = group.provider;
+    else if (first.model === undefined || first.model === route.name) group.provider.models.add(route.name);
+    else group.provider.aliases.set(route.name, first.model);
+  }
+  const providers = [...groups.values()].map(({ provider }) => provider);
+  const hosts = hostsOf(providers);
+  for (const [at, { provider, routes: own }] of [...groups.values()].entries())
+    addFailover(provider, at, own, providers, hosts);
+  name(providers);
+  return { providers, defaultProvider: defaultGroup };
+}
+
+function addFailover(
+  provider: Provider,
+  at: number,
+  routes: readonly Named[],
+  providers: Provider[],
+  hosts: Map<string, { readonly provider: Provider; readonly order: number }[]>,
+): void {
+  const length = routes[0]?.steps.length ?? 0;
+  for (let position = 1; position < length; position += 1) {
+    const endpoint = routes[0]?.steps[position]?.endpoint;
+    if (endpoint === undefined) continue;
+    const renamed = routes.flatMap((route) => {
+      const model = route.steps[position]?.model;
+      return model === undefined || model === route.name ? [] : [[route.name, model] as const];
+    });
+    const plain = routes.filter((route) => (route.steps[position]?.model ?? route.name) === route.name);
+    const fits = (host: Provider, order: number): boolean =>
+      host !== provider &&
+      !provider.to.includes(host) &&
+      (renamed.length === 0 || order > at) &&
+      renamed.every(([from, to]) => (host.aliases.get(from) ?? to) === to && !host.models.has(from)) &&
+      plain.every((route) => !host.aliases.has(route.name));
+    const key = identity(endpoint);
+    const known = hosts.get(key) ?? [];
+    let found = known.find(({ provider: host, order }) => fits(host, order))?.provider;
+    if (found === undefined) {
+      found = providerOf(endpoint);
+      known.push({ provider: found, order: Number.POSITIVE_INFINITY });
+      hosts.set(key, known);
+      providers.push(found);
+    }
+    for (const [from, to] of renamed) found.aliases.set(from, to);
+    for (const route of routes) found.lines.add(route.steps[position]?.line ?? 1);
+    provider.to.push(found);
+  }
+}
+
+function hostsOf(
+  providers: readonly Provider[],
+): Map<string, { readonly provider: Provider; readonly order: number }[]> {
+  const hosts = new Map<string, { readonly provider: Provider; readonly order: number }[]>();
+  for (const [order, provider] of providers.entries()) {
+    const key = identity(provider.endpoint);
+    hosts.set(key, [...(hosts.get(key) ?? []), { provider, order }]);
+  }
+  return hosts;
+}
+
+function usableRoute(route: Route, tell: Telling): readonly Named[] {
+  const { name = "", path, at } = route;
+  const isPattern = name.endsWith("*");
+  const problem = route.name === undefined ? undefined : nameProblem(name);
+  if (problem !== undefined) {
+    tell(at, path, `left out: ${problem}`);
+    return [];
+  }
+  const steps: Step[] = [];
+  const seen = new Set<string>();
+  for (const step of route.steps) {
+    if (isPattern && step.model !== undefined && step.model !== name) {
+      tell(at, path, "left out: a name cannot be rewritten by a pattern; write each model into `model_aliases`");
+      continue;
+    }
+    if (step.model === "") {
+      tell(at, path, "left out in part: the name of a model is empty");
+      continue;
+    }
+    const key = JSON.stringify([identity(step.endpoint), step.model ?? name]);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    steps.push(step);
+  }
+  if (steps.length > MAX_FAILOVERS + 1) {
+    tell(at, path, `has ${steps.length - 1} upstreams to fail over to; the first ${MAX_FAILOVERS} are kept`);
+  }
+  return steps.length === 0 ? [] : [{ ...route, name, steps: steps.slice(0, MAX_FAILOVERS + 1) }];
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name === "" || name.length > MAX_MODEL_NAME) return `a model name has 1 to ${MAX_MODEL_NAME} characters`;
+  if (/[\u0000-\u001f\u007f]/.test(name)) return "a model name cannot hold control characters";
+  if (name.slice(0, -1).includes("*")) return "a `*` may only be the end of a name";
+  if (name.includes("${") || name === "__proto__" || name === "<<") return "this cannot be a key of a document";
+  return undefined;
+}
+
+/** Equal texts for what one provider can serve. */
+function identity({ label: _, ...endpoint }: Endpoint): string {
+  return JSON.stringify(
+    Object.entries(endpoint)
+      .filter(([, value]) => value !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+function providerOf(endpoint: Endpoint): Provider {
+  return {
+    name: "",
+    endpoint,
+    models: new Set(),
+    aliases: new Map(),
+    to: [],
+    lines: new Set(),
+    timeoutMs: endpoint.timeoutMs,
+  };
+}
+
+function name(providers: readonly Provider[]): void {
+  const taken = new Set<string>();
+  for (const provider of providers) {
+    const base = pathNameOf(provider.endpoint.label) || "provider";
+    for (let n = 1; provider.name === ""; n += 1) {
+      const wanted = n === 1 ? base : `${base}-${n}`;
+      if (!taken.has(wanted)) provider.name = wanted;
+    }
+    taken.add(provider.name);
+  }
+}

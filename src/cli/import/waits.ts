@@ -1,0 +1,41 @@
+/** Retries and timeouts of the source in our bounds. */
+
+import { durationText } from "./durations.ts";
+import type { Section } from "./source.ts";
+
+const MAX_ATTEMPTS = 5;
+/** A day: no request waits longer, and what is longer is most likely of another unit. */
+const MAX_TIMEOUT_MS = 86_400_000;
+
+export interface Backoff {
+  readonly firstMs?: number | undefined;
+  readonly longestMs?: number | undefined;
+}
+
+/** `undefined` for none: no repetition. */
+export function retryOf(
+  section: Section,
+  key: string,
+  attempts: number | undefined,
+  { firstMs, longestMs }: Backoff = {},
+) {
+  if (attempts === undefined || attempts < 1) return undefined;
+  if (attempts > MAX_ATTEMPTS) section.tell(key, `repeats ${MAX_ATTEMPTS} times: more than that is refused`);
+  const first = Math.min(firstMs ?? 0, MAX_TIMEOUT_MS);
+  const longest = Math.min(longestMs ?? 0, MAX_TIMEOUT_MS);
+  return {
+    attempts: Math.min(MAX_ATTEMPTS, Math.floor(attempts)),
+    ...(first > 0 && { backoff: durationText(first) }),
+    ...(longest > 0 && longest >= first && { max_backoff: durationText(longest) }),
+  };
+}
+
+/** Milliseconds; `unit` is how many one of the source has. */
+export function timeoutOf(section: Section, key: string, unit: number): number | undefined {
+  const value = section.number(key);
+  if (value === undefined) return undefined;
+  const ms = value * unit;
+  if (ms >= 1 && ms <= MAX_TIMEOUT_MS) return ms;
+  section.tell(key, "left out: a wait is longer than a millisecond and at most a day");
+  return undefined;
+}

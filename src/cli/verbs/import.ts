@@ -1,0 +1,122 @@
+/**
+ * `gateway import SYSTEM FILE`: a deployment document from another gateway's configuration, on stdout or in a file, once it
+ * compiles. On stderr a line for each thing that has no counterpart, by the line of the source.
+ */
+
+import { escapeControls } from "../../base/index.ts";
+import { formatProblem, MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
+import { compileAlone } from "../../server/node/index.ts";
+import { readInput } from "../file-input.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import { type Imported, importConfiguration, isPreset, SYSTEMS, type System } from "../import/index.ts";
+import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import type { importFlags } from "../specs.ts";
+import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { fileTarget, writeWhole } from "../whole-file.ts";
+
+type Options = FlagsOf<typeof importFlags>;
+
+export async function run(
+  { o, preset }: Options,
+  [given = "", path = ""]: readonly string[],
+  io: Io,
+): Promise<ExitStatus> {
+  const system = systemOf(given);
+  const presets = presetsOf(preset);
+  const target = o === undefined ? undefined : await freeTarget(o, io);
+  const source = await sourceAt(path, io);
+  const tell = (line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
+  const imported = importConfiguration(system, source, presets);
+  if (imported.kind === "refused") {
+    for (const problem of imported.problems) tell(problem);
+    tell("gateway: nothing was written");
+    return 1;
+  }
+  for (const { line, path: key, words } of imported.notes)
+    tell(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${words}`);
+  if (imported.providers === 0) {
+    tell("gateway: nothing was written: no provider could be carried over");
+    return 1;
+  }
+  const errors = await errorsOf(imported, io);
+  if (errors.length > 0) {
+    for (const error of errors) tell(error);
+    tell("gateway: nothing was written: what it came to does not compile, which is a mistake of this program");
+    return 1;
+  }
+  if (target === undefined) await writeAll(io.stdout, joined([imported.text]), io.signal);
+  else await writeWhole(target, once(imported.text));
+  tell(summary(imported));
+  return 0;
+}
+
+function systemOf(given: string): System {
+  const found = SYSTEMS.find((name) => name === given);
+  if (found === undefined) throw new UsageError(`'${clip(given)}' is none of ${SYSTEMS.join(", ")}`);
+  return found;
+}
+
+function presetsOf(given: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    given.map((pair) => {
+      const at = pair.lastIndexOf("=");
+      const [name, preset] = [pair.slice(0, Math.max(0, at)), pair.slice(at + 1)];
+      if (name === "") throw new UsageError(`flag '-preset' is NAME=PRESET, not '${clip(pair)}'`);
+      if (!isPreset(preset)) throw new UsageError(`there is no preset '${clip(preset)}' in the catalog`);
+      return [name, preset];
+    }),
+  );
+}
+
+/** A document that is there was perhaps edited by hand since. */
+async function freeTarget(path: string, io: Io) {
+  const whole = resolvePath(io, path);
+  const target = await fileTarget(whole);
+  const isThere =
+    target.kind === "regular" &&
+    (await readInput(io, path).then(
+      () => true,
+      () => false,
+    ));
+  if (isThere) throw new UsageError(`'${clip(path)}' is there already; name a new file, or remove it first`);
+  return target;
+}
+
+async function sourceAt(path: string, io: Io): Promise<Source> {
+  const shown = path === "-" ? "stdin" : `'${clip(path)}'`;
+  const stream = path === "-" ? stdinOf(io, "the configuration") : (await readInput(io, path)).open();
+  const bytes = await readAll(stream, MAX_DOCUMENT_BYTES, shown, io.signal);
+  try {
+    return {
+      name: path === "-" ? "stdin" : path,
+      text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
+    };
+  } catch {
+    throw new UsageError(`${shown} is not valid UTF-8`);
+  }
+}
+
+/** The document compiles as `check -offline` compiles it; variables that are not set here have stand-ins. */
+async function errorsOf(
+  { text, variables }: Extract<Imported, { kind: "imported" }>,
+  io: Io,
+): Promise<readonly string[]> {
+  const standIns = [...variables].map(([name, role]) => [
+    name,
+    role === "address" ? "https://stand-in.example" : "stand-in",
+  ]);
+  const { compiled } = await compileAlone({ name: "document", text }, { ...io.env, ...Object.fromEntries(standIns) });
+  if (compiled.kind !== "refused") return [];
+  return compiled.problems.filter(({ severity }) => severity === "error").map(formatProblem);
+}
+
+function summary({ providers, notes, variables }: Extract<Imported, { kind: "imported" }>): string {
+  const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const names = [...variables.keys()].sort();
+  const set = names.length === 0 ? "" : `; set ${names.join(", ")}`;
+  return `gateway: ${count(providers, "provider")}, ${count(notes.length, "note")}${set}; then 'gateway check -offline -config NODE_FILE'`;
+}
+
+async function* once(text: string): AsyncIterable<Uint8Array> {
+  yield Buffer.from(text);
+}

@@ -1,0 +1,145 @@
+/** Bifrost's configurations as deployment documents. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { importConfiguration } from "../../../src/cli/import/index.ts";
+import { ALL, imported } from "./support.ts";
+
+test("named models are asked for as there; keys are failed over to; addresses get the version that Bifrost adds", () => {
+  const { document, notes } = imported(
+    "bifrost",
+    `{ "providers": {
+  "openai": {
+    "keys": [
+      { "name": "one", "value": "env.ONE", "models": ["gpt-a"], "weight": 0.7 },
+      { "name": "two", "value": { "value": "", "env_var": "env.TWO", "from_env": true }, "models": ["gpt-a", "gpt-b"], "weight": 0.3 }
+    ],
+    "network_config": { "max_retries": 1, "retry_backoff_initial": 500, "retry_backoff_max": 5000, "default_request_timeout_in_seconds": 30 }
+  },
+  "ours": {
+    "keys": [{ "value": "EMPTY", "models": ["qwen"], "aliases": { "old-name": "qwen" } }],
+    "network_config": { "base_url": "http://vllm:8000" },
+    "custom_provider_config": { "base_provider_type": "openai" }
+  }
+} }`,
+  );
+  const waits = { first_byte_timeout: "30s", retry: { attempts: 1, backoff: "500ms", max_backoff: "5s", when: ALL } };
+  assert.deepEqual(document, {
+    providers: [
+      {
+        preset: "openai",
+        api_key: "${ONE}",
+        model_aliases: { "openai/gpt-a": "gpt-a" },
+        ...waits,
+        failover: { to: ["openai-2"], when: ALL },
+      },
+      {
+        name: "openai-2",
+        preset: "openai",
+        api_key: "${TWO}",
+        model_aliases: { "openai/gpt-b": "gpt-b", "openai/gpt-a": "gpt-a" },
+        ...waits,
+      },
+      {
+        name: "ours",
+        dialect: "compat",
+        base_url: "http://vllm:8000/v1",
+        api_key: "${OURS_API_KEY}",
+        model_aliases: { "ours/qwen": "qwen", "ours/old-name": "qwen" },
+      },
+    ],
+  });
+  assert.deepEqual(notes, ["3 providers.openai.keys", "10 providers.ours.keys[0].value"]);
+});
+
+test("a key for all models claims the names that its provider alone has, which is told", () => {
+  const { document, words } = imported(
+    "bifrost",
+    '{ "providers": { "anthropic": { "keys": [{ "value": "env.A", "models": ["*"] }] }, "groq": { "keys": [{ "value": "env.G", "models": ["*"] }] } } }',
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "anthropic", api_key: "${A}", models: ["claude-*"] },
+      { preset: "groq", api_key: "${G}" },
+    ],
+  });
+  assert.match(words, /clients ask for `anthropic\/NAME`/);
+  assert.match(words, /nothing is routed to this provider until/);
+});
+
+test("an empty list of models denies them, unless the file says that it is of before", () => {
+  const providers = { groq: { keys: [{ value: "env.G", models: [] }] } };
+  const later = importConfiguration("bifrost", { name: "source", text: JSON.stringify({ providers }) }, new Map());
+  assert.ok(later.kind === "imported" && later.providers === 0);
+  assert.match(later.notes[0]?.words ?? "", /write `"version": 1` into it/);
+  const before = imported("bifrost", JSON.stringify({ version: 1, providers }));
+  assert.deepEqual(before.document, { providers: [{ preset: "groq", api_key: "${G}" }] });
+});
+
+test("virtual keys are profiles, limits of tokens budgets; a key without providers may ask for nothing", () => {
+  const { document, notes } = imported(
+    "bifrost",
+    `{ "client": { "enforce_auth_on_inference": true, "max_request_body_size_mb": 1 },
+  "providers": { "mistral": { "keys": [{ "value": "env.M", "models": ["m"] }] } },
+  "governance": {
+    "rate_limits": [{ "id": "r", "token_max_limit": 5000, "token_reset_duration": "1h" }],
+    "virtual_keys": [
+      { "id": "1", "name": "team", "value": "sk-bf-literal", "rate_limit_id": "r", "provider_configs": [{ "provider": "mistral", "allowed_models": ["m"] }] },
+      { "id": "2", "name": "nobody" },
+      { "id": "3", "name": "everything", "allow_all_providers": true }
+    ],
+    "routing_rules": [{ "name": "x", "cel_expression": "model == 'smart'", "targets": [{ "provider": "mistral", "model": "m", "weight": 1 }] }]
+  } }`,
+  );
+  const denied = { name: "no models", condition: "true", action: "deny", message: "This key may ask for no model." };
+  assert.deepEqual(document, {
+    auth: { virtual_keys: true },
+    max_body_bytes: 1024 * 1024,
+    providers: [{ preset: "mistral", api_key: "${M}", model_aliases: { "mistral/m": "m", smart: "m" } }],
+    budgets: [{ name: "team", limit: 5000, window: "hour" }],
+    profiles: [
+      { name: "team", budget: "team", allowed_models: ["mistral/m"] },
+      { name: "nobody", access_rules: [denied] },
+      { name: "everything" },
+    ],
+  });
+  assert.doesNotMatch(JSON.stringify(document), /literal/);
+  assert.ok(notes.includes("7 governance.virtual_keys[1].name"));
+});
+
+test("Azure, AWS and servers by HTTP", () => {
+  const { document } = imported(
+    "bifrost",
+    `{ "providers": {
+  "azure": { "keys": [{ "value": "env.AZ", "models": ["gpt-a"], "azure_key_config": { "endpoint": "https://one.openai.azure.com", "deployments": { "gpt-a": "mine" } } }] },
+  "bedrock": { "keys": [{ "models": ["anthropic.claude-x", "amazon.nova"], "bedrock_key_config": { "region": "us-east-1", "access_key": "env.I", "secret_key": "env.S" } }] },
+  "vertex": { "keys": [{ "models": ["g"] }] }
+}, "mcp": { "client_configs": [{ "name": "wiki", "connection_type": "http", "connection_string": "https://wiki.example.com/mcp" }, { "name": "local", "connection_type": "stdio" }] } }`,
+  );
+  assert.deepEqual(document, {
+    credentials: [{ name: "bedrock-anthropic", cloudsig: { access_key_id: "${I}", secret_access_key: "${S}" } }],
+    providers: [
+      {
+        preset: "azure-openai",
+        base_url: "https://one.openai.azure.com/openai/v1",
+        api_key: "${AZ}",
+        model_aliases: { "azure/gpt-a": "mine" },
+      },
+      {
+        preset: "bedrock-anthropic",
+        region: "us-east-1",
+        credential: "bedrock-anthropic",
+        model_aliases: { "bedrock/anthropic.claude-x": "anthropic.claude-x" },
+      },
+    ],
+    mcp: [{ name: "wiki", url: "https://wiki.example.com/mcp" }],
+  });
+});
+
+test("a credential by a variable that cannot be one is told", () => {
+  const { notes } = imported(
+    "bifrost",
+    '{ "providers": { "openai": { "keys": [{ "value": { "env_var": "env.NOT ONE" }, "models": ["gpt-a"] }] } } }',
+  );
+  assert.deepEqual(notes, ["1 providers.openai.keys[0].value.env_var"]);
+});

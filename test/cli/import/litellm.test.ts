@@ -1,0 +1,277 @@
+/** LiteLLM's configurations as deployment documents. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ALL, imported } from "./support.ts";
+
+test("deployments of one name are one route, and a fallback sends its own model under the name asked for", () => {
+  const { document, notes, variables } = imported(
+    "litellm",
+    `model_list:
+  - model_name: big
+    litellm_params: { model: openai/gpt-a, api_key: os.environ/KEY_A, timeout: 30 }
+  - model_name: big
+    litellm_params: { model: azure/deployed, api_base: https://one.openai.azure.com/, api_key: os.environ/KEY_B, timeout: 40 }
+  - model_name: small
+    litellm_params: { model: anthropic/claude-s, api_key: os.environ/KEY_C, timeout: 0.5 }
+router_settings:
+  num_retries: 2
+  fallbacks: [{ big: [small] }]
+  model_group_alias: { large: big }
+`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      {
+        preset: "openai",
+        api_key: "${KEY_A}",
+        model_aliases: { big: "gpt-a", large: "gpt-a" },
+        first_byte_timeout: "30s",
+        retry: { attempts: 2, when: ALL },
+        failover: { to: ["azure-openai", "anthropic"], when: ALL },
+      },
+      {
+        preset: "anthropic",
+        api_key: "${KEY_C}",
+        model_aliases: { small: "claude-s", big: "claude-s", large: "claude-s" },
+        first_byte_timeout: "500ms",
+        retry: { attempts: 2, when: ALL },
+      },
+      {
+        preset: "azure-openai",
+        base_url: "https://one.openai.azure.com/openai/v1",
+        api_key: "${KEY_B}",
+        model_aliases: { big: "deployed", large: "deployed" },
+        first_byte_timeout: "40s",
+        retry: { attempts: 2, when: ALL },
+      },
+    ],
+  });
+  assert.deepEqual(notes, ["4 model_list[1].model_name"]);
+  assert.deepEqual(variables, ["KEY_A", "KEY_B", "KEY_C"]);
+});
+
+test("two models that stand in for each other: whoever comes later is a provider of its own behind the first", () => {
+  const { document } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: a, litellm_params: { model: groq/m-a, api_key: os.environ/A } }
+  - { model_name: b, litellm_params: { model: mistral/m-b, api_key: os.environ/B } }
+litellm_settings: { fallbacks: [{ a: [b] }, { b: [a] }] }
+`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "groq", api_key: "${A}", model_aliases: { a: "m-a" }, failover: { to: ["mistral"] } },
+      { preset: "mistral", api_key: "${B}", model_aliases: { b: "m-b", a: "m-b" }, failover: { to: ["groq-2"] } },
+      { name: "groq-2", preset: "groq", api_key: "${A}", model_aliases: { b: "m-a" } },
+    ],
+  });
+});
+
+test("a key that is written out is nowhere; the same key is one variable, another key another", () => {
+  const came = imported(
+    "litellm",
+    `model_list:
+  - { model_name: a, litellm_params: { model: openai/a, api_key: sk-first-literal } }
+  - { model_name: b, litellm_params: { model: openai/b, api_key: sk-first-literal } }
+  - { model_name: c, litellm_params: { model: openai/c, api_key: sk-other-literal } }
+  - { model_name: d, litellm_params: { model: openai/d, api_base: "https://user:hidden@models.example.com/v1?key=hidden", api_key: "none" } }
+general_settings: { master_key: sk-master-literal, database_url: "postgres://u:hidden@db" }
+environment_variables: { TOKEN: sk-environment-literal }
+`,
+  );
+  assert.doesNotMatch(`${came.text}${came.words}`, /literal(?!ly)|hidden/);
+  assert.deepEqual(came.variables, ["OPENAI_API_BASE", "OPENAI_API_KEY", "OPENAI_API_KEY_2", "OPENAI_API_KEY_3"]);
+  assert.deepEqual(came.document["auth"], { virtual_keys: true });
+});
+
+test("patterns of names: the same on both sides is carried, what would be rewritten is not, the last is the default", () => {
+  const { document, notes, words } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: "*", litellm_params: { model: openai/*, api_key: os.environ/A } }
+  - { model_name: "claude-*", litellm_params: { model: anthropic/claude-*, api_key: os.environ/B } }
+  - { model_name: "groq/*", litellm_params: { model: groq/*, api_key: os.environ/C } }
+`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "anthropic", api_key: "${B}", models: ["claude-*"] },
+      { preset: "openai", api_key: "${A}" },
+    ],
+    default_provider: "openai",
+  });
+  assert.deepEqual(notes, ["4 model_list[2].model_name"]);
+  assert.match(words, /cannot be rewritten by a pattern/);
+});
+
+test("upstreams that speak neither dialect, that nobody named, or whose model is missing, are told with their lines", () => {
+  const { document, notes } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: a, litellm_params: { model: vertex_ai/gemini } }
+  - { model_name: b, litellm_params: { model: unheard-of/b } }
+  - { model_name: c, litellm_params: { model: azure/ } }
+  - { model_name: d, litellm_params: { model: bedrock/us.anthropic.claude-x, aws_region_name: us-east-1 } }
+  - { model_name: e }
+  - 7
+  - { model_name: f, litellm_params: { model: ollama_chat/llama, api_base: "http://box:11434/api" } }
+`,
+  );
+  assert.deepEqual(document, {
+    credentials: [{ name: "bedrock-anthropic", cloudsig: {} }],
+    providers: [
+      {
+        preset: "bedrock-anthropic",
+        region: "us-east-1",
+        credential: "bedrock-anthropic",
+        model_aliases: { d: "us.anthropic.claude-x" },
+      },
+      { preset: "ollama", base_url: "http://box:11434/v1", model_aliases: { f: "llama" } },
+    ],
+  });
+  assert.deepEqual(notes, [
+    "2 model_list[0].litellm_params.model",
+    "3 model_list[1].litellm_params.model",
+    "4 model_list[2].litellm_params.model",
+    "5 model_list[3].litellm_params.model",
+    "6 model_list[4]",
+    "7 model_list[5]",
+  ]);
+});
+
+test("guardrails that are always on are detectors and rules; what a request would have to name is told", () => {
+  const { document, notes } = imported(
+    "litellm",
+    `model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A } }]
+guardrails:
+  - guardrail_name: pii
+    litellm_params:
+      guardrail: presidio
+      mode: [pre_call, post_call]
+      default_on: true
+      pii_entities_config: { CREDIT_CARD: MASK, US_SSN: BLOCK }
+  - guardrail_name: sometimes
+    litellm_params: { guardrail: presidio, mode: pre_call }
+  - guardrail_name: words
+    litellm_params: { guardrail: litellm_content_filter, mode: pre_call, default_on: true, blocked_words: [{ keyword: "project x", action: BLOCK }] }
+  - guardrail_name: bought
+    litellm_params: { guardrail: lakera, mode: pre_call, default_on: true }
+`,
+  );
+  const kinds = ["system", "user", "assistant", "tool_args", "tool_result"];
+  assert.deepEqual(document["guardrails"], {
+    stream: { policy: "buffer" },
+    detectors: [
+      {
+        type: "remote",
+        name: "pii",
+        entities: ["CREDIT_CARD", "US_SSN"],
+        apply_to: [...kinds, "output"],
+        on_error: "fail_closed",
+        remote: { endpoint: "${PRESIDIO_ANALYZER_API_BASE}" },
+      },
+      {
+        type: "pii",
+        name: "words: blocked words",
+        prefilter: "pure",
+        entities: ["BLOCKED_WORD"],
+        apply_to: kinds,
+        on_error: "fail_closed",
+        custom_recognizers: [{ name: "words: blocked words", entity: "BLOCKED_WORD", deny_list: ["project x"] }],
+      },
+    ],
+    rules: [
+      {
+        name: "pii: block",
+        when: 'annotations.exists(a, a.type in ["pii/US_SSN"])',
+        requires: ["pii"],
+        action: "deny",
+      },
+      {
+        name: "pii: mask",
+        when: 'annotations.exists(a, a.type in ["pii/CREDIT_CARD"])',
+        requires: ["pii"],
+        action: "redact",
+        select: 'a.type in ["pii/CREDIT_CARD"]',
+      },
+      {
+        name: "words: blocked words",
+        when: 'annotations.exists(a, a.type in ["pii/BLOCKED_WORD"])',
+        requires: ["words: blocked words"],
+        action: "deny",
+      },
+    ],
+  });
+  assert.deepEqual(notes, [
+    "6 guardrails[0].litellm_params.mode",
+    "10 guardrails[1].litellm_params.guardrail",
+    "14 guardrails[3].litellm_params.guardrail",
+  ]);
+});
+
+test("limits of new keys are a profile with a budget; servers by HTTP are carried, others told; retries are bounded", () => {
+  const { document, notes } = imported(
+    "litellm",
+    `model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A, num_retries: 9 } }]
+litellm_settings:
+  default_key_generate_params: { rpm_limit: 60, models: [a] }
+general_settings: { master_key: os.environ/MASTER, max_request_size_mb: 2 }
+mcp_servers:
+  wiki: { url: https://wiki.example.com/mcp, transport: http, auth_type: bearer_token, auth_value: os.environ/WIKI }
+  old: { url: https://old.example.com/sse }
+`,
+  );
+  assert.deepEqual(document, {
+    auth: { virtual_keys: true },
+    max_body_bytes: 2 * 1024 * 1024,
+    providers: [{ preset: "openai", api_key: "${A}", models: ["a"], retry: { attempts: 5 } }],
+    budgets: [{ name: "default-key", cost: { type: "CEL", cel: "1" }, limit: 60, window: "minute" }],
+    profiles: [{ name: "default-key", budget: "default-key", allowed_models: ["a"] }],
+    mcp: [{ name: "wiki", url: "https://wiki.example.com/mcp", api_key: "${WIKI}" }],
+  });
+  assert.deepEqual(notes, [
+    "1 model_list[0].litellm_params.num_retries",
+    "4 general_settings.master_key",
+    "7 mcp_servers.old.transport",
+  ]);
+});
+
+test("what is written out takes no variable that the source reads itself, even where that stands behind", () => {
+  const { document, variables } = imported(
+    "litellm",
+    `model_list:
+- { model_name: a, litellm_params: { model: openai/a, api_key: sk-one } }
+- { model_name: b, litellm_params: { model: openai/b, api_key: os.environ/OPENAI_API_KEY } }
+- { model_name: c, litellm_params: { model: anthropic/c, api_key: sk-two } }
+- { model_name: d, litellm_params: { model: anthropic/d } }
+`,
+  );
+  assert.deepEqual(variables, ["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_2", "OPENAI_API_KEY", "OPENAI_API_KEY_2"]);
+  assert.deepEqual(document["providers"], [
+    { preset: "openai", api_key: "${OPENAI_API_KEY_2}", models: ["a"] },
+    { name: "openai-2", preset: "openai", api_key: "${OPENAI_API_KEY}", models: ["b"] },
+    { preset: "anthropic", api_key: "${ANTHROPIC_API_KEY_2}", models: ["c"] },
+    { name: "anthropic-2", preset: "anthropic", api_key: "${ANTHROPIC_API_KEY}", models: ["d"] },
+  ]);
+});
+
+test("an address with a key among its steps is not copied", () => {
+  for (const [step, isKept] of [
+    ["NTk4ZjQyMzYtYzk5Ny00ODRi", false],
+    ["598f4236-c997-484b-9a51-0123456789ab", false],
+    ["sk-abc", false],
+    ["serving-endpoints", true],
+    ["gpt-4o-mini-2024-07-18", true],
+  ] as const) {
+    const { text, variables } = imported(
+      "litellm",
+      `model_list:
+- { model_name: a, litellm_params: { model: openai/a, api_key: os.environ/K, api_base: "https://h.example/s/${step}/v1" } }
+`,
+    );
+    assert.equal(text.includes(step), isKept, step);
+    assert.deepEqual(variables, isKept ? ["K"] : ["K", "OPENAI_API_BASE"]);
+  }
+});

@@ -1,0 +1,123 @@
+/** Config objects of Portkey as deployment documents. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ALL, imported } from "./support.ts";
+
+test("a fallback: the first target's model is what clients ask for, the next ones get their own", () => {
+  const { document, notes } = imported(
+    "portkey",
+    `{
+  "retry": { "attempts": 3, "on_status_codes": [429, 503] },
+  "request_timeout": 10000,
+  "strategy": { "mode": "fallback" },
+  "targets": [
+    { "provider": "openai", "api_key": "{{OPENAI_KEY}}", "override_params": { "model": "gpt-a" } },
+    { "provider": "anthropic", "virtual_key": "kept-there", "override_params": { "model": "claude-b", "max_tokens": 9 } }
+  ],
+  "cache": { "mode": "simple" }
+}`,
+  );
+  const both = { first_byte_timeout: "10s", retry: { attempts: 3, when: ALL } };
+  assert.deepEqual(document, {
+    providers: [
+      {
+        preset: "openai",
+        api_key: "${OPENAI_KEY}",
+        models: ["gpt-a"],
+        ...both,
+        failover: { to: ["anthropic"], when: ALL },
+      },
+      { preset: "anthropic", api_key: "${ANTHROPIC_API_KEY}", model_aliases: { "gpt-a": "claude-b" }, ...both },
+    ],
+  });
+  assert.deepEqual(notes, [
+    "5 targets",
+    "7 targets[1].override_params.max_tokens",
+    "7 targets[1].virtual_key",
+    "9 cache",
+  ]);
+});
+
+test("weights are no spread: the heaviest serves; without models of their own clients ask for what they like", () => {
+  const { document, words } = imported(
+    "portkey",
+    `{ "strategy": { "mode": "loadbalance" }, "targets": [
+  { "provider": "groq", "api_key": "gsk-literal", "weight": 0.2 },
+  { "provider": "@main", "weight": 0.8 }
+] }`,
+    { main: "openai" },
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "openai", api_key: "${OPENAI_API_KEY}", failover: { to: ["groq"] } },
+      { preset: "groq", api_key: "${GROQ_API_KEY}" },
+    ],
+    default_provider: "openai",
+  });
+  assert.match(words, /heaviest target/);
+  assert.doesNotMatch(words, /gsk-literal/);
+});
+
+test("conditions over the model name targets; other conditions are told; names that only Portkey knows are too", () => {
+  const { document, notes } = imported(
+    "portkey",
+    `{
+  "strategy": { "mode": "conditional", "default": "rest", "conditions": [
+    { "query": { "params.model": { "$eq": "fast" } }, "then": "quick" },
+    { "query": { "metadata.plan": { "$eq": "paid" } }, "then": "quick" }
+  ] },
+  "targets": [
+    { "name": "quick", "provider": "groq", "api_key": "$GROQ", "override_params": { "model": "llama" } },
+    { "name": "rest", "provider": "openai", "api_key": "$OPENAI" },
+    { "name": "unknown", "virtual_key": "vk-1" }
+  ]
+}`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "groq", api_key: "${GROQ}", model_aliases: { fast: "llama" } },
+      { preset: "openai", api_key: "${OPENAI}" },
+    ],
+    default_provider: "openai",
+  });
+  assert.deepEqual(notes, ["4 strategy.conditions[1].query", "9 targets[2].virtual_key"]);
+});
+
+test("one provider at a place of one's own, of Azure, and of AWS", () => {
+  const one = imported("portkey", '{ "provider": "openai", "custom_host": "http://box:8000/v1", "api_key": "$K" }');
+  assert.deepEqual(one.document, {
+    providers: [{ name: "box", dialect: "compat", base_url: "http://box:8000/v1", api_key: "${K}" }],
+    default_provider: "box",
+  });
+  const azure = imported(
+    "portkey",
+    '{ "provider": "azure-openai", "resource_name": "ours", "deployment_id": "d", "api_version": "x", "api_key": "$K" }',
+  );
+  assert.deepEqual(azure.document, {
+    providers: [
+      { preset: "azure-openai", base_url: "https://ours.openai.azure.com/openai/v1", api_key: "${K}", models: ["d"] },
+    ],
+  });
+  const aws = imported(
+    "portkey",
+    '{ "provider": "bedrock", "aws_region": "eu-west-1", "aws_access_key_id": "$I", "aws_secret_access_key": "$S" }',
+  );
+  assert.deepEqual(aws.document, {
+    credentials: [{ name: "bedrock", cloudsig: { access_key_id: "${I}", secret_access_key: "${S}" } }],
+    providers: [{ preset: "bedrock", region: "eu-west-1", credential: "bedrock" }],
+    default_provider: "bedrock",
+  });
+});
+
+test("lists of words that deny are detectors; what Portkey keeps, and other checks, are told", () => {
+  const { document, notes } = imported(
+    "portkey",
+    `{ "provider": "openai", "api_key": "$K",
+  "input_guardrails": [{ "default.contains": { "operator": "none", "words": ["secret plan"] }, "deny": true }, "pg-kept-there"],
+  "after_request_hooks": [{ "type": "guardrail", "checks": [{ "id": "default.wordCount", "parameters": { "maxWords": 5 } }], "deny": true }]
+}`,
+  );
+  assert.deepEqual((document["guardrails"] as { detectors: unknown[] }).detectors.length, 1);
+  assert.deepEqual(notes, ["2 input_guardrails[1]", "3 after_request_hooks[0].checks[0].id"]);
+});

@@ -1,0 +1,61 @@
+/**
+ * Whatever is imported compiles, and no credential of the source comes out. What `gateway check -offline` says of some is
+ * asked of the verb itself. `GATEWAY_IMPORT_RUNS` asks for more than a suite can wait for.
+ */
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { importConfiguration, SYSTEMS } from "../../../src/cli/import/index.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { compileAlone } from "../../../src/server/node/index.ts";
+import { bufferIo } from "../buffers.ts";
+import { SECRET, SOURCES } from "./arbitrary.ts";
+
+const RUNS = Number(process.env["GATEWAY_IMPORT_RUNS"] ?? 100);
+const SEED = Number(process.env["GATEWAY_IMPORT_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const CHECKED = 5;
+
+for (const system of SYSTEMS) {
+  test(`${system}: what is written compiles, passes 'check -offline', and holds no credential`, async (t) => {
+    t.diagnostic(`seed ${SEED}`);
+    const dir = await mkdtemp(join(tmpdir(), "gateway-import-"));
+    t.after(() => rm(dir, { recursive: true }));
+    let written = 0;
+    await fc.assert(
+      fc.asyncProperty(SOURCES[system], async (source) => {
+        const imported = importConfiguration(system, { name: "source", text: JSON.stringify(source) }, new Map());
+        assert.ok(!JSON.stringify(imported).includes(SECRET), "a credential came out");
+        if (imported.kind === "refused" || imported.providers === 0) return;
+        const env = Object.fromEntries(
+          [...imported.variables].map(([name, role]) => [
+            name,
+            role === "address" ? "https://stand-in.example" : "stand-in",
+          ]),
+        );
+        const { compiled } = await compileAlone({ name: "document", text: imported.text }, env);
+        const errors =
+          compiled.kind === "refused" ? compiled.problems.filter(({ severity }) => severity === "error") : [];
+        assert.deepEqual(errors, [], imported.text);
+        written += 1;
+        if (written > CHECKED) return;
+        await writeFile(join(dir, "deployment.yaml"), imported.text);
+        await writeFile(
+          join(dir, "node.yaml"),
+          "deployment: deployment.yaml\ncluster: { node_id: a, data_dir: data, bootstrap: true }\n",
+        );
+        const io = bufferIo({ cwd: dir, env });
+        assert.equal(
+          await execute(["check", "-offline", "-config", "node.yaml"], io),
+          0,
+          io.out() + io.err() + imported.text,
+        );
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+    assert.ok(written > RUNS / 20, `only ${written} of ${RUNS} wrote a document`);
+  });
+}

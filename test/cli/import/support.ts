@@ -1,0 +1,29 @@
+/** What an import comes to: the document as a value, its variables, and its notes as lines. */
+
+import assert from "node:assert/strict";
+import { parse } from "yaml";
+import { importConfiguration, type System } from "../../../src/cli/import/index.ts";
+
+export interface Came {
+  readonly document: Record<string, unknown>;
+  readonly text: string;
+  /** `LINE PATH`, in the order of the source. */
+  readonly notes: readonly string[];
+  readonly words: string;
+  readonly variables: readonly string[];
+}
+
+export function imported(system: System, text: string, presets: Readonly<Record<string, string>> = {}): Came {
+  const result = importConfiguration(system, { name: "source", text }, new Map(Object.entries(presets)));
+  assert.equal(result.kind, "imported", JSON.stringify(result));
+  if (result.kind !== "imported") throw new Error("unreachable");
+  return {
+    document: parse(result.text) as Record<string, unknown>,
+    text: result.text,
+    notes: result.notes.map(({ line, path }) => `${line} ${path}`),
+    words: result.notes.map(({ words }) => words).join("\n"),
+    variables: [...result.variables.keys()].sort(),
+  };
+}
+
+export const ALL = ["connect", "5xx", "429", "timeout"];

@@ -1,0 +1,94 @@
+/** `gateway import`: files that are hostile or broken, its flags, and where it writes. */
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import type { Owner } from "../../e2e/support/wait.ts";
+import { bufferIo } from "../buffers.ts";
+
+const SMALL = "model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A } }]\n";
+
+async function run(
+  owner: Owner,
+  text: string | Buffer | undefined,
+  args: readonly string[] = ["litellm", "source.yaml"],
+) {
+  const cwd = await mkdtemp(join(tmpdir(), "gateway-import-"));
+  owner.after(() => rm(cwd, { recursive: true, force: true }));
+  if (text !== undefined) await writeFile(join(cwd, "source.yaml"), text);
+  const io = bufferIo({ cwd, stdin: Readable.from([Buffer.from(SMALL)]) });
+  const status = await execute(["import", ...args], io);
+  return { status, out: io.out(), err: io.err(), cwd };
+}
+
+/** A hundred bytes that would be gigabytes: each anchor holds nine of the one before. */
+const BOMB = Array.from(
+  { length: 9 },
+  (_, n) =>
+    `a${n}: &a${n} [${Array(9)
+      .fill(n === 0 ? "x" : `*a${n - 1}`)
+      .join(", ")}]`,
+).join("\n");
+
+const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[] = [
+  ["aliases that multiply", BOMB, /source\.yaml:1:9: .*anchors.*and \d+ more\n/s],
+  ["a key that stands twice", "model_list: []\nmodel_list: []\n", /source\.yaml:2:1: .*a second time/],
+  ["tabs that indent", "model_list:\n\t- a\n", /source\.yaml:2:\d+: .*tab/],
+  ["no YAML at all", "model_list: [", /source\.yaml:1:\d+: .*closing/],
+  ["a list", "- a\n", /source\.yaml:1:1: expected an object/],
+  ["nothing", "", /source\.yaml:1:1: the file is empty/],
+  ["nesting without end", "[".repeat(5_000), /nested deeper than 64 levels/],
+  [
+    "no models",
+    "model_list: 7\n",
+    /source\.yaml:1: model_list: left out: expected a list\n.*no provider could be carried over/s,
+  ],
+];
+
+for (const [what, text, words] of REFUSED) {
+  test(`${what}: told with its line, nothing written, status 1`, async (t) => {
+    const { status, out, err } = await run(t, text);
+    assert.deepEqual([status, out], [1, ""], err);
+    assert.match(err, words);
+    assert.match(err, /gateway: nothing was written/);
+  });
+}
+
+test("bytes that are no text, a file that is too long, and none: usage errors that name the file", async (t) => {
+  const binary = await run(t, Buffer.from([0xff, 0xfe, 0x00]));
+  assert.deepEqual([binary.status, binary.out], [2, ""]);
+  assert.match(binary.err, /'source\.yaml' is not valid UTF-8/);
+  const long = await run(t, `# ${"x".repeat(4 << 20)}\n`);
+  assert.equal(long.status, 2);
+  assert.match(long.err, /'source\.yaml' is over 4194304 bytes/);
+  assert.equal((await run(t, undefined)).status, 2);
+  assert.match((await run(t, SMALL, ["litelm", "source.yaml"])).err, /'litelm' is none of litellm, portkey, bifrost/);
+  assert.match(
+    (await run(t, SMALL, ["-preset", "x=opnai", "litellm", "source.yaml"])).err,
+    /there is no preset 'opnai'/,
+  );
+});
+
+test("a byte order mark and CRLF are no matter, '-' is stdin, and -preset says what a name is", async (t) => {
+  const marked = await run(t, `\ufeff${SMALL.replaceAll("\n", "\r\n")}`);
+  assert.equal(marked.status, 0, marked.err);
+  assert.match(marked.out, /preset: openai/);
+  assert.match(marked.err, /gateway: 1 provider, 0 notes; set A; then/);
+  assert.equal((await run(t, undefined, ["litellm", "-"])).out, marked.out);
+  const named = await run(t, SMALL.replace("openai/a", "ours/a"), ["-preset", "ours=groq", "litellm", "source.yaml"]);
+  assert.match(named.out, /preset: groq/);
+});
+
+test("-o writes a new file and never over one that is there", async (t) => {
+  const { status, out, cwd } = await run(t, SMALL, ["-o", "new.yaml", "litellm", "source.yaml"]);
+  assert.deepEqual([status, out], [0, ""]);
+  assert.match(await readFile(join(cwd, "new.yaml"), "utf8"), /^# Deployment document.*\nproviders:\n/s);
+  const again = await run(t, SMALL, ["-o", "source.yaml", "litellm", "source.yaml"]);
+  assert.equal(again.status, 2);
+  assert.match(again.err, /'source\.yaml' is there already/);
+  assert.equal(await readFile(join(again.cwd, "source.yaml"), "utf8"), SMALL);
+});
