@@ -23,7 +23,12 @@ export function buildOf(): Build {
   return typeof GATEWAY_BUILD === "undefined" ? UNBUILT : GATEWAY_BUILD;
 }
 
+/** What it runs on; `node` without its `v`. */
+export function platformOf({ versions, platform, arch }: NodeJS.Process) {
+  return { node: versions.node, platform, arch };
+}
+
 export function versionLine({ version, commit, date, bundler }: Build): string {
-  const platform = `${process.platform}/${process.arch}`;
-  return `gateway ${version}, commit ${commit}, ${date}, ${bundler} on node ${process.versions.node}, ${platform}`;
+  const { node, platform, arch } = platformOf(process);
+  return `gateway ${version}, commit ${commit}, ${date}, ${bundler} on node ${node}, ${platform}/${arch}`;
 }

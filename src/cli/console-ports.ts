@@ -40,11 +40,11 @@ export function createPorts(io: Io): ConsolePorts {
       const lines = [...reportLines(report)].map((text) => [{ text: escapeControls(text) }]);
       return { isGood, lines };
     },
-    async saveSnapshot(door, file, { signal, onProgress }) {
+    async saveSnapshot(door, file, { isStale, signal, onProgress }) {
       const { saveArchive } = await import("./verbs/snapshot-save.ts");
       const target = await freshTarget(io, file);
       const saved = await saveArchive(door, {
-        isStale: false,
+        isStale,
         signal,
         progress: bytesTold("saved", onProgress),
         write: async (parts) => void (await writeWhole(target, parts)),

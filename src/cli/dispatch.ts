@@ -25,6 +25,7 @@ const LOADERS: Loaders = {
     return { run: (options, positionals, io) => run(options, positionals, io, held) };
   },
   check: () => import("./verbs/check.ts"),
+  import: () => import("./verbs/import.ts"),
   dev: () => import("./verbs/dev.ts"),
   simulate: () => import("./verbs/simulate.ts"),
   "guardrails inspect": () => import("./verbs/guardrails-inspect.ts"),

@@ -76,6 +76,15 @@ export const checkFlags = {
   offline: { kind: "boolean", meaning: "compile only; touch no provider, issuer, server, agent or library" },
 } as const satisfies FlagTable;
 
+export const importFlags = {
+  o: { kind: "string", value: "FILE", defaultText: "stdout", meaning: "write the document into a new file" },
+  preset: {
+    kind: "strings",
+    value: "NAME=PRESET",
+    meaning: "what a provider of that name is in the catalog, where the name does not say so; may be repeated",
+  },
+} as const satisfies FlagTable;
+
 export const devFlags = {
   listen: {
     kind: "string",
@@ -381,6 +390,10 @@ export const guardrailsInspectFlags = {
 export const guardrailsListFlags = {
   ...doorFlags,
   json: { kind: "boolean", meaning: "print the rows as JSON" },
+} as const satisfies FlagTable;
+
+export const versionFlags = {
+  json: { kind: "boolean", meaning: "print it as JSON, with what the program runs on" },
 } as const satisfies FlagTable;
 
 /** Of verbs that have none. */

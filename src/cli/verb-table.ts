@@ -17,6 +17,7 @@ import {
   guardrailsEvalFlags,
   guardrailsInspectFlags,
   guardrailsListFlags,
+  importFlags,
   loginFlags,
   logoutFlags,
   modelsListFlags,
@@ -29,6 +30,7 @@ import {
   simulateFlags,
   snapshotRestoreFlags,
   snapshotSaveFlags,
+  versionFlags,
 } from "./specs.ts";
 
 /** The positional arguments a verb takes. */
@@ -89,6 +91,18 @@ const ENTRIES = [
       "Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",
     flags: checkFlags,
     positionals: NONE,
+  },
+  {
+    name: "import",
+    group: "run",
+    summary: "import the configuration of another gateway",
+    description:
+      "Reads the config.yaml of a LiteLLM proxy, a config object of Portkey, or the config.json of Bifrost, and prints a " +
+      "deployment document with comments. What has no counterpart, or becomes something else, is told on stderr by its line, " +
+      "with what to do. A key that is written out is not copied: a variable is named for it. The document compiles as " +
+      "'gateway check -offline' compiles it, or nothing is written and the status is 1. '-' reads stdin. Calls nobody.",
+    flags: importFlags,
+    positionals: { usage: "litellm|portkey|bifrost FILE", min: 2, max: 2, areFiles: true },
   },
   {
     name: "dev",
@@ -328,7 +342,7 @@ const ENTRIES = [
     summary: "print build, commit, date, toolchain and platform",
     description:
       "Prints one line, as --version does. The commit ends in -dirty when the tree it was built from had been modified.",
-    flags: noFlags,
+    flags: versionFlags,
     positionals: NONE,
   },
   {

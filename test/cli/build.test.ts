@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { versionLine } from "../../src/cli/build.ts";
 import { execute } from "../../src/cli/main.ts";
+import { FEATURE_RANGE } from "../../src/server/core/state/index.ts";
 import { bufferIo } from "./buffers.ts";
 
+const LEVELS = `feature levels 1 to ${FEATURE_RANGE.max}`;
 const PLATFORM = `node ${process.versions.node}, ${process.platform}/${process.arch}`;
 
 test("the line names build, commit, date, toolchain and platform", () => {
@@ -22,14 +24,30 @@ test("the line names build, commit, date, toolchain and platform", () => {
 test("run from source, the verb says that it was not built", async () => {
   const io = bufferIo();
   assert.equal(await execute(["version"], io), 0);
-  assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}\n`);
+  assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}, ${LEVELS}\n`);
+});
+
+test("as JSON each part has a name, and what it runs on is with it", async () => {
+  for (const args of [
+    ["version", "-json"],
+    ["--version", "-json"],
+  ]) {
+    const io = bufferIo();
+    assert.equal(await execute(args, io), 0);
+    assert.deepEqual(JSON.parse(io.out()), {
+      name: "gateway",
+      ...{ version: "0.0.0", commit: "unknown", date: "unknown", bundler: "source" },
+      ...{ node: process.versions.node, platform: process.platform, arch: process.arch },
+      feature_levels: [1, FEATURE_RANGE.max],
+    });
+  }
 });
 
 test("a flag of that name asks for the same, and takes nothing either", async () => {
   for (const flag of ["-version", "--version"]) {
     const io = bufferIo();
     assert.equal(await execute([flag], io), 0);
-    assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}\n`);
+    assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}, ${LEVELS}\n`);
     const more = bufferIo();
     assert.equal(await execute([flag, "x"], more), 2);
     assert.match(more.err(), /^gateway version: takes no arguments\n/);

@@ -1,17 +1,20 @@
 /** What the console tries on documents: packs with their cases, a threshold, and the write into the file that owns it. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { createDocumentPorts, withScalar } from "../../src/cli/console-documents.ts";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createDocumentPorts } from "../../src/cli/console-documents.ts";
+import { withScalar } from "../../src/cli/console-trials/owner.ts";
 import type { OwnedDocument } from "../../src/console/index.ts";
 import { builtInPackIds } from "../../src/server/node/index.ts";
 import { atEnd } from "../e2e/support/wait.ts";
 import { bufferIo } from "./buffers.ts";
 
 const never = new AbortController().signal;
+const quiet = { signal: never, onProgress: () => undefined };
 const PACK = "baseline-secrets";
 const owned = (text: string, others: Partial<OwnedDocument> = {}): OwnedDocument => ({
   source: "default",
@@ -34,7 +37,7 @@ test("each pack that comes with the program says what of it an empty document ho
 test("a pack is tried: its objects, the text, the compiler and its own cases; then it is all there", async () => {
   const ports = createDocumentPorts(bufferIo({}));
   const id = PACK;
-  const trial = await ports.tryPack(owned("# mine\n"), id, never);
+  const trial = await ports.tryPack(owned("# mine\n"), [id], quiet);
   assert.deepEqual(trial.problems, []);
   assert.ok(trial.objects.length > 0 && trial.objects.every(({ change }) => change === "added"));
   assert.equal(trial.cases?.passes, true, trial.cases?.lines.join("\n"));
@@ -44,13 +47,13 @@ test("a pack is tried: its objects, the text, the compiler and its own cases; th
   const again = await ports.packs(owned(after), [], never);
   const now = again.find(({ name }) => name === id);
   assert.equal(now?.there, now?.objects);
-  assert.equal((await ports.tryPack(owned(after), id, never)).change?.after, after);
+  assert.equal((await ports.tryPack(owned(after), [id], quiet)).change?.after, after);
 });
 
 test("a document that the machine cannot compile as it stands is left for the gateway to judge", async () => {
   const ports = createDocumentPorts(bufferIo({ env: {} }));
   const text = "providers:\n  - name: a\n    type: compat\n    base_url: ${NOT_SET_HERE}\n    models: [m]\n";
-  const trial = await ports.tryPack(owned(text), PACK, never);
+  const trial = await ports.tryPack(owned(text), [PACK], quiet);
   assert.equal(trial.compiling?.kind, "not_here", JSON.stringify(trial.compiling));
 });
 
@@ -72,11 +75,11 @@ test("a file that owns the document is written with its version raised, and only
   const file = join(folder, "deployment.yaml");
   const text = "version: 7 # seven\n";
   const ports = createDocumentPorts(bufferIo({ cwd: folder }));
-  const tryIt = () => ports.tryPack(owned(text, { file }), PACK, never);
+  const tryIt = () => ports.tryPack(owned(text, { file }), [PACK], quiet);
   assert.match((await tryIt()).why ?? "", /is not on this machine/);
   const elsewhere = owned(text, { file: "/nowhere/deployment.yaml" });
   assert.match(
-    (await ports.tryPack(elsewhere, PACK, never)).why ?? "",
+    (await ports.tryPack(elsewhere, [PACK], quiet)).why ?? "",
     /is not on this machine \(there is no directory/,
   );
   await writeFile(file, "version: 6\n");
@@ -91,4 +94,64 @@ test("a file that owns the document is written with its version raised, and only
   await writeFile(file, text);
   await ports.write(change, never);
   assert.equal(await readFile(file, "utf8"), change.after);
+});
+
+const PACKS_FOLDER = fileURLToPath(new URL("../../packs/", import.meta.url));
+
+/** A folder of packs: one that is good, one that builds on it, and one that is broken. */
+async function folderOfPacks(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "packs-"));
+  atEnd(t, () => rm(folder, { recursive: true }));
+  for (const name of ["ours", "more", "broken"]) {
+    await cp(join(PACKS_FOLDER, PACK), join(folder, "packs", name), { recursive: true });
+  }
+  const put = async (name: string, change: (text: string) => string): Promise<void> => {
+    const file = join(folder, "packs", name, "pack.yaml");
+    await writeFile(file, change(await readFile(file, "utf8")));
+  };
+  await put("ours", (text) => text.replace(`id: ${PACK}`, "id: ours"));
+  await put("more", (text) => text.replace(`id: ${PACK}`, "id: more\nbuilds_on: [ours]"));
+  await writeFile(join(folder, "packs/more/fragment.yaml"), "guardrails:\n  rules: []\n");
+  await writeFile(join(folder, "packs/broken/pack.yaml"), "id: [\n");
+  await mkdir(join(folder, "packs/notes"));
+  return folder;
+}
+
+test("a folder holds packs, one that is broken says so in its row, and one that builds on another is tried with it", async (t) => {
+  const cwd = await folderOfPacks(t);
+  const ports = createDocumentPorts(bufferIo({ cwd }));
+  const packs = await ports.packs(owned(""), ["./packs", "./nowhere", "./packs/notes"], never);
+  const named = new Map(packs.map((pack) => [pack.name, pack]));
+  const own = [...named.keys()].filter((name) => name.startsWith("."));
+  assert.deepEqual(own.sort(), ["./nowhere", "./packs/broken", "./packs/more", "./packs/notes", "./packs/ours"]);
+  assert.equal(named.get("./packs/ours")?.id, "ours");
+  assert.match(named.get("./packs/broken")?.problem ?? "", /the pack '\.\/packs\/broken' is refused/);
+  assert.match(named.get("./nowhere")?.problem ?? "", /cannot be read: there is no such file/);
+  assert.match(named.get("./packs/notes")?.problem ?? "", /is no pack, and no folder in it is one/);
+  const trial = await ports.tryPack(owned(""), ["./packs/more", "./packs/ours"], quiet);
+  assert.deepEqual(trial.problems, []);
+  assert.ok(trial.objects.some(({ pack }) => pack === "ours"));
+  await assert.rejects(ports.tryPack(owned(""), ["./packs/more"], quiet), /ours/);
+});
+
+test("what is tried tells how far it is, and ends with its signal", async (t) => {
+  const cwd = await folderOfPacks(t);
+  const cases = Array.from(
+    { length: 3_000 },
+    (_, at) => `  - { name: c${at}, guardrail: { text: "${"word ".repeat(100)}" }, expect: allow }\n`,
+  );
+  await writeFile(join(cwd, "packs/ours/tests.yaml"), `suite: ours\ncases:\n${cases.join("")}`);
+  const ports = createDocumentPorts(bufferIo({ cwd }));
+  const stop = new AbortController();
+  const told: string[] = [];
+  const tried = ports.tryPack(owned(""), ["./packs/ours"], {
+    signal: stop.signal,
+    onProgress(words) {
+      told.push(words);
+      if (/^2 of 3000/.test(words)) stop.abort(new Error("stopped by the test"));
+    },
+  });
+  await assert.rejects(tried, /stopped by the test/);
+  assert.equal(told.at(-1), "2 of 3000 of its own cases");
+  await assert.rejects(ports.tryPack(owned(""), ["./packs/ours"], { ...quiet, signal: stop.signal }), /stopped by the/);
 });

@@ -86,14 +86,17 @@ test("a file that is there is not written over, by a text or by a snapshot", asy
   await writeFile(join(folder, "a"), "mine");
   await assert.rejects(ports.saveText("a", "other", never), /a is there already/);
   const door = { kind: "socket", path: join(folder, "no.sock") } as const;
-  await assert.rejects(ports.saveSnapshot(door, "a", { signal: never, onProgress: () => {} }), /a is there already/);
+  await assert.rejects(
+    ports.saveSnapshot(door, "a", { isStale: false, signal: never, onProgress: () => {} }),
+    /a is there already/,
+  );
   assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
 });
 
 test("a save without a gateway leaves no file", async (t) => {
   const { folder, ports } = await machine(t);
   const door = { kind: "socket", path: join(folder, "no.sock") } as const;
-  await assert.rejects(ports.saveSnapshot(door, "a.tgz", { signal: never, onProgress: () => {} }));
+  await assert.rejects(ports.saveSnapshot(door, "a.tgz", { isStale: false, signal: never, onProgress: () => {} }));
   assert.deepEqual(await readdir(folder), []);
 });
 

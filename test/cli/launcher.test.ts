@@ -34,7 +34,7 @@ test("the version line of a build names its commit and date, or that there is no
   assert.equal(stderr, "");
   assert.match(
     stdout,
-    /^gateway \d+\.\d+\.\d+, commit (?:[0-9a-f]{12}(?:-dirty)?, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|unknown, unknown), esbuild [\d.]+ on node [\d.]+, \w+\/\w+\n$/,
+    /^gateway \d+\.\d+\.\d+, commit (?:[0-9a-f]{12}(?:-dirty)?, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|unknown, unknown), esbuild [\d.]+ on node [\d.]+, \w+\/\w+, feature levels 1 to \d+\n$/,
   );
   assert.equal(status, 0);
 });

@@ -9,12 +9,10 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const native = detectors.filter(({ type, prefilter }) => type === "pii" && prefilter === "native");
   if (native.length === 0) return [];
   const subject = "library re2";
-  const { engineOf, RE2_VERSION } = await import("../../server/detectors/index.ts");
+  const { engineOf, installRe2 } = await import("../../server/detectors/index.ts");
   const engine = engineOf("native");
   if (engine === undefined) {
-    return [
-      { verdict: "fail", subject, words: `is not there: npm install re2@${RE2_VERSION}, or \`prefilter: pure\`` },
-    ];
+    return [{ verdict: "fail", subject, words: `is not there: ${installRe2()}, or \`prefilter: pure\`` }];
   }
   const found: (readonly [number, number])[] = [];
   engine.custom("(?P<value>[0-9]{4})x", false)("größe 1234X 12x", (start, end) => found.push([start, end]));

@@ -25,6 +25,17 @@ export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<re
   return answers;
 }
 
+/** Those of which the disk has to have room, absolute; each once. */
+export function diskPlaces(nodeFile: NodeFile, path: string): readonly (readonly [subject: string, path: string])[] {
+  const { data_dir: data } = nodeFile.cluster;
+  const dataDir = data === undefined ? undefined : resolve(beside(path, data));
+  const auditDir = auditDirOf(nodeFile, path);
+  return [
+    ...(dataDir === undefined ? [] : [["cluster.data_dir", dataDir] as const]),
+    ...(auditDir === undefined || auditDir === dataDir ? [] : [["audit.dir", auditDir] as const]),
+  ];
+}
+
 /** Absolute. Left out, the audit trail is kept with the state of the node; undefined: with neither it is kept nowhere. */
 export function auditDirOf({ audit, cluster }: NodeFile, path: string): string | undefined {
   const dir = audit?.dir ?? cluster.data_dir;

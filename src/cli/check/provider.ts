@@ -6,6 +6,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { failureWords } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
+import { clockFault } from "./clock.ts";
 import { isSealed } from "./credentials.ts";
 import { memberLookup } from "./pool.ts";
 
@@ -54,6 +55,7 @@ async function askProvider(
   const presented = await Promise.resolve(credential && presenter.present(credential, asked)).catch(asRefusal);
   if (presented instanceof Error) return { verdict: "fail", subject, words: `not asked: ${presented.message}` };
   const startedAt = performance.now();
+  const sentAt = Date.now();
   try {
     const answer = await undiciRequest(url, {
       headers: [...(presented?.headers ?? headers)],
@@ -62,7 +64,14 @@ async function askProvider(
     });
     await answer.body.dump({ limit: 1 << 20 });
     const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
-    return judge(subject, words, answer.statusCode, credential !== undefined);
+    const judged = judge(subject, words, answer.statusCode, credential !== undefined);
+    const fault = clockFault(answer.headers, sentAt, Date.now());
+    if (fault === undefined) return judged;
+    return {
+      ...judged,
+      verdict: judged.verdict === "ok" ? "note" : judged.verdict,
+      words: `${judged.words}; ${fault}`,
+    };
   } catch (error) {
     return { verdict: "fail", subject, words: `${url}: ${failureWords(error, timeoutMs)}` };
   }

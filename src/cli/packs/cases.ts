@@ -2,10 +2,10 @@
 
 import type { BaseOf, Pack } from "../../server/core/packs/index.ts";
 import type { Io } from "../io.ts";
-import { runSuites, type SuitesRun, subjectOf } from "../rule-suite/index.ts";
+import { type OnCase, runSuites, type SuitesRun, subjectOf } from "../rule-suite/index.ts";
 import { compileWith } from "./compile.ts";
 
-export async function runCases(pack: Pack, baseOf: BaseOf, io: Io): Promise<SuitesRun> {
+export async function runCases(pack: Pack, baseOf: BaseOf, io: Io, onCase?: OnCase): Promise<SuitesRun> {
   const { tests, trial } = pack.files;
   if (tests === undefined) return { kind: "refused", problems: [`the pack ${pack.id} has no tests.yaml`] };
   const source = trial ?? { name: `the document of ${pack.id}`, text: "" };
@@ -15,7 +15,7 @@ export async function runCases(pack: Pack, baseOf: BaseOf, io: Io): Promise<Suit
   // What a model finds is given by the cases.
   const snapshot =
     compiled.kind === "awaits" ? { ...compiled.rest, guardrails: compiled.guardrails } : compiled.snapshot;
-  return runSuites([tests], subjectOf(snapshot, deployment.document), io.signal);
+  return runSuites([tests], subjectOf(snapshot, deployment.document), io.signal, onCase);
 }
 
 /** What it builds on first. */

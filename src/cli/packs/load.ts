@@ -18,24 +18,45 @@ export interface Packs {
 }
 
 /** With a separator, or a dot at its start, it is a directory. */
-const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
+export const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
+
+export interface LoadedEach {
+  /** What could be had, in the order in which it was named. */
+  readonly loaded: readonly { readonly name: string; readonly pack: Pack }[];
+  readonly baseOf: BaseOf;
+  /** Lines for a person, by name: why it could not. */
+  readonly faults: ReadonlyMap<string, string>;
+}
 
 /** Each with all that it builds on, checked. Throws `UsageError` where one cannot be had. */
 export async function loadPacks(names: readonly string[], io: Io): Promise<Packs> {
+  const { loaded, baseOf, faults } = await loadEach(names, io);
+  if (faults.size > 0) throw new UsageError([...new Set(faults.values())].join("\n"));
+  return { named: loaded.map(({ pack }) => pack), baseOf };
+}
+
+/** The same, where one that cannot be had is no hindrance to the others. */
+export async function loadEach(names: readonly string[], io: Io): Promise<LoadedEach> {
   const ids = await builtInPackIds();
   const found = new Map<string, Pack>();
-  const named: Pack[] = [];
+  const loaded: { readonly name: string; readonly pack: Pack }[] = [];
+  const faults = new Map<string, string>();
   for (const name of names) {
-    if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknown(name, ids, io));
-    const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
-    if (isDirectory(name) && ids.includes(pack.id)) {
-      throw new UsageError(`'${clip(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`);
+    try {
+      if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknown(name, ids, io));
+      const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
+      if (isDirectory(name) && ids.includes(pack.id)) {
+        throw new UsageError(`'${clip(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`);
+      }
+      if (loaded.some((one) => one.pack.id === pack.id)) throw new UsageError(`the pack \`${pack.id}\` is named twice`);
+      loaded.push({ name, pack });
+      found.set(pack.id, pack);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      faults.set(name, error.message);
     }
-    if (named.some(({ id }) => id === pack.id)) throw new UsageError(`the pack \`${pack.id}\` is named twice`);
-    named.push(pack);
-    found.set(pack.id, pack);
   }
-  const pending = named.flatMap(({ buildsOn }) => buildsOn);
+  const pending = loaded.flatMap(({ pack }) => pack.buildsOn);
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     if (found.has(id) || !ids.includes(id)) continue;
     const base = await packAt(join(BUILT_IN_PACKS, id), id);
@@ -43,9 +64,12 @@ export async function loadPacks(names: readonly string[], io: Io): Promise<Packs
     pending.push(...base.buildsOn);
   }
   const baseOf: BaseOf = (id) => found.get(id);
-  const problems = [...found.values()].flatMap((pack) => checkPack(pack, baseOf));
-  if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  return { named, baseOf };
+  const nameOf = new Map(loaded.map(({ name, pack }) => [pack, name]));
+  for (const pack of found.values()) {
+    const problems = checkPack(pack, baseOf);
+    if (problems.length > 0) faults.set(nameOf.get(pack) ?? pack.id, problems.join("\n"));
+  }
+  return { loaded: loaded.filter(({ name }) => !faults.has(name)), baseOf, faults };
 }
 
 async function unknown(name: string, ids: readonly string[], io: Io): Promise<string> {

@@ -4,4 +4,4 @@
  */
 
 export { findSuites } from "./files.ts";
-export { runSuites, type SuitesRun, subjectOf } from "./run.ts";
+export { type OnCase, runSuites, type SuitesRun, subjectOf } from "./run.ts";

@@ -15,6 +15,9 @@ export type SuitesRun =
   /** Lines for a person: mistakes of the suites. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
+/** After each case: how many were judged, of how many. */
+export type OnCase = (done: number, of: number) => void;
+
 interface SuiteText {
   readonly name: string;
   readonly text: string;
@@ -32,12 +35,14 @@ export async function runSuites(
   sources: readonly SuiteText[],
   subject: Subject,
   signal: AbortSignal,
+  onCase?: OnCase,
 ): Promise<SuitesRun> {
   const read = readAll(sources, subject);
   if (read.mistakes.length > 0) return { kind: "refused", problems: read.mistakes };
   const judgements: (Judgement | GuardrailJudgement)[] = [];
   for (const it of read.cases) {
     judgements.push(it.kind === "access" ? judge(it) : await judgeGuardrail(it, subject, signal));
+    onCase?.(judgements.length, read.cases.length);
   }
   const { governance, guardrails } = subject;
   const guardrailRules = guardrails.inForce.rules.map(({ name }) => name);

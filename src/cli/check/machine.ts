@@ -1,0 +1,211 @@
+/**
+ * What `gateway check` says of this machine: whether the process may open as many files, hold as many bytes and listen where
+ * it is configured to, and whether its disks have room. Looked at; a port is bound for a moment and let go.
+ */
+import type { StatsFs } from "node:fs";
+import { readFile, statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { totalmem } from "node:os";
+import { dirname } from "node:path";
+import { parseAddress } from "../../base/index.ts";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
+import { countIn } from "../../server/node/index.ts";
+import type { Answer } from "./answer.ts";
+
+const MIB = 1 << 20;
+const GIB = 1 << 30;
+
+/** What the program takes before the first request, guardrails included. */
+const PROGRAM_BYTES = 256 * MIB;
+/** Files of the database, sockets between nodes, and listeners. */
+const OTHER_DESCRIPTORS = 256;
+/** Below the first no write is taken (`GATEWAY_MIN_FREE_BYTES`); below the second there is not long to go. */
+const MIN_FREE_BYTES = 256 * MIB;
+const LITTLE_FREE_BYTES = GIB;
+const PORT_LIMIT_MS = 2_000;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What the machine gives. */
+export interface Machine {
+  /** Undefined: it does not say, or there is no limit. */
+  readonly descriptors: number | undefined;
+  readonly memoryBytes: number;
+}
+
+export async function thisMachine(): Promise<Machine> {
+  const constrained = process.constrainedMemory();
+  return {
+    descriptors: descriptorsIn(await readFile("/proc/self/limits", "utf8").catch(() => "")),
+    // Without a limit, a number beyond what there is.
+    memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+  };
+}
+
+/** Source: proc_pid_limits(5); the soft limit is the one that holds. */
+export function descriptorsIn(limits: string): number | undefined {
+  const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return soft === undefined ? undefined : Number(soft);
+}
+
+export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | undefined {
+  const inFlight = countIn(env, "GATEWAY_MAX_IN_FLIGHT") ?? DEFAULT_ADMISSION.maxInFlight;
+  // The client's connection, and the provider's.
+  const wanted = 2 * inFlight + OTHER_DESCRIPTORS;
+  if (descriptors === undefined || descriptors >= wanted) return undefined;
+  const words =
+    `this user's processes may open ${descriptors} files, and ${inFlight} requests at once take ${wanted}: ` +
+    `LimitNOFILE=${wanted} in the unit, \`ulimit -n ${wanted}\` in a shell, or a lower GATEWAY_MAX_IN_FLIGHT`;
+  return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", words };
+}
+
+export function memoryAnswer({ memoryBytes }: Machine, env: Env): Answer | undefined {
+  const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
+  if (held + PROGRAM_BYTES <= memoryBytes) return undefined;
+  const most = Math.max(0, memoryBytes - PROGRAM_BYTES);
+  const words =
+    `${sized(held)} may be held for requests beside the program's ${sized(PROGRAM_BYTES)}, and there are ` +
+    `${sized(memoryBytes)}: the system ends a process that takes more. GATEWAY_MAX_BUFFERED_BYTES=${most}, or more memory`;
+  return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", words };
+}
+
+/** Of the file system that `path`, or the nearest folder above it, is on. */
+export async function diskAnswer(subject: string, path: string): Promise<Answer | undefined> {
+  const { bavail, bsize, files, ffree } = await nearestStats(path);
+  const free = bavail * bsize;
+  if (files > 0 && ffree === 0) {
+    return { verdict: "fail", subject, words: `the disk of ${path} has no room for another file, whatever its size` };
+  }
+  if (free >= LITTLE_FREE_BYTES) return undefined;
+  const words = `${sized(free)} are free for ${path}; below ${sized(MIN_FREE_BYTES)} no write is taken: free space, or name another disk`;
+  return { verdict: free < MIN_FREE_BYTES ? "fail" : "note", subject, words };
+}
+
+async function nearestStats(path: string): Promise<StatsFs> {
+  try {
+    return await statfs(path);
+  } catch (error) {
+    if (dirname(path) === path) throw error;
+    return nearestStats(dirname(path));
+  }
+}
+
+const sized = (bytes: number): string =>
+  bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
+
+/** Each address of this process that can be taken: by whom, where it is the gateway itself. */
+export async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
+  const { listen, metrics_listen, admin, cluster, extproc } = nodeFile;
+  const named = [
+    ["listen", listen],
+    ["metrics_listen", metrics_listen === "none" ? undefined : metrics_listen],
+    ["admin.listen", admin?.listen],
+    ["cluster.raft_addr", cluster.raft_addr],
+    ["cluster.forward_addr", cluster.forward_addr],
+    ["extproc.inspect_listen", extproc?.inspect_listen],
+  ] as const;
+  const answers = await Promise.all(
+    named.map(async ([subject, text]) => {
+      const address = text === undefined ? undefined : parseAddress(text);
+      if (text === undefined || address === undefined || address.port === 0) return undefined;
+      return portAnswer(subject, text, await bindingFault(address), isRunning);
+    }),
+  );
+  return answers.filter((it) => it !== undefined);
+}
+
+export function portAnswer(
+  subject: string,
+  text: string,
+  code: string | undefined,
+  isRunning: boolean,
+): Answer | undefined {
+  if (code === undefined) return undefined;
+  const port = text.slice(text.lastIndexOf(":") + 1);
+  switch (code) {
+    case "EADDRINUSE":
+      return isRunning
+        ? { verdict: "note", subject, words: `${text} is in use, by the gateway that runs here` }
+        : {
+            verdict: "fail",
+            subject,
+            words: `${text} is in use: \`ss -ltnp 'sport = :${port}'\` tells by whom; end it, or name another`,
+          };
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return {
+        verdict: "fail",
+        subject,
+        words: `${text} is no address of this machine (${code}); \`ip addr\` lists them`,
+      };
+    case "EACCES":
+      return {
+        verdict: "note",
+        subject,
+        words: `${text} may not be taken by the user of this check: below 1024 it needs AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit`,
+      };
+    default:
+      return { verdict: "fail", subject, words: `${text} cannot be listened on: ${code}` };
+  }
+}
+
+/** Undefined: it can be listened on. */
+function bindingFault({ host, port }: { readonly host?: string; readonly port: number }): Promise<string | undefined> {
+  return new Promise((done) => {
+    const server = createServer((socket) => socket.destroy());
+    const timer = setTimeout(() => done("ETIMEDOUT"), PORT_LIMIT_MS);
+    const end = (code: string | undefined): void => {
+      clearTimeout(timer);
+      server.close();
+      done(code);
+    };
+    server.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+    server.listen({ port, ...(host !== undefined && { host }), exclusive: true }, () => end(undefined));
+  });
+}
+
+/** Whether a gateway answers where this node file has its metrics: then what is taken is taken by it. */
+export async function isServing(metricsListen: string): Promise<boolean> {
+  const address = parseAddress(metricsListen);
+  if (address === undefined || address.port === 0) return false;
+  const { host = "127.0.0.1", port } = address;
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host.includes(":") ? `[${host === "::" ? "::1" : host}]` : host;
+  try {
+    const answer = await fetch(`http://${name}:${port}/healthz`, {
+      signal: AbortSignal.timeout(PORT_LIMIT_MS),
+      redirect: "error",
+    });
+    return answer.ok && /"healthy"/.test((await answer.text()).slice(0, 256));
+  } catch {
+    return false;
+  }
+}
+
+/** Faults and doubts; one line where there are none. `dirs`: subjects and absolute paths. */
+export async function machineAnswers(
+  nodeFile: NodeFile,
+  dirs: readonly (readonly [subject: string, path: string])[],
+  env: Env,
+): Promise<readonly Answer[]> {
+  const machine = await thisMachine();
+  const isRunning = await isServing(nodeFile.metrics_listen);
+  const disks = await Promise.all(
+    dirs.map(([subject, path]) =>
+      diskAnswer(subject, path).catch(
+        (error: NodeJS.ErrnoException): Answer => ({ verdict: "note", subject, words: `${path}: ${error.code}` }),
+      ),
+    ),
+  );
+  const found = [descriptorAnswer(machine, env), memoryAnswer(machine, env), ...disks].filter((it) => it !== undefined);
+  const answers = [...found, ...(await portAnswers(nodeFile, isRunning))];
+  if (answers.some(({ verdict }) => verdict !== "ok")) return answers;
+  const files = machine.descriptors === undefined ? "" : `${machine.descriptors} descriptors, `;
+  return [
+    {
+      verdict: "ok",
+      subject: "machine",
+      words: `${files}${sized(machine.memoryBytes)} of memory, room on its disks, ports free`,
+    },
+  ];
+}

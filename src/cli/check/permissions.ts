@@ -1,0 +1,67 @@
+/**
+ * What `gateway check` says of files that hold keys or decide who may do what: who else on this machine may read or change
+ * them. Source: chmod(1); design decisions, section 5.
+ */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { beside } from "../../server/node/index.ts";
+import type { Answer } from "./answer.ts";
+
+/** Of a folder of secrets; more are a mistake of another kind. */
+const MOST_FILES = 1_000;
+
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o022;
+const NOT_OWNER = 0o077;
+
+interface Looked {
+  readonly subject: string;
+  readonly path: string;
+  /** Bits that nobody should have. */
+  readonly against: number;
+  readonly remedy: string;
+}
+
+/** `path`: of the node file. Nothing where nobody else may. */
+export async function permissionAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
+  if (process.platform === "win32") return [];
+  const { admin, cluster, secrets_dir: secrets, tls } = nodeFile;
+  const at = (file: string): string => beside(path, file);
+  const keys = [
+    ...(secrets === undefined ? [] : (await namesIn(at(secrets))).map((name) => join(at(secrets), name))),
+    ...[cluster.kek_file, tls?.key_file].filter((it) => it !== undefined).map(at),
+  ];
+  const decides = [path, ...[nodeFile.deployment, admin?.policy_file].filter((it) => it !== undefined).map(at)];
+  const looked: Looked[] = [
+    ...keys.map((file) => ({ subject: "secret file", path: file, against: OTHERS_READ, remedy: "chmod o-r" })),
+    ...decides.map((file) => ({ subject: "configuration", path: file, against: OTHERS_WRITE, remedy: "chmod go-w" })),
+    ...(cluster.data_dir === undefined
+      ? []
+      : [{ subject: "cluster.data_dir", path: at(cluster.data_dir), against: NOT_OWNER, remedy: "chmod 700" }]),
+    ...(admin?.local_socket === undefined
+      ? []
+      : [{ subject: "admin.local_socket", path: at(admin.local_socket), against: NOT_OWNER, remedy: "chmod 600" }]),
+  ];
+  return (await Promise.all(looked.map(answerOf))).filter((it) => it !== undefined);
+}
+
+async function answerOf({ subject, path, against, remedy }: Looked): Promise<Answer | undefined> {
+  // What is not there, or is hidden, is told where it is needed.
+  const mode = await stat(path).then(
+    (it) => it.mode & 0o777,
+    () => 0,
+  );
+  if ((mode & against) === 0) return undefined;
+  const may = (mode & against & 0o022) === 0 ? "read" : "change";
+  const words = `${path} has mode ${mode.toString(8).padStart(4, "0")}, so that others on this machine may ${may} it: \`${remedy} ${path}\``;
+  return { verdict: "note", subject, words };
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((it) => !it.isDirectory())
+    .slice(0, MOST_FILES)
+    .map(({ name }) => name);
+}

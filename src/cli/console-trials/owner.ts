@@ -1,0 +1,51 @@
+/**
+ * The file that owns a document, where it is on this machine: whether it is what is in force, and how a value is written
+ * into a text of which no other line changes.
+ */
+
+import { isMap, isScalar, parseDocument } from "yaml";
+import type { OwnedDocument } from "../../console/index.ts";
+import { UsageError } from "../flags.ts";
+import type { Io } from "../io.ts";
+import { type DeploymentFile, openDeployment } from "../packs/document.ts";
+
+/** A file that is not what is in force is for its node and its editor to bring together first. Undefined: it is. */
+export async function whyNotHere({ file, text }: OwnedDocument, io: Io): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    return otherWhy(await openDeployment(file, true, io), file, text);
+  } catch (error) {
+    if (error instanceof UsageError) return `${elsewhere(file)} (${error.message}): do it there`;
+    throw error;
+  }
+}
+
+const elsewhere = (file: string): string => `the document is ${file} of its node, and is not on this machine`;
+
+export function otherWhy({ source, whole }: DeploymentFile, file: string, text: string): string | undefined {
+  if (source.text === text || whole(source.text) === text) return undefined;
+  return source.text === ""
+    ? `${elsewhere(file)}: do it there`
+    : `${file} of this machine is not what is in force: reload it (R in config) or correct it first`;
+}
+
+/** A node takes no other text under the same `version`. The text as it is where there is none, or none to be raised. */
+export function withVersion(text: string): string {
+  const version = parseDocument(text).get("version");
+  if (typeof version !== "number" || !Number.isSafeInteger(version)) return text;
+  return withScalar(text, ["version"], version + 1) ?? text;
+}
+
+/** No other line changes. Undefined: what it would stand in is not there, or is not written as a block. */
+export function withScalar(text: string, path: readonly [string, ...string[]], value: number): string | undefined {
+  const parsed = parseDocument(text);
+  const found = parsed.getIn(path, true);
+  if (isScalar(found) && found.range) return text.slice(0, found.range[0]) + String(value) + text.slice(found.range[1]);
+  if (found !== undefined) return undefined;
+  const parent: unknown = parsed.getIn(path.slice(0, -1), true);
+  if (!isMap(parent) || parent.flow || !parent.range) return undefined;
+  const [start] = parent.range;
+  const indent = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
+  if (indent.trim() !== "") return undefined;
+  return `${text.slice(0, start)}${path.at(-1)}: ${value}\n${indent}${text.slice(start)}`;
+}

@@ -1,0 +1,144 @@
+/** What is said of a machine that is too small, of ports that are taken, and of files that others may read. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  descriptorAnswer,
+  descriptorsIn,
+  diskAnswer,
+  memoryAnswer,
+  portAnswer,
+} from "../../../src/cli/check/machine.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { writeFiles } from "../../e2e/support/config.ts";
+import { startGateway } from "../../e2e/support/gateway.ts";
+import { freePort, listenLocally } from "../../e2e/support/ports.ts";
+import { bufferIo } from "../buffers.ts";
+
+const MIB = 1 << 20;
+
+const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
+Max processes             95000                95000                processes
+Max open files            1024                 1048576              files
+Max locked memory         8388608              8388608              bytes
+`;
+
+test("the soft limit of descriptors is read, and none where there is none or nothing is said", () => {
+  assert.equal(descriptorsIn(LIMITS), 1024);
+  assert.equal(descriptorsIn(LIMITS.replace("1024 ", "unlimited ")), undefined);
+  assert.equal(descriptorsIn(""), undefined);
+});
+
+const machine = (descriptors: number | undefined, memoryBytes = 4096 * MIB) => ({ descriptors, memoryBytes });
+
+test("descriptors suffice for as many requests as are taken at once, or it is said what to set", () => {
+  assert.equal(descriptorAnswer(machine(undefined), {}), undefined);
+  assert.equal(descriptorAnswer(machine(8448), {}), undefined);
+  const few = descriptorAnswer(machine(1024), {});
+  assert.equal(few?.verdict, "note");
+  assert.match(few?.words ?? "", /LimitNOFILE=8448 .*`ulimit -n 8448`.*GATEWAY_MAX_IN_FLIGHT$/);
+  assert.equal(descriptorAnswer(machine(1024), { GATEWAY_MAX_IN_FLIGHT: "100" }), undefined);
+  assert.equal(descriptorAnswer(machine(256), {})?.verdict, "fail");
+});
+
+test("memory bears what may be held for requests, or it is said how much would", () => {
+  assert.equal(memoryAnswer(machine(1, 768 * MIB), {}), undefined);
+  const tight = memoryAnswer(machine(1, 600 * MIB), {});
+  assert.equal(tight?.verdict, "note");
+  assert.match(tight?.words ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
+  assert.equal(memoryAnswer(machine(1, 256 * MIB), {})?.verdict, "fail");
+  assert.equal(memoryAnswer(machine(1, 512 * MIB), { GATEWAY_MAX_BUFFERED_BYTES: String(64 * MIB) }), undefined);
+});
+
+const FAULTS: readonly (readonly [
+  code: string | undefined,
+  isRunning: boolean,
+  verdict: string | undefined,
+  words: RegExp,
+])[] = [
+  [undefined, false, undefined, /^$/],
+  ["EADDRINUSE", true, "note", /by the gateway that runs here/],
+  ["EADDRINUSE", false, "fail", /`ss -ltnp 'sport = :80'`/],
+  ["EADDRNOTAVAIL", false, "fail", /no address of this machine/],
+  ["EACCES", false, "note", /CAP_NET_BIND_SERVICE/],
+  ["EMFILE", false, "fail", /cannot be listened on: EMFILE/],
+];
+
+for (const [code, isRunning, verdict, words] of FAULTS) {
+  test(`a port is ${code ?? "free"}${isRunning ? " while the gateway runs" : ""}: ${verdict ?? "nothing is said"}`, () => {
+    const answer = portAnswer("listen", "127.0.0.1:80", code, isRunning);
+    assert.equal(answer?.verdict, verdict);
+    assert.match(answer?.words ?? "", words);
+  });
+}
+
+test("a disk without room is told, by the nearest folder that is there", {
+  skip: process.platform !== "linux",
+}, async () => {
+  // A file system without a byte.
+  const full = await diskAnswer("cluster.data_dir", "/proc/not/there");
+  assert.equal(full?.verdict, "fail");
+  assert.match(full?.words ?? "", /^0 MiB are free for \/proc\/not\/there; .*free space, or name another disk$/);
+});
+
+async function check(path: string) {
+  const io = bufferIo();
+  const status = await execute(["check", "-config", path], io);
+  return { status, lines: io.out().split("\n") };
+}
+
+test("a port that somebody else has fails the check; one that the gateway has does not", async (t) => {
+  const taken = createServer();
+  const port = await listenLocally(taken);
+  t.after(() => taken.close());
+  const strange = await writeFiles(t, { providers: [] }, { listen: `127.0.0.1:${port}` });
+  const { status, lines } = await check(strange.nodePath);
+  assert.equal(status, 1);
+  assert.match(
+    lines.find((it) => it.startsWith("fail")) ?? "",
+    new RegExp(`^fail {2}listen: 127\\.0\\.0\\.1:${port} is in use: `),
+  );
+
+  const [listen, metrics] = [await freePort(), await freePort()];
+  const own = { listen: `127.0.0.1:${listen}`, metrics_listen: `127.0.0.1:${metrics}` };
+  const files = await writeFiles(t, { providers: [] }, own);
+  const free = await check(files.nodePath);
+  assert.equal(free.status, 0, free.lines.join("\n"));
+  assert.ok(free.lines.some((it) => /^(ok {4}machine|note {2}(descriptors|memory)): /.test(it)));
+  await startGateway(t, { args: ["-config", files.nodePath] });
+  const served = await check(files.nodePath);
+  assert.equal(served.status, 0, served.lines.join("\n"));
+  assert.ok(served.lines.some((it) => it.startsWith(`note  listen: 127.0.0.1:${listen} is in use, by the gateway`)));
+});
+
+const skip = process.platform === "win32" ? "no modes on Windows" : false;
+
+test("files that others may read or change are named, with what closes them", { skip }, async (t) => {
+  const secrets = await mkdtemp(join(tmpdir(), "gateway-secrets-"));
+  t.after(() => rm(secrets, { recursive: true }));
+  const files = await writeFiles(t, { providers: [] }, { secrets_dir: secrets });
+  const [open, closed] = [join(secrets, "OPEN"), join(secrets, "CLOSED")];
+  await writeFile(open, "k");
+  await writeFile(closed, "k");
+  await chmod(open, 0o644);
+  await chmod(closed, 0o600);
+  await chmod(files.nodePath, 0o666);
+  await mkdir(join(files.dir, "data"));
+  await chmod(join(files.dir, "data"), 0o750);
+  const { status, lines } = await check(files.nodePath);
+  assert.equal(status, 0, lines.join("\n"));
+  const said = lines.join("\n");
+  assert.match(
+    said,
+    new RegExp(`^note {2}secret file: ${open} has mode 0644, .* may read it: \`chmod o-r ${open}\`$`, "m"),
+  );
+  assert.match(
+    said,
+    new RegExp(`^note {2}configuration: ${files.nodePath} has mode 0666, .* may change it: \`chmod go-w `, "m"),
+  );
+  assert.match(said, /^note {2}cluster\.data_dir: .* has mode 0750, .*`chmod 700 /m);
+  assert.doesNotMatch(said, /CLOSED/);
+});
