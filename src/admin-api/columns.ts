@@ -5,16 +5,18 @@
 
 import { artifacts } from "./artifact-columns.ts";
 import { certificates } from "./certificate-columns.ts";
+import { history } from "./history-columns.ts";
 import { reconcile, reconcile_verdicts } from "./reconcile-columns.ts";
 import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
 import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
+/** Of a row of attention, the worst last. */
+export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
+
 /** As access rules name hops; a session over WebSocket is told apart. */
 export const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
-
-export const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
 
 const METADATA = {
   /** Leaves out what a JavaScript object would take for its prototype. */
@@ -223,41 +225,7 @@ export const TABLES = {
     ),
     node: text("Node that served it."),
   }),
-  history: object(
-    "What a node measured in ten seconds of the last 15 minutes; there is no row of ten in which nothing happened.",
-    {
-      time: time("Begin of the ten seconds."),
-      kind: choice("What was measured.", HISTORY_KINDS),
-      name: text(
-        "Status of requests; provider; model as in `models`; budget; rule or detector, `streams` for `held_bytes`; node of the cluster.",
-      ),
-      attempts: nullable(
-        integer(
-          "Of a provider or model: attempts that were answered or failed. Of a status: requests that ended with it.",
-        ),
-      ),
-      failures: nullable(integer("Those that failed.")),
-      ttfb_p50_ms: nullable(number("Median of the time to the first byte of answered ones, in milliseconds.")),
-      ttfb_p95_ms: nullable(number("95th percentile of it.")),
-      in_flight: nullable(integer("Attempts under way at once, at most.")),
-      input_tokens: nullable(integer("Tokens that were told of inputs.")),
-      output_tokens: nullable(integer("Tokens that were told of outputs.")),
-      used: nullable(integer("Of a budget: cost units charged by this node.")),
-      refused: nullable(integer("Requests and sessions that it refused on this node.")),
-      decisions: nullable(integer("Of a rule of guardrails: requests and answers in which it acted.")),
-      findings: nullable(integer("Of a detector: what it found.")),
-      held_bytes: nullable(
-        integer("Most text of a streamed answer that was held back at once, mean over the answers."),
-      ),
-      applied_index: nullable(
-        integer("Of the cluster: last log entry applied on this node at the end of the ten seconds."),
-      ),
-      commit_ms: nullable(
-        number("Mean milliseconds from a write on this node to its effect there; null: there was none."),
-      ),
-      node: text("Node that measured it."),
-    },
-  ),
+  history,
   usage,
   models: object("A name that a request may ask for, and where it goes. Rows are in the order in which they match.", {
     model: text("Name, or pattern with a trailing `*`; `*` alone: whatever matches nothing else."),
@@ -292,6 +260,18 @@ export const TABLES = {
     by: text("Principal who suspended it."),
     created_at: time("Since when."),
     until: nullable(time("When it ends by itself; null: when it is lifted.")),
+    status: choice("`ended` once `until` has passed.", ["active", "ended"]),
+  }),
+  acknowledgements: object("A row of attention that an operator has acknowledged.", {
+    name: text("Name of the row, as the console has it."),
+    reason: text("Why it is left as it is."),
+    by: text("Principal who acknowledged it."),
+    created_at: time("Since when."),
+    until: time("When it ends by itself."),
+    severity: nullable(
+      choice("How bad it was then; null: was not said. What is more severe is shown again.", ATTENTION_SEVERITIES),
+    ),
+    degree: nullable(integer("Of how many things the row told then; null: was not said.")),
     status: choice("`ended` once `until` has passed.", ["active", "ended"]),
   }),
   secrets: object("A sealed secret. Its value is never shown.", {
@@ -353,6 +333,7 @@ export type RowOf<T extends TableName> = TypeOf<(typeof TABLES)[T]>;
 
 export type KeyRecord = RowOf<"keys">;
 export type SuspensionRecord = RowOf<"suspensions">;
+export type AcknowledgementRecord = RowOf<"acknowledgements">;
 export type SecretRecord = RowOf<"secrets">;
 export type SourceRecord = RowOf<"sources">;
 export type ClusterMemberRecord = RowOf<"cluster_members">;

@@ -97,6 +97,7 @@ function described(id: string, operation: Operation): JsonSchema {
 const TAGS: Readonly<Record<Exclude<ResourceKind, "Table">, string>> = {
   Key: "keys",
   Suspension: "suspensions",
+  Acknowledgement: "acknowledgements",
   Secret: "secrets",
   Source: "sources",
   Backend: "backends",

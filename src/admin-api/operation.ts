@@ -63,6 +63,7 @@ export type ResourceKind =
   | "Table"
   | "Key"
   | "Suspension"
+  | "Acknowledgement"
   | "Secret"
   | "Source"
   | "Backend"

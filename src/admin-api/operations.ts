@@ -5,6 +5,7 @@
 
 import type { RowOf, TableName } from "./columns.ts";
 import type { Operation, ParamsOf, QueryOf } from "./operation.ts";
+import { acknowledgementOperations } from "./operations/acknowledgements.ts";
 import { auditOperations } from "./operations/audit.ts";
 import { backendOperations } from "./operations/backends.ts";
 import { clusterOperations } from "./operations/cluster.ts";
@@ -21,6 +22,7 @@ import type { Schema } from "./schema.ts";
 export const OPERATIONS = {
   ...keyOperations,
   ...suspensionOperations,
+  ...acknowledgementOperations,
   ...secretOperations,
   ...sourceOperations,
   ...listOperations,

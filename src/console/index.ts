@@ -1,6 +1,6 @@
 /** The operator's terminal. Light until it is opened: React and Ink are loaded by `openConsole`. */
 
-export type { Compiling, OwnedDocument, PackFacts, Trial } from "./model/documents.ts";
+export type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "./model/documents.ts";
 export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
 export { type NamedDoor, NO_SETTINGS, type Settings, type ThemeSpec } from "./model/settings.ts";
 export type { SweepAnswer, SweepResult, TurningCase } from "./model/sweep.ts";

@@ -118,6 +118,7 @@ test("the letters that sort a table are each of one column", () => {
     const { data, isReadOnly, isAscii, tail, verification } = state;
     const { columns } = body.table({
       data,
+      now: state.now,
       subject: undefined,
       isReadOnly,
       isAscii,

@@ -1,6 +1,7 @@
 /** Lists without operations of their own on single rows: what the configuration says, and what was measured or witnessed. */
 
-import { HISTORY_KINDS, REQUEST_HOPS } from "../columns.ts";
+import { REQUEST_HOPS } from "../columns.ts";
+import { HISTORY_KINDS } from "../history-columns.ts";
 import { LIST_QUERY, lists, listsMeasured, listsNarrowed, type Operation } from "../operation.ts";
 import { choice, integer, object, optional, text } from "../schema.ts";
 import { USED_HOPS } from "../usage-columns.ts";

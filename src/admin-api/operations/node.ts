@@ -43,6 +43,14 @@ export const nodeStatus = object("The node that is asked.", {
     message: nullable(text("Why it cannot.")),
   }),
   // Nodes of builds before this one do not say.
+  feature: optional(
+    object("What the builds of all members allow the cluster to do.", {
+      level: integer("Feature level in force; raised by itself, never lowered."),
+      highest: integer("Highest level that the build of the node asked works at."),
+      waiting: nullable(text("What a higher level waits for: the members, with their versions; null: for nothing.")),
+    }),
+  ),
+  // Nodes of builds before this one do not say.
   certificates: optional(
     list(
       "What its front door presents; empty: plain HTTP.",

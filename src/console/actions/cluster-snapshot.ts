@@ -6,7 +6,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
-import type { Deed, Dialog, Field, FieldValues, SingleDeed } from "../model/dialog.ts";
+import type { Deed, Dialog, Field, FieldValues, JobRequest, SingleDeed } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import type { Intent } from "../model/view.ts";
 import { askFile, fileWhy } from "./ask-file.ts";
@@ -18,46 +18,66 @@ export function archiveName(now: number): string {
   return `gateway-${day}-${time}.tgz`;
 }
 
-export const saveSnapshot = ({ now }: Pick<Context, "now">): Intent =>
-  askFile("save snapshot to", archiveName(now), (file) => ({ kind: "job", job: { kind: "save_snapshot", file } }));
+export function saveSnapshot(context: Pick<Context, "now" | "data">): Intent {
+  const node = followerOf(context);
+  const label = node === undefined ? "save snapshot to" : `save ${node}'s state, which may lack the newest writes, to`;
+  return askFile(label, archiveName(context.now), (file) => ({ kind: "job", job: saving(file, node !== undefined) }));
+}
+
+const saving = (file: string, isStale: boolean): Extract<JobRequest, { kind: "save_snapshot" }> => ({
+  ...{ kind: "save_snapshot", file },
+  ...(isStale && { isStale }),
+});
+
+/** The node of this door where it does not lead: only what it has itself can be saved there. */
+function followerOf({ data }: Pick<Context, "data">): string | undefined {
+  const status = data.get({ id: "get_status" })?.value;
+  return status === undefined || status.role === "leader" ? undefined : escapeControls(status.node);
+}
 
 const SNAPSHOT = "snapshot";
 const FILE = "snapshot_file";
 const UNDECIDED = "undecided";
 const SAVE = "save first";
+/** Of a node that does not lead. */
+const SAVE_HERE = "save this node's first";
 const SKIP = "skip";
 
 /** Whether a snapshot comes first must be said: nobody is without one by an oversight. */
-export const snapshotFields = (now: number): readonly Field[] => [
-  { kind: "choice", id: SNAPSHOT, label: "Snapshot", initial: UNDECIDED, choices: [UNDECIDED, SAVE, SKIP] },
-  { kind: "text", id: FILE, label: "Saved to", initial: archiveName(now) },
-];
+export function snapshotFields(opened: Pick<Context, "now" | "data">): readonly Field[] {
+  const save = followerOf(opened) === undefined ? SAVE : SAVE_HERE;
+  return [
+    { kind: "choice", id: SNAPSHOT, label: "Snapshot", initial: UNDECIDED, choices: [UNDECIDED, save, SKIP] },
+    { kind: "text", id: FILE, label: "Saved to", initial: archiveName(opened.now), isFile: true },
+  ];
+}
+
+const isSaved = (values: FieldValues): boolean => values[SNAPSHOT] === SAVE || values[SNAPSHOT] === SAVE_HERE;
 
 export function snapshotWhy(values: FieldValues): string | undefined {
   if (values[SNAPSHOT] === SKIP) return undefined;
-  if (values[SNAPSHOT] === SAVE) return fileWhy(values[FILE] ?? "");
+  if (isSaved(values)) return fileWhy(values[FILE] ?? "");
   return "choose whether a snapshot is saved first, or skipped";
 }
 
 export function snapshotLine(values: FieldValues, context: Pick<Context, "data">): Line {
   if (values[SNAPSHOT] === SKIP) return line("none is saved: what is lost here cannot be brought back", "warn");
-  if (values[SNAPSHOT] !== SAVE) return line("undecided: save one first, or skip it", "warn");
-  const status = context.data.get({ id: "get_status" })?.value;
+  if (!isSaved(values)) return line("undecided: save one first, or skip it", "warn");
   const where = `saved to ${escapeControls(values[FILE] ?? "")} first; where that fails, nothing else is done`;
-  return status !== undefined && status.role !== "leader"
-    ? line(
-        `${where}. ${escapeControls(status.node)} does not lead and may refuse to save: go to the leader's door (O)`,
-        "warn",
-      )
-    : line(where);
+  const node = followerOf(context);
+  if (node === undefined) return line(where);
+  const what =
+    values[SNAPSHOT] === SAVE_HERE
+      ? `what ${node} has is saved, which may lack the newest writes: the leader's door (O) has them all`
+      : `${node} does not lead any more and will refuse: leave and begin again`;
+  return line(`${where}. ${what}`, "warn");
 }
 
 /** The deed, behind the snapshot where one was asked for. */
 export function behindSnapshot(values: FieldValues, deed: SingleDeed): Deed {
   const file = values[FILE] ?? "";
-  return values[SNAPSHOT] === SAVE
-    ? { kind: "steps", steps: [{ kind: "job", job: { kind: "save_snapshot", file } }, deed] }
-    : deed;
+  if (!isSaved(values)) return deed;
+  return { kind: "steps", steps: [{ kind: "job", job: saving(file, values[SNAPSHOT] === SAVE_HERE) }, deed] };
 }
 
 export const restoreSnapshot = (context: Context): Intent =>
@@ -73,7 +93,7 @@ export function restoreDialog(file: string, opened: Context): Dialog {
   return {
     title: "Restore a snapshot",
     isDangerous: true,
-    fields: snapshotFields(opened.now),
+    fields: snapshotFields(opened),
     lines(values, context) {
       const members = rowsOf(context.data, "cluster_members").map(({ id }) => escapeControls(id));
       return [

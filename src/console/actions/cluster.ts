@@ -138,7 +138,7 @@ export function pruneDialog(opened: Context): Dialog {
           .join(","),
         choices: members.map(({ id }) => id),
       },
-      ...snapshotFields(opened.now),
+      ...snapshotFields(opened),
     ],
     lines: (values, context) => [
       ...whatIsTrue(context),

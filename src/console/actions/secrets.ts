@@ -62,7 +62,7 @@ const MAX_VALUE_LENGTH = Number(OPERATIONS.put_secret.body.schema.keys.value.jso
 
 const VALUE_FIELDS: readonly Field[] = [
   { kind: "text", id: "value", label: "Value", initial: "", isUnseen: true },
-  { kind: "text", id: "file", label: "or from file", initial: "" },
+  { kind: "text", id: "file", label: "or from file", initial: "", isFile: true },
 ];
 
 /** `name` undefined: it is asked for, and there must be none of that name. */

@@ -48,7 +48,10 @@ export function reloadWhy(context: Reads): string | undefined {
   return "this node is configured by the API: its node file names no deployment document";
 }
 
-export function reloadDialog(): Dialog {
+/** `opened`: at a door of this machine its file is the one that is read here. */
+export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialog {
+  const file = configOf(opened)?.source ?? "api";
+  const isHere = file.startsWith("/") && opened.doorFlags.startsWith("-socket ");
   return {
     title: "Reload the deployment document",
     fields: [],
@@ -63,6 +66,7 @@ export function reloadDialog(): Dialog {
         ...reloadForecast(state),
       ];
     },
+    ...(isHere && { attached: () => ({ kind: "reload", source: FILE_OWNED, file }) as const }),
     confirm: { kind: "yes", does: "reload" },
     why: (_, context) => reloadWhy(context),
     deed: () => ({
@@ -77,6 +81,9 @@ export function reloadDialog(): Dialog {
     }),
   };
 }
+
+/** The source that a deployment document becomes. */
+const FILE_OWNED = "default";
 
 type FileState = NonNullable<ReturnType<typeof configOf>>["file_status"]["state"];
 

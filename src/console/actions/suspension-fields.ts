@@ -30,12 +30,14 @@ export const whyNoName = (text: string): string | undefined =>
       ? "name what is to be suspended"
       : `${escapeControls(text)} cannot be suspended by name: 1 to 256 printable ASCII characters without blanks`;
 
-export const reasonField = (initial = "console: incident"): Field => ({
+/** Of one that is there, its reason is gone on with; of a new one, what is typed takes the place of the proposal. */
+export const reasonField = (reason?: string): Field => ({
   kind: "text",
   id: "reason",
   label: "Reason",
-  initial,
+  initial: reason ?? "console: incident",
   isRequired: true,
+  isProposal: reason === undefined,
   why: whyNoReason,
 });
 

@@ -3,7 +3,7 @@
  * for, and why it cannot be confirmed. Nothing of it is shortened: what is confirmed must be read whole.
  */
 
-import { cellsOf } from "../../base/index.ts";
+import { cellsOf, escapeControls } from "../../base/index.ts";
 import { wrapLine, wrapLines } from "../format/fit.ts";
 import type { Action } from "../model/action.ts";
 import type { Deed, Field } from "../model/dialog.ts";
@@ -131,7 +131,11 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
       if (field.isUnseen === true) return [{ text: `[${unseen(value)}]`, ...(isFocused && { isInverse: true }) }];
       if (!isFocused) return [{ text: `[${value}]` }];
       const hint: Line =
-        (field.suggestions ?? []).length > 0 ? [{ text: suggestionHint(field, value), tone: "dim" }] : [];
+        field.isFile === true
+          ? [{ text: fileHint(state), tone: "dim" }]
+          : (field.suggestions ?? []).length > 0
+            ? [{ text: suggestionHint(field, value), tone: "dim" }]
+            : [];
       return [{ text: "[" }, ...editLine(state.edit, room - 2), { text: "]" }, ...hint];
     }
     case "choice":
@@ -163,6 +167,16 @@ const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text"
   isProposal === true && value !== "" && value === initial
     ? "  as others have it; typing replaces it, Up Down suggestions"
     : "  Up Down suggestions";
+
+/** Files that a line names. */
+const MOST_FILES = 5;
+
+function fileHint({ found }: DialogState): string {
+  if (found === undefined) return "  Tab completes it, Enter goes on";
+  const names = found.slice(0, MOST_FILES).map((path) => escapeControls(/[^/]*.$/su.exec(path)?.[0] ?? path));
+  const more = found.length > MOST_FILES ? ` and ${found.length - MOST_FILES} more` : "";
+  return `  ${names.join("  ")}${more}: Tab, Up and Down choose`;
+}
 
 /** Neither the text nor how long exactly a long one is. */
 export const unseen = (value: string): string =>

@@ -35,7 +35,7 @@ export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
 function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
   switch (job.kind) {
     case "save_snapshot":
-      return `gateway snapshot save ${doorFlags} ${quoted(job.file)}`;
+      return `gateway snapshot save ${doorFlags}${job.isStale === true ? " -stale" : ""} ${quoted(job.file)}`;
     case "restore_snapshot":
       return `gateway snapshot restore ${doorFlags} ${quoted(job.file)}`;
     case "run_command":

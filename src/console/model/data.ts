@@ -83,6 +83,8 @@ export interface Reading<T> {
   readonly askedAt: number;
   /** What the newest read failed with; undefined once one succeeded. A `forbidden` is not asked again until `r`. */
   readonly failure: Failure | undefined;
+  /** Of what this machine works out: how far it is, in one line; undefined: nothing is under way. */
+  readonly progress?: string | undefined;
 }
 
 /** Readings by `keyOf`. Replaced whole with each change; a reading that did not change is the same object. */

@@ -19,6 +19,8 @@ export type Field =
       readonly isRequired?: boolean;
       /** What it begins with is a proposal: the first character that is typed takes its place. */
       readonly isProposal?: boolean;
+      /** Tab completes the name of a file of this machine, and goes on where there is nothing to complete. */
+      readonly isFile?: true;
       /** A secret: only how long it is shows. */
       readonly isUnseen?: boolean;
       why?(text: string): string | undefined;
@@ -58,7 +60,8 @@ export type SingleDeed =
 
 /** Local verbs that the command line hands in; `ports.ts`. */
 export type JobRequest =
-  | { readonly kind: "save_snapshot"; readonly file: string }
+  /** `isStale`: also of a node that does not lead, which may lack the newest writes. */
+  | { readonly kind: "save_snapshot"; readonly file: string; readonly isStale?: true }
   /** A program of this machine, with its arguments as they are. */
   | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }

@@ -26,7 +26,18 @@ export const VERBS = {
     group: "write",
     help: "lift it, or undo what was done last",
   },
-  extend: { chord: "E", does: "extend", group: "write", help: "give a suspension a new end, or a key a new expiry" },
+  extend: {
+    chord: "E",
+    does: "extend",
+    group: "write",
+    help: "give a suspension or an acknowledgement a new end, or a key a new expiry",
+  },
+  acknowledge: {
+    chord: "a",
+    does: "acknowledge",
+    group: "write",
+    help: "fold a row away that was seen, with a reason and an end",
+  },
   create: { chord: "n", does: "new", group: "write", help: "make a new one of what the view lists" },
   mint: { chord: "m", does: "mint", group: "write", help: "mint a virtual key, shown once" },
   rotate: {

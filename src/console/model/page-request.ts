@@ -10,5 +10,7 @@ export type PageRequest =
       readonly source: string;
       readonly from: { readonly file: string } | { readonly revision: number };
     }
+  /** What a reload would apply: the document of the node file, where this machine has it, over the stored one. */
+  | { readonly kind: "reload"; readonly source: string; readonly file: string }
   /** Where the stored configuration names these sealed secrets. */
   | { readonly kind: "secret_uses"; readonly names: readonly string[] };

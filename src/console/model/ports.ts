@@ -32,7 +32,7 @@ export interface ConsolePorts {
   /** The code of `gateway audit verify`. */
   verifyAudit(file: string, options: JobOptions): Promise<Report>;
   /** The code of `gateway snapshot save`; resolves with what it wrote, in words. */
-  saveSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  saveSnapshot(door: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
   /** The code of `gateway snapshot restore`. */
   restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
   /** A document of at most 4 MiB. */
@@ -59,12 +59,17 @@ export interface ConsolePorts {
   ): AsyncIterable<string>;
   /** What is tried on documents before it is written; only `write` writes. */
   readonly documents: {
-    /** Those that come with the program, then those at the paths `own`. */
+    /**
+     * Those that come with the program, then those at the paths `own`: packs, or folders of packs. One that cannot be had is
+     * there with its `problem`.
+     */
     packs(document: OwnedDocument, own: readonly string[], signal: AbortSignal): Promise<readonly PackFacts[]>;
-    /** With what it builds on; its own cases are run. */
-    tryPack(document: OwnedDocument, name: string, signal: AbortSignal): Promise<PackTrial>;
+    /** The first of the names, which may build on the others; its own cases are run. Ended by the signal, whatever it does. */
+    tryPack(document: OwnedDocument, names: readonly string[], options: JobOptions): Promise<PackTrial>;
     /** `guardrails.score_threshold`, 0 to 1. */
     tryThreshold(document: OwnedDocument, threshold: number, signal: AbortSignal): Promise<Trial>;
+    /** Another text once that file of this machine may be another; empty: it is not there. */
+    stampOf(file: string): Promise<string>;
     /**
      * The code of `gateway guardrails eval -sweep` over the first that has guardrails; `words`: data files of this machine
      * with flags before them. Others are let in at least every few milliseconds.

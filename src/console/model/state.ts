@@ -5,7 +5,7 @@
  */
 
 import type { QueryResult } from "../../admin-api/index.ts";
-import type { Data, Failure } from "./data.ts";
+import type { Data, Failure, Need } from "./data.ts";
 import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
@@ -63,6 +63,8 @@ export interface DialogState {
   readonly scrolled?: number;
   /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
   readonly edit: Edit;
+  /** Names of files that begin as the text with the focus does, several; undefined: none were looked for. */
+  readonly found?: readonly string[] | undefined;
   readonly stage:
     | { readonly kind: "asking" }
     /** `since`: when what is under way now began, milliseconds since 1970. */
@@ -266,6 +268,8 @@ export type Effect =
   | { readonly kind: "query"; readonly id: number; readonly sql: string; readonly params: readonly string[] }
   /** Ends a query, a load or a deed that runs. */
   | { readonly kind: "cancel"; readonly id: number }
+  /** Ends what this machine works out for a reading. */
+  | { readonly kind: "stop_reading"; readonly need: Need }
   | { readonly kind: "remember"; readonly what: Remembering }
   /** `what` is said in the flash line; the text itself never is. */
   | { readonly kind: "copy"; readonly text: string }

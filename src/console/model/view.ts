@@ -70,8 +70,10 @@ export interface Offer {
 
 export interface TableBody {
   readonly kind: "table";
-  /** Made anew when one of the view's readings has changed, and not with the clock. */
-  table(context: Omit<Context, "now">): Table;
+  /** Made anew when one of the view's readings or its `turn` has changed, and not with the clock. */
+  table(context: Context): Table;
+  /** What the table depends on beside its readings, as a value to be compared: how many of its rows have ended by now. */
+  turn?(context: Context): number;
   /** Sorted by it until the operator says otherwise. */
   readonly sort: { readonly column: string; readonly isDescending: boolean };
   /** Under the table where there is room, about the row under the cursor. */
@@ -135,6 +137,8 @@ export interface View {
   readonly group?: string;
   /** Takes what stands after its name in `:errors acme-chat`; what it is. */
   readonly subject?: string;
+  /** Paths of this machine may stand in it, absolute ones too: `/opt/packs` is no filter there. */
+  readonly takesPaths?: true;
   /** Those that are known, for who types its name after `:`. */
   subjects?(context: Context): readonly string[];
   /** The first one decides whether the view is loading, forbidden or failed. */

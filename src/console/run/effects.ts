@@ -77,7 +77,11 @@ export function createEffects(options: EffectsOptions): Effects {
   async function job(request: JobRequest, signal: AbortSignal, onProgress: (words: string) => void): Promise<string> {
     switch (request.kind) {
       case "save_snapshot":
-        return await ports.saveSnapshot(door(), request.file, { signal, onProgress });
+        return await ports.saveSnapshot(door(), request.file, {
+          isStale: request.isStale === true,
+          signal,
+          onProgress,
+        });
       case "restore_snapshot":
         return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
       case "run_command": {
@@ -150,7 +154,7 @@ export function createEffects(options: EffectsOptions): Effects {
         await ports.saveText(work.file, work.text, signal);
         return flash(`saved ${work.file}`);
       case "save_snapshot":
-        return flash(await ports.saveSnapshot(door(), work.file, { signal, onProgress: (words) => flash(words) }));
+        return flash(await job(work, signal, (words) => flash(words)));
       default:
         return work satisfies never;
     }
@@ -231,6 +235,9 @@ export function createEffects(options: EffectsOptions): Effects {
           },
           (error) => flash(wordsOf(error, door()), "warn"),
         );
+        return;
+      case "stop_reading":
+        watch.stop(effect.need);
         return;
       case "refresh":
         watch.refresh();

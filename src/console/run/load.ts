@@ -2,9 +2,10 @@
 
 import { parseDocument } from "yaml";
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
 import type { PageRequest } from "../model/page-request.ts";
 import type { ConsolePorts } from "../model/ports.ts";
-import { BLANK, type Line } from "../model/text.ts";
+import { BLANK, type Line, line } from "../model/text.ts";
 import { differencePage } from "../pages/difference.ts";
 import { documentPage } from "../pages/document.ts";
 import { fieldChanges } from "../pages/from-to.ts";
@@ -43,6 +44,8 @@ export async function loadPage(request: PageRequest, options: LoadOptions): Prom
       const names = { from: `revision ${from.revision}`, to: `revision ${to.revision}` };
       return differencePage(from.document, to.document, names);
     }
+    case "reload":
+      return await reloading(request.file, documentOf, options);
     case "preview":
       try {
         return await preview(request, options, limits);
@@ -52,6 +55,39 @@ export async function loadPage(request: PageRequest, options: LoadOptions): Prom
       }
     default:
       return request satisfies never;
+  }
+}
+
+/** Line by line: what a file means is judged by the gateway alone, which reads it when it is told to. */
+async function reloading(
+  file: string,
+  documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
+  { ports, signal }: LoadOptions,
+): Promise<readonly Line[]> {
+  let next: string;
+  try {
+    next = await ports.readDocument(file, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    return [line(`What it would change is not known here: ${escapeControls(why)}`, "warn")];
+  }
+  const stored = await storedOr(documentOf(undefined));
+  return differencePage(stored.document, next, {
+    from: stored.revision === 0 ? "nothing" : `revision ${stored.revision}`,
+    to: file,
+  });
+}
+
+/** Nothing, of revision 0, where there is none yet. */
+async function storedOr<T extends { readonly document: string; readonly revision: number }>(
+  answer: Promise<T>,
+): Promise<T | { readonly document: ""; readonly revision: 0 }> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof AdminError && error.status === 404) return { document: "", revision: 0 };
+    throw error;
   }
 }
 

@@ -39,7 +39,7 @@ export function commandOfText(text: string, views: readonly View[]): Command {
 }
 
 function goTo(view: View, rest: string): Command {
-  const [, subject = "", slashed] = /^(.*?)(?:(?:^|\s+)(\/.*))?$/s.exec(rest) ?? [];
+  const [, subject = "", slashed] = (view.takesPaths === true ? PATHS_AND_FILTER : SUBJECT_AND_FILTER).exec(rest) ?? [];
   const filter = slashed === undefined ? undefined : isPattern(slashed) ? slashed : slashed.slice(1);
   if (subject === "") return { kind: "go", place: { view: view.id }, filter };
   if (view.subject === undefined) {
@@ -47,6 +47,10 @@ function goTo(view: View, rest: string): Command {
   }
   return { kind: "go", place: { view: view.id, subject: subject.slice(0, MAX_SUBJECT_LENGTH) }, filter };
 }
+
+const SUBJECT_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/.*))?$/s;
+/** What has a further slash within it is an absolute path, and no filter. */
+const PATHS_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/(?!\S*[^/\s]\/[^/\s]).*))?$/s;
 
 const isPattern = (text: string): boolean => text.length > 2 && text.endsWith("/");
 

@@ -10,6 +10,7 @@ import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { DIALOG } from "../model/keys.ts";
 import type { DialogState, Effect, State, Step } from "../model/state.ts";
+import { commonStart } from "./common-start.ts";
 import { flashed } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
 import { isOneOf, only } from "./only.ts";
@@ -91,7 +92,7 @@ function stepDone(state: State, event: KeyEvent, secret: string): Step {
 
 function stepAsking(state: State, open: DialogState, chord: Chord): Step {
   if (isOneOf(chord, DIALOG.leave)) return only({ ...state, dialog: undefined });
-  if (chord === "tab") return only(withDialog(state, moved(open, 1)));
+  if (chord === "tab") return stepTab(state, open);
   if (chord === "shift-tab") return only(withDialog(state, moved(open, -1)));
   if (isOneOf(chord, DIALOG.scroll_down)) return only(withDialog(state, scrolledBy(open, SCROLLED_LINES)));
   if (isOneOf(chord, DIALOG.scroll_up)) return only(withDialog(state, scrolledBy(open, -SCROLLED_LINES)));
@@ -118,6 +119,42 @@ const SCROLLED_LINES = 8;
 function scrolledBy(open: DialogState, by: number): DialogState {
   const most = open.attachment?.lines?.length ?? 0;
   return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
+}
+
+/** To the next field, once there is nothing of a file's name to be completed. */
+function stepTab(state: State, open: DialogState): Step {
+  const field = fileOf(open);
+  const { edit, found } = open;
+  if (field === undefined || edit.text === "" || edit.text === field.initial)
+    return only(withDialog(state, moved(open, 1)));
+  if (found !== undefined) return only(withDialog(state, chosenFile(open, field, 1)));
+  const effect: Effect = { kind: "complete", id: state.nextId, text: edit.text };
+  return { state: { ...state, nextId: state.nextId + 1 }, effects: [effect] };
+}
+
+function fileOf(open: DialogState): (Field & { readonly kind: "text" }) | undefined {
+  const field = focusOf(open);
+  return field !== undefined && field !== "typed" && field.kind === "text" && field.isFile === true ? field : undefined;
+}
+
+/** What came for another text, or another field, is too late. */
+export function withFoundFile(open: DialogState, text: string, found: readonly string[]): DialogState {
+  const field = fileOf(open);
+  if (field === undefined || open.edit.text !== text || open.stage.kind === "running") return open;
+  const start = found.length === 0 ? text : commonStart(found);
+  if (found.length <= 1 && start === text) return moved(open, 1);
+  return {
+    ...valued(open, field.id, start),
+    edit: editAtEnd(start),
+    found: found.length === 1 ? undefined : found,
+  };
+}
+
+function chosenFile(open: DialogState, field: Field, by: 1 | -1): DialogState {
+  const { found = [], edit } = open;
+  const at = found.indexOf(edit.text);
+  const name = found[at === -1 && by === -1 ? found.length - 1 : (at + by + found.length) % found.length];
+  return name === undefined ? open : { ...valued(open, field.id, name), edit: editAtEnd(name), found };
 }
 
 function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
@@ -152,7 +189,9 @@ function stepTyped(state: State, open: DialogState, chord: Chord): Step {
 
 function stepText(state: State, open: DialogState, field: Field & { readonly kind: "text" }, chord: Chord): Step {
   if (chord === "up" || chord === "down") {
-    return only(withDialog(state, focused(chosen(open, field, chord === "up" ? -1 : 1), open.focus)));
+    const by = chord === "up" ? -1 : 1;
+    if (open.found !== undefined) return only(withDialog(state, chosenFile(open, field, by)));
+    return only(withDialog(state, focused(chosen(open, field, by), open.focus)));
   }
   return only(edited(state, open, field, { kind: "key", chord }));
 }
@@ -229,7 +268,7 @@ function moved(open: DialogState, by: 1 | -1): DialogState {
 function focused(open: DialogState, focus: number): DialogState {
   const field = open.dialog.fields[focus];
   const text = field?.kind === "text" ? (open.values[field.id] ?? "") : "";
-  return { ...open, focus, edit: editAtEnd(text) };
+  return { ...open, focus, edit: editAtEnd(text), found: undefined };
 }
 
 function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {
@@ -251,5 +290,5 @@ function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
 /** With another value it is another question: what failed before is not what would be tried now. */
 function valued(open: DialogState, id: string, value: string): DialogState {
   const values: FieldValues = { ...open.values, [id]: value };
-  return { ...open, values, stage: { kind: "asking" } };
+  return { ...open, values, found: undefined, stage: { kind: "asking" } };
 }

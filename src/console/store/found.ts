@@ -5,13 +5,16 @@
 
 import { editAtEnd } from "../edit/edit.ts";
 import type { Event, PromptState, State, Step } from "../model/state.ts";
+import { commonStart } from "./common-start.ts";
+import { withFoundFile } from "./dialog.ts";
 import { only } from "./only.ts";
 
 type Completed = Event & { readonly kind: "completed" };
 
 /** What came for another text than the one that is there is too late. */
 export function withFound(state: State, { text, found }: Completed): State {
-  const { prompt, workbench } = state;
+  const { prompt, workbench, dialog } = state;
+  if (dialog !== undefined) return { ...state, dialog: withFoundFile(dialog, text, found) };
   if (prompt?.isFile !== undefined) {
     const { head, name } = lastOf(prompt);
     if (name === text) {
@@ -38,13 +41,6 @@ function taken(text: string, found: readonly string[]): Pick<PromptState, "edit"
   const [first] = found;
   if (first === undefined) return { edit: editAtEnd(text), found };
   return { edit: editAtEnd(commonStart(found)), found: found.length === 1 ? undefined : found };
-}
-
-function commonStart([first = "", ...others]: readonly string[]): string {
-  let length = first.length;
-  for (const other of others) while (!other.startsWith(first.slice(0, length))) length -= 1;
-  // Not half of a character.
-  return /[\ud800-\udbff]$/.test(first.slice(0, length)) ? first.slice(0, length - 1) : first.slice(0, length);
 }
 
 /** Tab, and the arrows once something was found. */

@@ -33,14 +33,14 @@ const ORDERS = createRecall<Order>(8);
 const PLACES = new WeakMap<readonly number[], ReadonlyMap<string, number>>();
 
 /** Made anew when the answer or the failure of one of the view's needs is another one; being asked again is no change. */
-export function tableOfView(view: View, body: TableBody, context: Omit<Context, "now">): Table {
+export function tableOfView(view: View, body: TableBody, context: Context): Table {
   let recall = TABLES.get(view);
   if (recall === undefined) {
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
   const { subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep } = context;
-  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep];
+  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep, body.turn?.(context)];
   for (const need of view.needs(subject)) {
     const reading = context.data.get(need);
     madeOf.push(reading?.value, reading?.failure);

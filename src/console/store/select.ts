@@ -119,12 +119,19 @@ const METRICS_VIEW = "overview";
 export function needsOf(state: State, views: readonly View[]): readonly Need[] {
   const view = viewOf(state, views);
   const { subject } = state.place;
-  const row = view.body.kind === "table" ? cursorRowOf(listingOf(state, views)) : undefined;
-  const ofPane =
-    view.body.kind === "table" && row !== undefined ? (view.body.paneNeeds?.(row, contextOf(state)) ?? []) : [];
-  const all = [...FRAME_NEEDS, ...view.needs(subject), ...ofPane];
+  const all = [...FRAME_NEEDS, ...view.needs(subject), ...paneNeedsOf(state, view, views)];
   if (view.id === METRICS_VIEW) all.push({ id: "metrics" });
   const byKey = new Map(all.map((need) => [keyOf(need), need]));
   if (!state.hasMetrics) byKey.delete("metrics");
   return [...byKey.values()];
+}
+
+function paneNeedsOf(state: State, { body }: View, views: readonly View[]): readonly Need[] {
+  const row = body.kind === "table" ? cursorRowOf(listingOf(state, views)) : undefined;
+  return body.kind === "table" && row !== undefined ? (body.paneNeeds?.(row, contextOf(state)) ?? []) : [];
+}
+
+/** Work of this machine about the row under the cursor, which says how far it is. */
+export function underWayOf(state: State, views: readonly View[]): Need | undefined {
+  return paneNeedsOf(state, viewOf(state, views), views).find((need) => state.data.get(need)?.progress !== undefined);
 }

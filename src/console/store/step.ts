@@ -25,6 +25,7 @@ import { openedHelp, scrolled, stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
 import { listingOf, tableStateOf, viewOf } from "./seen.ts";
+import { underWayOf } from "./select.ts";
 import { stepVerb } from "./verbs.ts";
 
 /** Keys go to the workbench while its view is on top; the others wherever the operator is. */
@@ -130,7 +131,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
   /** Undefined: it is no key that works everywhere. */
   function stepCommon(state: State, chord: Chord): Step | undefined {
-    if (isOneOf(chord, COMMON.back)) return back(state);
+    if (isOneOf(chord, COMMON.back)) return back(state, views);
     if (isOneOf(chord, COMMON.view)) return only(toNumber(state, chord));
     if (isOneOf(chord, COMMON.command)) return only(commandPrompt(state));
     if (isOneOf(chord, COMMON.filter)) return only(filterPrompt(state, views));
@@ -186,13 +187,20 @@ function unknown(state: State, chord: Chord, over: string | undefined): Step {
 }
 
 /** Exactly one step, and never out of the console. */
-function back(state: State): Step {
+function back(state: State, views: readonly View[]): Step {
   const { page } = state;
   if (page !== undefined && page.filter === "") {
     const effects: Step["effects"] = page.lines === undefined ? [{ kind: "cancel", id: page.id }] : [];
     return { state: { ...state, page: undefined }, effects };
   }
   if (filterText(state) !== "") return only(withFilter(state, ""));
+  const working = underWayOf(state, views);
+  if (working !== undefined) {
+    return {
+      state: flashed(state, "stopped; Esc again goes back"),
+      effects: [{ kind: "stop_reading", need: working }],
+    };
+  }
   const { marks, isNarrowed } = tableStateOf(state);
   if (marks.size > 0) return only(withTable(state, { marks: new Set() }));
   if (isNarrowed) return only(withTable(state, { isNarrowed: false }));

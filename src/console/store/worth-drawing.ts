@@ -24,4 +24,5 @@ const isSame = (one: Reading<unknown> | undefined, other: Reading<unknown> | und
   one?.value === other?.value &&
   one?.failure === other?.failure &&
   one?.gaps === other?.gaps &&
+  one?.progress === other?.progress &&
   (one?.freshAt === undefined) === (other?.freshAt === undefined);

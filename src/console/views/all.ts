@@ -2,6 +2,7 @@
 
 import type { View } from "../model/view.ts";
 import { a2aView } from "./a2a.ts";
+import { acknowledgementsView } from "./acknowledgements.ts";
 import { artifactsView } from "./artifacts.ts";
 import { auditHeadsView } from "./audit-heads.ts";
 import { auditTailView } from "./audit-tail.ts";
@@ -36,6 +37,7 @@ import { usageView } from "./usage.ts";
 
 export const VIEWS: readonly View[] = [
   overviewView,
+  acknowledgementsView,
   pulseView,
   providersView,
   errorsView,

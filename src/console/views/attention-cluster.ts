@@ -59,6 +59,7 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
   return {
     id: `member:${id}`,
     severity: "fail",
+    degree: isMet ? 1 : 2,
     weight: isMet ? 0.4 + 0.4 * Math.min(1, (ms ?? LONG_SILENCE_MS) / LONG_SILENCE_MS) : 1,
     what: "MEMBER",
     kind: "member",
@@ -91,6 +92,8 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     id: `clock:${member.id}`,
     severity: "warn",
     weight: 0.9,
+    // A second, ten, a hundred: it wanders.
+    degree: Math.floor(Math.log10(Math.abs(ahead))),
     what: "CLOCK",
     kind: "member",
     name: member.id,
@@ -125,7 +128,16 @@ export const NODE_NOT_READY: AttentionSource = {
     const node = status(context);
     if (node === undefined || node.ready) return [];
     const words = `not ready: ${node.reasons.join("; ") || "it does not say why"}`;
-    return [ofNode(node, { id: "node:ready", what: "NODE", kind: "node", view: "cluster", words })];
+    return [
+      ofNode(node, {
+        id: "node:ready",
+        what: "NODE",
+        kind: "node",
+        view: "cluster",
+        words,
+        degree: node.reasons.length,
+      }),
+    ];
   },
 };
 
@@ -147,12 +159,14 @@ interface OfNode {
   readonly kind: string;
   readonly view: string;
   readonly words: string;
+  readonly degree?: number;
 }
 
-const ofNode = (node: NodeStatus, { id, what, kind, view, words }: OfNode): AttentionItem => ({
+const ofNode = (node: NodeStatus, { id, what, kind, view, words, degree = 1 }: OfNode): AttentionItem => ({
   id,
   severity: "fail",
   weight: 1,
+  degree,
   what,
   kind,
   name: node.node,
@@ -210,6 +224,8 @@ function sourceItem(row: SourceRecord): AttentionItem {
     id: `source:${row.name}`,
     severity: isRefusedHere ? "fail" : "warn",
     weight: 0.5,
+    // A further revision is another trouble.
+    degree: row.revision,
     what: "SOURCE",
     kind: "source",
     name: row.name,
@@ -246,6 +262,7 @@ function conflictItem(
     id: `audit:${node}`,
     severity: "fail",
     weight: 0.7,
+    degree: heads.reduce((sum, head) => sum + head.conflicts, 0),
     what: "AUDIT",
     kind: "chain",
     name: node,

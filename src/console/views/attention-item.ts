@@ -1,5 +1,6 @@
 /** What wants an operator's attention, and where that is found: one source a kind of trouble. */
 
+import type { Acknowledgeable } from "../actions/acknowledgement.ts";
 import type { Suspendable } from "../actions/suspension-words.ts";
 import { span } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -22,6 +23,11 @@ export interface AttentionItem {
   readonly severity: Severity;
   /** Orders items of one severity, the larger first: 0 to 1, such as the share that fails. */
   readonly weight: number;
+  /**
+   * Of how many things the row tells, or another number that grows as it gets worse within its severity; a whole one, 1 where
+   * it is left out. Once it is more than it was, a row that was acknowledged is shown again.
+   */
+  readonly degree?: number;
   /** `FAIL`, `SUSP`: at most eight characters. */
   readonly what: string;
   /** Instead of the tone of the severity. */
@@ -51,6 +57,13 @@ export function saying({ until, says, ends }: AttentionItem, now: number): strin
     it === undefined ? "" : `${it.words} ${span(it.at - now)}`;
   return [timed(until), says, timed(ends)].filter((words) => words !== "").join(", ");
 }
+
+export const acknowledgeableOf = ({ id, kind, name, severity, degree = 1 }: AttentionItem): Acknowledgeable => ({
+  name: id,
+  label: `${kind} ${name}`,
+  severity,
+  degree,
+});
 
 /** Without the clock: items are made anew when a reading changes, not with each second. */
 export type Seen = Omit<Context, "now">;

@@ -28,6 +28,7 @@ function driftItem(rows: readonly ReconcileVerdictRecord[]): readonly AttentionI
       id: `reconcile:${provider}`,
       severity: "warn",
       weight: hard === 1 ? 0.6 : 0.2,
+      degree: rows.length,
       what: "BREACH",
       kind: "reconcile",
       name: provider,

@@ -52,6 +52,8 @@ function refusedItem(rows: Refused): AttentionItem {
     id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
     severity: minute >= MANY && !isMeant ? "warn" : "note",
     weight: Math.min(0.9, minute / 1_000),
+    // Ten, a hundred, a thousand a minute: it goes up and down with each.
+    degree: Math.floor(Math.log10(minute)),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
     name: caller ?? callerWords(row),
@@ -70,6 +72,7 @@ function othersItem(groups: readonly Refused[]): AttentionItem {
     id: "refused:others",
     severity: "note",
     weight: 0,
+    degree: groups.length,
     what: "REFUSED",
     kind: "caller",
     name: `${groups.length} more`,

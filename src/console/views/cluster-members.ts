@@ -3,7 +3,7 @@
  * in two lines. Source: operator console reference, B5; cluster reference, section 2.6.
  */
 
-import type { ClusterMemberRecord } from "../../admin-api/index.ts";
+import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { fragilityOf, quorumOf, quorumWords, reductionOf } from "../actions/cluster-quorum.ts";
 import { memberOf, membersOf, statusOf } from "../actions/members.ts";
@@ -162,7 +162,14 @@ export function clusterLines(context: Reads): readonly Line[] {
       leader === null ? span("! no leader", "fail") : span(`leader ${escapeControls(leader)}`),
       span(`; term ${count(term)}; index ${count(applied_index)}${behind}; asked of ${escapeControls(node)} (${role})`),
     ],
+    ...levelLines(status),
   ];
+}
+
+/** While the nodes of a cluster are of several builds. */
+function levelLines({ feature }: NodeStatus): readonly Line[] {
+  if (feature === undefined || feature.waiting === null) return [];
+  return [[span(`feature level ${feature.level}; `), span(`~ ${escapeControls(feature.waiting)}`, "warn")]];
 }
 
 /** What its state means, what to do, and what would become of the quorum without it. */

@@ -149,7 +149,7 @@ export const configView: View = {
       verb: "reload",
       needsRow: false,
       why: (_, context) => reloadWhy(context),
-      start: () => ({ kind: "dialog", dialog: reloadDialog() }),
+      start: (_, context) => ({ kind: "dialog", dialog: reloadDialog(context) }),
     },
     { verb: "view", needsRow: true, start: (chosen) => viewDocument(named(chosen)) },
     {

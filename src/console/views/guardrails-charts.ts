@@ -5,6 +5,7 @@
 
 import type { GuardrailRecord, HistoryRecord } from "../../admin-api/index.ts";
 import { sparkline } from "../format/charts.ts";
+import { cutMiddle, padTo } from "../format/cut.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count, percent, plural, short } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
@@ -24,6 +25,8 @@ interface Deeds {
   /** By rule, and by detector. */
   readonly acted: ReadonlyMap<string, readonly number[]>;
   readonly found: ReadonlyMap<string, readonly number[]>;
+  /** By detector, then by type. */
+  readonly types: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>;
   /** Bytes; null: no answer was streamed. */
   readonly held: readonly (number | null)[];
 }
@@ -37,20 +40,27 @@ function deedsOf({ data, now }: Pick<Context, "data" | "now">): Deeds {
   return RECALL([rows, newest], () => {
     const acted = new Map<string, number[]>();
     const found = new Map<string, number[]>();
+    const types = new Map<string, Map<string, number[]>>();
     const held: (number | null)[] = zeros().map(() => null);
     const add = (sums: Map<string, number[]>, name: string, at: number, more: number): void => {
       const values = sums.get(name) ?? zeros();
       sums.set(name, values);
       values[at] = (values[at] ?? 0) + more;
     };
-    for (const { name, time, decisions, findings, held_bytes: bytes } of rows) {
+    for (const { name, time, decisions, findings, types: byType, held_bytes: bytes } of rows) {
       const at = bucketAt(Date.parse(time), newest);
       if (!(at >= 0)) continue;
       if (decisions !== null) add(acted, name, at, decisions);
       if (findings !== null) add(found, name, at, findings);
+      // A node of an earlier version does not tell them apart.
+      for (const { type, findings: more } of byType ?? []) {
+        const sums = types.get(name) ?? new Map<string, number[]>();
+        types.set(name, sums);
+        add(sums, type, at, more);
+      }
       if (bytes !== null && name === STREAMS) held[at] = Math.max(held[at] ?? 0, bytes);
     }
-    return { acted, found, held };
+    return { acted, found, types, held };
   });
 }
 
@@ -108,7 +118,7 @@ export function guardrailBands(
 
 /** For the pane: it is also what is read aloud. */
 export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
-  const { acted, found, held } = deedsOf(context);
+  const { acted, found, types, held } = deedsOf(context);
   const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
   const sum = total(values);
   const inline = rowsOf(context.data, "guardrails").filter(
@@ -123,6 +133,7 @@ export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: 
       span("  on all nodes  ", "dim"),
       span(sum === 0 ? "" : sparkline(values.slice(-PANE_BUCKETS), context.isAscii)),
     ),
+    ...(kind === "detector" ? typeLines(types.get(name) ?? new Map(), context.isAscii) : []),
     ...(kind === "detector" && mode === "shadow" && inline.length > 0
       ? [
           labelled(
@@ -143,6 +154,28 @@ export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: 
       : []),
   ];
 }
+
+/** Types that have a line of their own in a pane; the others are summed in one. */
+const MOST_TYPES = 5;
+const TYPE_CELLS = 24;
+
+function typeLines(types: ReadonlyMap<string, readonly number[]>, isAscii: boolean): readonly Line[] {
+  const all = byMost(types);
+  const left = all.slice(MOST_TYPES);
+  const told =
+    left.length === 0 ? all : [...all.slice(0, MOST_TYPES), [plural(left.length, "other type"), summed(left)] as const];
+  return told.map(([type, values], at) =>
+    labelled(
+      at === 0 ? "by type" : "",
+      shown(padTo(cutMiddle(shown(type).text, TYPE_CELLS), TYPE_CELLS)),
+      span(padTo(count(total(values)), 8, "right")),
+      span(`  ${sparkline(values.slice(-PANE_BUCKETS), isAscii)}`),
+    ),
+  );
+}
+
+const summed = (all: readonly (readonly [string, readonly number[]])[]): readonly number[] =>
+  zeros().map((_, at) => all.reduce((sum, [, values]) => sum + (values[at] ?? 0), 0));
 
 /** Whether a detector does its work, and how much of it is remembered. */
 export function healthLine({

@@ -4,6 +4,7 @@
  * A list that the policy does not permit is simply absent; the calm sentence names what it speaks of.
  */
 
+import { type Acknowledgeable, acknowledgeDialog, whyNoName, whyUnread } from "../actions/acknowledgement.ts";
 import { isReachable } from "../actions/cluster-quorum.ts";
 import {
   extendDialog,
@@ -25,7 +26,8 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
-import { type AttentionItem, SEVERITIES, saying } from "./attention-item.ts";
+import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
+import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
 import type { Measured, State } from "./measured.ts";
 import { overviewAbove, overviewRows } from "./overview-above.ts";
 import { requestsOffer } from "./requests.ts";
@@ -77,7 +79,29 @@ function actsOf({ suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): 
   return `[Enter] ${goes.place.view}`;
 }
 
-const table = (context: Omit<Context, "now">): Table =>
+/** The row that stands for all that are acknowledged. */
+const FOLD = "acknowledged";
+
+function itemsOf(context: Context): readonly AttentionItem[] {
+  const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
+  return folded.length === 0 ? all : [...all, foldOf(folded)];
+}
+
+const foldOf = (folded: readonly AttentionItem[]): AttentionItem => ({
+  id: FOLD,
+  severity: "note",
+  // After all others.
+  weight: -1,
+  what: "ACKED",
+  tone: "dim",
+  kind: "",
+  name: `${folded.length} acknowledged`,
+  says: namesInWords(folded.map(({ what, name }) => `${what} ${name}`)),
+  goes: { place: { view: "acknowledgements" } },
+  json: folded.map(({ json }) => json),
+});
+
+const table = (context: Context): Table =>
   tableOf<AttentionItem>(
     {
       columns: columnsOf(context.isReadOnly),
@@ -87,11 +111,11 @@ const table = (context: Omit<Context, "now">): Table =>
       isBad: ({ severity }) => severity === "fail",
       jsonOf: ({ json }) => json,
     },
-    attentionOf(context),
+    itemsOf(context),
   );
 
 const chosenOnes = ({ ids }: Chosen, context: Context): readonly AttentionItem[] => {
-  const items = attentionOf(context);
+  const items = itemsOf(context);
   return ids.flatMap((id) => items.find((item) => item.id === id) ?? []);
 };
 
@@ -124,6 +148,14 @@ function toSuspend(chosen: Chosen, context: Context): Subjects | string {
 const toLift = (chosen: Chosen, context: Context): readonly Suspendable[] | string =>
   named(chosen, context, ({ lifts }) => lifts, "is not suspended");
 
+const toAcknowledge = (chosen: Chosen, context: Context): readonly Acknowledgeable[] | string =>
+  named(
+    chosen,
+    context,
+    (item) => (item.id === FOLD ? undefined : acknowledgeableOf(item)),
+    "already: Enter lists them",
+  );
+
 function whyNotLift(chosen: Chosen, context: Context): string | undefined {
   const subjects = toLift(chosen, context);
   return typeof subjects === "string" ? subjects : whyNotSuspended(context.data, subjects);
@@ -132,7 +164,12 @@ function whyNotLift(chosen: Chosen, context: Context): string | undefined {
 const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
 /** Reads that are not for attention: what stands above it. */
-const BESIDE: readonly Need[] = [{ id: "list_audit_records" }, { id: "metrics" }, { id: "list_history" }];
+const BESIDE: readonly Need[] = [
+  { id: "list_audit_records" },
+  { id: "metrics" },
+  { id: "list_history" },
+  { id: "list_acknowledgements" },
+];
 
 function needs(): readonly [Need, ...Need[]] {
   // What everybody may read who may read anything decides whether there is an overview.
@@ -187,6 +224,7 @@ export const overviewView: View = {
   body: {
     kind: "table",
     table,
+    turn: endedAcknowledgements,
     sort: { column: "what", isDescending: false },
     above: overviewAbove,
     aboveRows: overviewRows,
@@ -235,6 +273,20 @@ export const overviewView: View = {
         const subjects = toSuspend(chosen, context);
         if (typeof subjects === "string") return over(subjects);
         return { kind: "dialog", dialog: suspendDialog(subjects, context) };
+      },
+    },
+    {
+      verb: "acknowledge",
+      needsRow: true,
+      takesMany: true,
+      why(chosen, context) {
+        const items = toAcknowledge(chosen, context);
+        if (typeof items === "string") return items;
+        return items.map(({ name }) => whyNoName(name)).find((why) => why !== undefined) ?? whyUnread(context.data);
+      },
+      start(chosen, context) {
+        const items = toAcknowledge(chosen, context);
+        return typeof items === "string" ? over(items) : { kind: "dialog", dialog: acknowledgeDialog(items, context) };
       },
     },
     {

@@ -10,8 +10,8 @@ import { countColumn, textColumn } from "../format/columns.ts";
 import { quoted } from "../format/command-line.ts";
 import { labelled, shown } from "../format/lines.ts";
 import type { Context } from "../model/context.ts";
-import type { Need } from "../model/data.ts";
-import { namedOf, type PackFacts, type PackShelf, type PackTrial } from "../model/documents.ts";
+import type { Need, Reading } from "../model/data.ts";
+import { namedOf, type PackFacts, type PackShelf, type PackTrial, packsNamed } from "../model/documents.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
@@ -21,7 +21,8 @@ type Reads = Pick<Context, "data" | "subject">;
 /** Of its README on the page of a pack. */
 const MOST_README_LINES = 2_000;
 
-function holdingCell({ there, objects, problem }: PackFacts): Span {
+function holdingCell({ there, objects, problem, version }: PackFacts): Span {
+  if (version === "") return span("! cannot be read", "fail");
   if (problem !== undefined) return span("! needs or differs", "warn");
   if (there === objects) return span("all of it", "strong");
   return there === 0 ? span("none of it", "dim") : span(`~ ${there} of ${objects}`, "warn");
@@ -55,15 +56,42 @@ const shelfOf = ({ data, subject }: Reads): PackShelf | undefined => data.get(pa
 const packOf = (context: Reads, name: string): PackFacts | undefined =>
   shelfOf(context)?.packs.find((pack) => pack.name === name);
 
+/** The pack, and those of this machine that it builds on: those of the program are known to it. */
+function namesFor({ packs }: PackShelf, pack: PackFacts): readonly string[] {
+  const names = [pack.name];
+  const pending = [...pack.buildsOn];
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    const base = packs.find((it) => it.id === id);
+    if (base === undefined || names.includes(base.name)) continue;
+    if (base.name !== base.id) names.push(base.name);
+    pending.push(...base.buildsOn);
+  }
+  return names;
+}
+
 /** Of the pack; about the source that the view is about, once it is known which. */
 function trialNeed(context: Reads, name: string): Need<"pack_trial"> | undefined {
   const shelf = shelfOf(context);
-  return shelf === undefined ? undefined : { id: "pack_trial", name: namedOf(shelf.source, name) };
+  const pack = shelf?.packs.find((it) => it.name === name);
+  if (shelf === undefined || pack === undefined || pack.version === "") return undefined;
+  return { id: "pack_trial", name: namedOf(shelf.source, packsNamed(namesFor(shelf, pack))) };
 }
 
-function trialOf(context: Reads, name: string): PackTrial | undefined {
+function readingOf(context: Reads, name: string): Reading<PackTrial> | undefined {
   const need = trialNeed(context, name);
-  return need === undefined ? undefined : context.data.get(need)?.value;
+  return need === undefined ? undefined : context.data.get(need);
+}
+
+const trialOf = (context: Reads, name: string): PackTrial | undefined => readingOf(context, name)?.value;
+
+/** Why there is no trial to look at; undefined: there is one, if perhaps of an earlier text. */
+function untriedWhy(context: Reads, name: string): string | undefined {
+  const pack = packOf(context, name);
+  if (pack?.version === "") return escapeControls(pack.problem ?? "it cannot be read");
+  const { value, progress, failure } = readingOf(context, name) ?? {};
+  if (value !== undefined) return undefined;
+  if (failure !== undefined) return escapeControls(failure.message);
+  return progress === undefined ? "it is being tried: a moment" : `it is being tried: ${progress}; Esc stops it`;
 }
 
 const table = (context: Omit<Context, "now">): Table =>
@@ -123,16 +151,23 @@ function pane(name: string, context: Context): readonly Line[] {
   const pack = packOf(context, name);
   if (pack === undefined) return [];
   const { buildsOn, controls } = pack;
-  const need = trialNeed(context, name);
-  const reading = need === undefined ? undefined : context.data.get(need);
+  if (pack.version === "") {
+    return (pack.problem ?? "").split("\n").map((it) => labelled("", shown(`! ${it}`, "fail")));
+  }
+  const reading = readingOf(context, name);
   const trial = reading?.value;
   const builds = buildsOn.length === 0 ? [] : [span(`  on ${escapeControls(buildsOn.join(", "))}`, "dim")];
   return [
     labelled("covers", shown(pack.title), ...builds),
     labelled("controls", shown(controls.map(({ id }) => id).join(", "))),
     ...(reading?.failure === undefined ? [] : [labelled("add", shown(`! ${reading.failure.message}`, "fail"))]),
+    ...(reading?.progress === undefined
+      ? []
+      : [labelled("trying", shown(reading.progress), span("  Esc stops it", "dim"))]),
     ...(trial === undefined
-      ? [labelled("add", span("being tried: the document is compiled, the cases of the pack are run", "dim"))]
+      ? reading?.progress === undefined && reading?.failure === undefined
+        ? [labelled("add", span("is tried next: the document is compiled, the cases of the pack are run", "dim"))]
+        : []
       : [labelled("add", ...tallyLine(trial)), ...judged(trial), ...objectLines(trial)]),
   ];
 }
@@ -175,12 +210,21 @@ function previewLines(trial: PackTrial): readonly Line[] {
   ];
 }
 
+function commandNames(name: string, context: Reads): string {
+  const shelf = shelfOf(context);
+  const pack = packOf(context, name);
+  const names = shelf === undefined || pack === undefined ? [name] : namesFor(shelf, pack).toReversed();
+  return names.map(quoted).join(" ");
+}
+
 const one = ({ ids: [name = ""] }: Chosen): string => name;
 
 function addWhy(name: string, context: Context): string | undefined {
   const trial = trialOf(context, name);
   const api = shelfOf(context)?.file === undefined ? writeWhy(context) : undefined;
   if (api !== undefined) return api;
+  const untried = untriedWhy(context, name);
+  if (untried !== undefined) return untried;
   if (trial?.cases?.passes === false) return `the cases of ${escapeControls(name)} do not pass: p shows them`;
   return trialWhy(trial);
 }
@@ -190,7 +234,8 @@ export const packsView: View = {
   aliases: ["pack"],
   title: "Packs",
   about: "control packs: what each covers, what the document holds of it, and what adding it would change",
-  subject: "a source and paths of packs of your own, either left out",
+  subject: "a source, and folders of packs of your own (./packs), either left out",
+  takesPaths: true,
   needs: (subject) => [{ id: "list_sources" }, { id: "get_config" }, packsNeed(subject)],
   body: {
     kind: "table",
@@ -206,7 +251,7 @@ export const packsView: View = {
       const need = trialNeed(context, name);
       return need === undefined ? [] : [need];
     },
-    empty: () => ({ sentence: "No packs come with this program.", next: "`:packs ./DIRECTORY` reads one of yours" }),
+    empty: () => ({ sentence: "No packs come with this program.", next: "`:packs ./FOLDER` reads those of yours" }),
     describe: described,
   },
   offers: [
@@ -214,11 +259,11 @@ export const packsView: View = {
       verb: "preview",
       does: "preview add",
       needsRow: true,
-      why: (of, context) => (trialOf(context, one(of)) === undefined ? "it is being tried: a moment" : undefined),
+      why: (of, context) => untriedWhy(context, one(of)),
       start(of, context) {
         const trial = trialOf(context, one(of));
         return trial === undefined
-          ? { kind: "flash", words: "it is being tried: a moment" }
+          ? { kind: "flash", words: untriedWhy(context, one(of)) ?? "" }
           : {
               kind: "page",
               title: `${escapeControls(one(of))}, what adding it would change`,
@@ -229,7 +274,7 @@ export const packsView: View = {
     {
       verb: "difference",
       needsRow: true,
-      why: (of, context) => trialWhy(trialOf(context, one(of))),
+      why: (of, context) => untriedWhy(context, one(of)) ?? trialWhy(trialOf(context, one(of))),
       start(of, context) {
         const trial = trialOf(context, one(of));
         const lines = trial === undefined ? [] : differenceOfTrial(trial);
@@ -262,8 +307,10 @@ export const packsView: View = {
                     ["Its cases", casesLine(trial)],
                   ];
             },
-            command: ({ file }) =>
-              file === undefined ? [] : [`gateway pack add -deployment ${quoted(file)} -write ${quoted(name)}`],
+            command: ({ file }, context) =>
+              file === undefined
+                ? []
+                : [`gateway pack add -deployment ${quoted(file)} -write ${commandNames(name, context)}`],
           },
           opened,
         );

@@ -98,7 +98,7 @@ interface Series {
 }
 
 type Measure = {
-  [Key in keyof HistoryRecord]: HistoryRecord[Key] extends number | null ? Key : never;
+  [Key in keyof HistoryRecord]-?: HistoryRecord[Key] extends number | null ? Key : never;
 }[keyof HistoryRecord];
 
 function bucketsOf(rows: readonly HistoryRecord[], newest: number): readonly (readonly HistoryRecord[])[] {

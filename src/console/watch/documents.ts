@@ -3,8 +3,8 @@
 import { type AdminClient, AdminError, type OperationAnswer } from "../../admin-api/index.ts";
 import { pause } from "../../base/index.ts";
 import type { Need, ReadableId } from "../model/data.ts";
-import type { OwnedDocument } from "../model/documents.ts";
-import type { ConsolePorts } from "../model/ports.ts";
+import { type OwnedDocument, packNamesOf } from "../model/documents.ts";
+import type { ConsolePorts, JobOptions } from "../model/ports.ts";
 import type { Pace } from "./pace.ts";
 import type { Bell } from "./pause.ts";
 import type { Entry } from "./readings.ts";
@@ -13,7 +13,7 @@ import type { Session } from "./session.ts";
 const TIME_LIMIT_MS = 30_000;
 
 type Ports = ConsolePorts["documents"];
-type Look = (document: OwnedDocument, name: string, ports: Ports, signal: AbortSignal) => Promise<unknown>;
+type Look = (document: OwnedDocument, of: string, ports: Ports, options: JobOptions) => Promise<unknown>;
 
 interface Rule {
   /** Of the need's name: the source, undefined for the first; and what else it is about. */
@@ -41,7 +41,7 @@ function pairOf(name = '[null,""]'): readonly [string | undefined, string] {
 export const LOCAL = {
   packs: {
     split: (name) => [subjectOf(name)[0], name ?? ""],
-    look: async ({ source, file, revision, ...rest }, name, ports, signal) => ({
+    look: async ({ source, file, revision, ...rest }, name, ports, { signal }) => ({
       source,
       file,
       revision,
@@ -50,11 +50,11 @@ export const LOCAL = {
   },
   pack_trial: {
     split: pairOf,
-    look: (document, name, ports, signal) => ports.tryPack(document, name, signal),
+    look: (document, of, ports, options) => ports.tryPack(document, packNamesOf(of), options),
   },
   threshold_trial: {
     split: pairOf,
-    look: (document, threshold, ports, signal) => ports.tryThreshold(document, Number(threshold), signal),
+    look: (document, threshold, ports, { signal }) => ports.tryThreshold(document, Number(threshold), signal),
   },
 } as const satisfies Partial<Record<ReadableId, Rule>>;
 
@@ -76,17 +76,20 @@ export interface LocalOptions {
 export async function keepLocal({ entry, need, session, ports, pace, signal, bell, now }: LocalOptions): Promise<void> {
   const rule: Rule = LOCAL[need.id];
   const [source, of] = rule.split(need.name);
-  let seen: OwnedDocument | undefined;
+  let seen: (OwnedDocument & { readonly stamp: string }) | undefined;
   // What a cursor only passes over is not begun.
   await pause(pace.followMs, signal);
   while (!signal.aborted) {
     try {
       const document = await documentOf(session.peer.client, source, signal);
       session.answered();
-      if (seen?.text !== document.text || seen.revision !== document.revision || document.file !== undefined) {
-        const value = await rule.look(document, of, ports, signal);
+      // Whether it can be written from here is up to that file.
+      const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
+      if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
+        const onProgress = (words: string): void => void (signal.aborted || entry.progress(words));
+        const value = await rule.look(document, of, ports, { signal, onProgress });
         if (signal.aborted) return;
-        seen = document;
+        seen = { ...document, stamp };
         entry.succeed(value);
       } else entry.succeed(entry.value());
     } catch (error) {

@@ -73,6 +73,7 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   mcp_servers: ["name", "node"],
   a2a_agents: ["name", "node"],
   suspensions: ["kind", "name"],
+  acknowledgements: ["name"],
   secrets: ["name"],
   sources: ["name"],
   cluster_members: ["id"],

@@ -27,6 +27,10 @@ export interface Entry {
   succeed(value: unknown, gaps?: Gaps): void;
   /** `value`: what is to be shown all the same, if not the last good one. */
   fail(failure: Failure, value?: unknown): void;
+  /** How far it is with what is worked out; the end of that is told by the others. */
+  progress(words: string): void;
+  /** Nobody waits for it any more. */
+  stopped(): void;
   /** The next read begins no sooner than `ms` from now. */
   rest(ms: number): void;
   /** When the next read may begin. */
@@ -57,6 +61,8 @@ interface Kept {
   isPending: boolean;
   drop: NodeJS.Timeout | undefined;
 }
+
+const STOPPED = { status: 0, code: "stopped", message: "it was stopped; r tries it again" } as const;
 
 export interface ReadingsOptions {
   readonly pace: Pace;
@@ -101,12 +107,18 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       },
       succeed(value, gaps) {
         failures = 0;
-        set(it, { value, gaps, freshAt: now(), failure: undefined });
+        set(it, { value, gaps, freshAt: now(), failure: undefined, progress: undefined });
       },
       fail(failure, value = it.reading.value) {
         retryAt = monotonic() + waitAfter(failures, pace.backoffMs);
         failures += 1;
-        set(it, { failure, value });
+        set(it, { failure, value, progress: undefined });
+      },
+      progress(progress) {
+        set(it, { progress, failure: undefined });
+      },
+      stopped() {
+        set(it, { failure: { ...STOPPED, at: now() }, progress: undefined });
       },
       rest(ms) {
         restUntil = monotonic() + ms;
@@ -140,7 +152,8 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       }
       clearTimeout(known.drop);
       known.drop = undefined;
-      set(known, { askedAt: now() });
+      // What was under way was ended when it was left.
+      set(known, { askedAt: now(), progress: undefined });
       return known.entry;
     },
     leave(key) {

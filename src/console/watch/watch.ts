@@ -40,6 +40,8 @@ export interface WatchOptions {
 export interface Watch {
   /** Exactly these are kept from now on. What the others came to stays for a minute. */
   need(needs: readonly Need[]): void;
+  /** Ends what is worked out for that need, until it is asked for anew. */
+  stop(need: Need): void;
   /** Reads all again now, also what is forbidden, and after a 401. */
   refresh(): void;
   nextDoor(): void;
@@ -158,6 +160,12 @@ export function createWatch(options: WatchOptions): Watch {
       }
       for (const [key, need] of wanted) if (!needed.has(key)) start(readings.take(need));
       needed = new Set(wanted.keys());
+    },
+    stop(need) {
+      const key = keyOf(need);
+      if (!readers.has(key)) return;
+      end(key);
+      readings.take(need).stopped();
     },
     refresh() {
       for (const entry of readings.entries()) entry.forgive();

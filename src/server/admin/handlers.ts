@@ -1,6 +1,7 @@
 /** Each operation of the table with its handler, and each list with its source: none is missing, or this does not compile. */
 
 import type { Handlers, ListSources } from "./handler.ts";
+import { acknowledgementHandlers, acknowledgementList } from "./handlers/acknowledgements.ts";
 import { artifactList } from "./handlers/artifacts.ts";
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
@@ -27,6 +28,7 @@ import { usageList } from "./handlers/usage.ts";
 export const HANDLERS: Handlers = {
   ...keyHandlers,
   ...suspensionHandlers,
+  ...acknowledgementHandlers,
   ...secretHandlers,
   ...sourceHandlers,
   ...clusterHandlers,
@@ -43,6 +45,7 @@ export const HANDLERS: Handlers = {
 export const LISTS: ListSources = {
   keys: keyList,
   suspensions: suspensionList,
+  acknowledgements: acknowledgementList,
   secrets: secretList,
   sources: sourceList,
   cluster_members: memberList,

@@ -2,6 +2,7 @@
 export const TABLE_PREFIX = {
   keys: "key/",
   suspensions: "susp/",
+  acknowledgements: "ack/",
   secrets: "secret/",
   ring: "ring/",
   sources: "source/",

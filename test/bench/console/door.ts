@@ -89,6 +89,39 @@ function sendList(response: ServerResponse, { rows, index }: List): void {
   send(response, `{"items":[${rows.join(",")}],"index":${index}}`);
 }
 
+const BUCKET_MS = 10_000;
+const NOTHING = {
+  ...{ attempts: null, failures: null, ttfb_p50_ms: null, ttfb_p95_ms: null, in_flight: null, input_tokens: null },
+  ...{ output_tokens: null, used: null, refused: null, decisions: null, findings: null, held_bytes: null },
+  ...{ applied_index: null, commit_ms: null },
+};
+
+/** A quarter of an hour of three nodes and twenty providers, as a gateway keeps it. */
+function historyRows(): readonly unknown[] {
+  const newest = Math.floor(Date.now() / BUCKET_MS) * BUCKET_MS - BUCKET_MS;
+  return Array.from({ length: 90 }, (_, before) => {
+    const time = new Date(newest - before * BUCKET_MS).toISOString();
+    const row = (kind: string, name: string, measures: Partial<Record<keyof typeof NOTHING, number>>) => ({
+      ...{ time, kind, name, node: "n1", ...NOTHING },
+      ...measures,
+    });
+    return [
+      ...[1, 2, 3].map((at) => row("cluster", `n${at}`, { applied_index: 88_000 - before * 7, commit_ms: 3 })),
+      ...["200", "429", "503"].map((status) => row("requests", status, { attempts: (before * 37) % 400 })),
+      ...Array.from({ length: BACKENDS }, (_, at) =>
+        row("backends", `provider-${at}`, {
+          attempts: (before * at) % 90,
+          failures: at % 3,
+          ttfb_p50_ms: 120,
+          in_flight: 4,
+        }),
+      ),
+      row("budgets", "budget-1", { used: (before * 811) % 5_000, refused: before % 4 }),
+    ];
+  }).flat();
+}
+lists.set("history", listOf(historyRows()));
+
 const EMPTY: List = listOf([]);
 const listNamed = (table: string): List => lists.get(table) ?? EMPTY;
 

@@ -1,11 +1,19 @@
 /** What a console costs that nobody touches, and how long it takes to be there. */
 
+import type { Figure } from "../parts/figures.ts";
 import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys } from "./stage.ts";
+import { type Given, onStage, openConsole, openDoor, pause, quit, toKeys, toView } from "./stage.ts";
 
 const KEYS = 10_000;
 const IDLE_MS = 30_000;
+/** Until the list of requests is as long as a node keeps it, at 5,000 a second. */
+const FILLED_MS = 1_000;
+
+const OTHERS: readonly (readonly [name: string, shows: RegExp])[] = [
+  ["requests", /p\d+-chat/],
+  ["pulse", /REQUESTS/],
+];
 
 async function cpuPercent(pid: number, ms: number): Promise<number> {
   const [before, from] = [cpuMicros(pid), performance.now()];
@@ -32,6 +40,20 @@ export const IDLE: Scenario<Given> = {
       await terminal.press("1");
       await pause(2_000);
       const overviewPercent = await cpuPercent(terminal.pid, ms);
+      await door.tell({ changes: 0, tables: [], requests: 5_000 });
+      await pause(FILLED_MS);
+      await door.tell({ changes: 0, tables: [] });
+      const others: Figure[] = [];
+      for (const [name, shows] of OTHERS) {
+        await toView(terminal, name, shows);
+        await pause(2_000);
+        const value = await cpuPercent(terminal.pid, ms);
+        others.push({ name: `core, ${name}, nothing changes`, value, unit: "%", aim: { atMost: 2 }, detail: "" });
+        const resident = residentBytes(terminal.pid) / 1e6;
+        others.push({ name: `resident, ${name}`, value: resident, unit: "MB", aim: undefined, detail: "after it" });
+      }
+      await terminal.press("1");
+      await terminal.until("Overview");
       await door.tell({ changes: 1, tables: ["cluster_members", "backends"] });
       await pause(1_000);
       const changingPercent = await cpuPercent(terminal.pid, ms);
@@ -44,6 +66,7 @@ export const IDLE: Scenario<Given> = {
         { name: "start to live", value: liveMs, unit: "ms", aim: undefined, detail: "10,000 keys, 20 providers" },
         { name: "core, keys, nothing changes", value: keysPercent, unit: "%", aim, detail },
         { name: "core, overview, nothing changes", value: overviewPercent, unit: "%", aim, detail },
+        ...others,
         {
           name: "core, overview, lists change once a second",
           value: changingPercent,

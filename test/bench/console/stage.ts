@@ -96,6 +96,15 @@ export async function toKeys(terminal: TestTerminal): Promise<void> {
   await terminal.until(/>key-00000/);
 }
 
+/** The view of that name; `shows` is looked for in it. */
+export async function toView(terminal: TestTerminal, name: string, shows: string | RegExp): Promise<void> {
+  await terminal.press(":");
+  terminal.type(name);
+  await terminal.until(`:${name}`);
+  await terminal.press("enter");
+  await terminal.until(shows);
+}
+
 export async function quit(terminal: TestTerminal): Promise<void> {
   await terminal.press("q");
   await terminal.ended;

@@ -180,17 +180,26 @@ test("the commands of a prune go by the door, and without one by the forward add
   ]);
 });
 
-test("a node that does not lead is said to be one that may refuse to save", () => {
+test("a node that does not lead saves what it has, and says so", () => {
   const follower = contextOf({ list_cluster_members: THREE, get_status: status({ node: "n2", role: "follower" }) });
-  const lines = told(pruneDialog(follower), follower, { snapshot: "save first" });
+  const dialog = pruneDialog(follower);
+  const values = { snapshot: "save this node's first" };
+  const lines = told(dialog, follower, values);
+  assert.ok(lines.some((line) => line.includes("what n2 has is saved, which may lack the newest writes")));
+  const [first] = dialog.commands?.(valuesOf(dialog, { ...values, snapshot_file: "a.tgz" }), follower) ?? [];
+  assert.equal(first, "gateway snapshot save -socket /run/gateway/admin.sock -stale a.tgz");
   assert.ok(
-    lines.some((line) => line.endsWith("n2 does not lead and may refuse to save: go to the leader's door (O)")),
+    told(pruneDialog(three), follower, { snapshot: "save first" }).some((line) => line.endsWith("begin again")),
   );
+  const alone = saveSnapshot(follower);
+  assert.equal(alone.kind === "ask" && alone.label, "save n2's state, which may lack the newest writes, to");
+  const job = { kind: "save_snapshot", file: "a.tgz", isStale: true };
+  assert.deepEqual(alone.kind === "ask" && alone.next("a.tgz"), { kind: "job", job });
 });
 
 test("a snapshot is named by its second, and saved without a dialog", () => {
   assert.equal(archiveName(NOW), "gateway-20261120-140207.tgz");
-  const intent = saveSnapshot({ now: NOW });
+  const intent = saveSnapshot(three);
   assert.equal(intent.kind === "ask" && intent.initial, "gateway-20261120-140207.tgz");
   assert.deepEqual(intent.kind === "ask" && intent.next("a.tgz"), {
     kind: "job",

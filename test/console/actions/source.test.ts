@@ -61,7 +61,7 @@ test("a file that waits to be the first source is the writer, as is that of anot
 });
 
 test("a reload says what is applied where, how the file stands and what to do", () => {
-  assert.deepEqual(told(reloadDialog(), file), [
+  assert.deepEqual(told(reloadDialog(file), file), [
     "Effect: apply /etc/gateway/deployment.yaml to all 3 nodes",
     "File: DIVERGED  version 42 has other content than what is stored",
     "What to do: raise `version` in the file",
@@ -77,12 +77,22 @@ for (const [state, forecast] of [
   ["no_version", "it is refused if it is not valid, and what runs goes on"],
 ] as const) {
   test(`a reload forecasts what becomes of a file that is ${state}`, () => {
-    const lines = told(reloadDialog(), contextOf({ get_config: config(state) }));
+    const context = contextOf({ get_config: config(state) });
+    const lines = told(reloadDialog(context), context);
     assert.equal(lines.at(-1), `Forecast: ${forecast}`);
     assert.equal(lines[0], "Effect: apply /etc/gateway/deployment.yaml to all nodes");
     assert.equal(reloadWhy(contextOf({ get_config: config(state) })), undefined);
   });
 }
+
+test("a reload shows what the file differs in, where this machine has it", () => {
+  const attached = (context: Parameters<typeof reloadDialog>[0]) => reloadDialog(context).attached?.({});
+  const here = { ...file, doorFlags: "-socket /run/gateway.sock" };
+  assert.deepEqual(attached(here), { kind: "reload", source: "default", file: "/etc/gateway/deployment.yaml" });
+  assert.equal(attached({ ...file, doorFlags: "-url https://n1.example" }), undefined, "it is of another machine");
+  const relative = contextOf({ get_config: config("diverged", { source: "deployment.yaml" }) });
+  assert.equal(attached({ ...relative, doorFlags: here.doorFlags }), undefined, "of which folder is not known");
+});
 
 test("a node without a file has nothing to reload", () => {
   assert.equal(reloadWhy(api), "this node is configured by the API: its node file names no deployment document");
@@ -90,7 +100,7 @@ test("a node without a file has nothing to reload", () => {
 });
 
 test("a reload tells whether anything was applied", async () => {
-  const action = actionOf(reloadDialog());
+  const action = actionOf(reloadDialog(file));
   const { file_status } = config("in_sync");
   assert.deepEqual(action.request, { method: "POST", path: "/admin/v1/reload" });
   const applied = await carriedOut(action, { applied: true, revision: 119, file_status });

@@ -29,7 +29,10 @@ async function start(owner: Owner, handler: Handler): Promise<Loading> {
   const peer = await startPeer(owner, "a", handler);
   const client = createAdminClient({ door: peer.door.door });
   atEnd(owner, () => client.close());
-  const ports = { readDocument: (file: string) => Promise.resolve(`# ${file}\nversion: 4\n`) };
+  const ports = {
+    readDocument: (file: string) =>
+      file === "unreadable" ? Promise.reject(new Error("no such file")) : Promise.resolve(`# ${file}\nversion: 4\n`),
+  };
   return {
     peer,
     async load(request, signal = new AbortController().signal) {
@@ -42,6 +45,15 @@ test("a document is that in force, or that of the revision asked for", async (t)
   const { load } = await start(t, documents);
   assert.match(await load({ kind: "document", source: "default" }), /version: 3/);
   assert.match(await load({ kind: "document", source: "default", revision: 2 }), /version: 2/);
+});
+
+test("a reload is the file as it is over what is stored, and says so where it cannot be read", async (t) => {
+  const { load } = await start(t, documents);
+  const page = await load({ kind: "reload", source: "default", file: "/etc/d.yaml" });
+  assert.match(page, /--- revision 3\n\+\+\+ \/etc\/d\.yaml\n@@.*\n-version: 3\n\+# .*\n\+version: 4/);
+  const first = await load({ kind: "reload", source: "none-yet", file: "/etc/d.yaml" });
+  assert.match(first, /--- nothing\n[\s\S]*\+version: 4/);
+  assert.match(await load({ kind: "reload", source: "default", file: "unreadable" }), /not known here: no such file/);
 });
 
 test("a difference is between the revision and the one in force where no other is named", async (t) => {

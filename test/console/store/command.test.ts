@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandOfText } from "../../../src/console/store/command.ts";
-import { VIEWS } from "./fixture.ts";
+import { packsView } from "../../../src/console/views/packs.ts";
+import { VIEWS as OTHERS } from "./fixture.ts";
+
+const VIEWS = [...OTHERS, packsView];
 
 const go = (view: string, subject?: string, filter?: string) => ({
   kind: "go",
@@ -29,6 +32,12 @@ const READ: readonly (readonly [text: string, command: object])[] = [
   ["prov /", go("providers", undefined, "")],
   ["errors acme-chat /5xx", go("errors", "acme-chat", "5xx")],
   ["errors a/b", go("errors", "a/b")],
+  ["errors /opt/packs", go("errors", undefined, "opt/packs")],
+  // Where paths may stand, what has a slash within it is one.
+  ["packs /opt/packs", go("packs", "/opt/packs")],
+  ["packs default /opt/packs ./ours /pii", go("packs", "default /opt/packs ./ours", "pii")],
+  ["packs /pii", go("packs", undefined, "pii")],
+  ["packs /^pii/", go("packs", undefined, "/^pii/")],
 ];
 
 for (const [text, command] of READ) {
@@ -54,5 +63,5 @@ test("the start of two views' names is neither's", () => {
   const views = VIEWS.map((view, at) => ({ ...view, id: `v${at}`, aliases: [] }));
   const command = commandOfText("v", views);
   assert.ok(command.kind === "wrong");
-  assert.equal(command.words, "v may be v0, v1, v2, v3");
+  assert.equal(command.words, "v may be v0, v1, v2, v3, v4");
 });

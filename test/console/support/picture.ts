@@ -46,6 +46,19 @@ const THEME: ReadonlyMap<string, string> = new Map(
   ].map((hex, at) => [COLOURS[at] ?? "", hex]),
 );
 
+/** The same of a light terminal, in their order: background, foreground, the sixteen. */
+const LIGHT = [
+  ...["#fdfdfb", "#24292f", "#24292f", "#b3202c", "#2f6f1e", "#8a5a00", "#1f5fae", "#8637a3", "#0f6f7d", "#57606a"],
+  ...["#6e7781", "#c93a45", "#3d8528", "#a06a00", "#2f74c8", "#9a4db6", "#1b8796", "#f6f8fa"],
+];
+const LIGHT_OF: ReadonlyMap<string, string> = new Map(
+  [BACKGROUND, FOREGROUND, ...THEME.values()].map((hex, at) => [hex, LIGHT[at] ?? hex]),
+);
+
+/** A picture as a light terminal shows it: what names its colours keeps them. */
+export const inLight = (svg: string): string =>
+  svg.replace(/fill="(#[0-9a-f]{6})"/g, (_, hex: string) => `fill="${LIGHT_OF.get(hex) ?? hex}"`);
+
 interface Style {
   readonly fg: string;
   readonly bg: string;

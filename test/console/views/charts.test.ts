@@ -95,9 +95,19 @@ test("an MCP server has its own calls in the pane, the bad ones named, and none 
 const deed = (more: Partial<HistoryRecord>): HistoryRecord => ({
   ...{ time: at(-30), kind: "guardrails", name: "cards", attempts: null, failures: null, ttfb_p50_ms: null },
   ...{ ttfb_p95_ms: null, in_flight: null, input_tokens: null, output_tokens: null, used: null, refused: null },
-  ...{ decisions: null, findings: null, held_bytes: null, applied_index: null, commit_ms: null, node: "n1" },
+  ...{
+    decisions: null,
+    findings: null,
+    types: null,
+    held_bytes: null,
+    applied_index: null,
+    commit_ms: null,
+    node: "n1",
+  },
   ...more,
 });
+
+const types = (...all: readonly (readonly [string, number])[]) => all.map(([type, findings]) => ({ type, findings }));
 
 test("guardrails have a band for each rule and detector, the shadow beside the inline, and what was held back", () => {
   const detector = (name: string, mode: "inline" | "shadow") => ({
@@ -111,7 +121,8 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
     list_history: [
       deed({ decisions: 3 }),
       deed({ decisions: 2, node: "n2", time: at(-95) }),
-      deed({ name: "personal", findings: 7 }),
+      deed({ name: "personal", findings: 7, types: types(["CREDIT_CARD", 5], ["EMAIL_ADDRESS", 2]) }),
+      deed({ name: "personal", findings: 1, time: at(-95), node: "n2", types: types(["EMAIL_ADDRESS", 1]) }),
       deed({ name: "trial", findings: 4 }),
       deed({ name: "streams", held_bytes: 2_048 }),
       deed({ name: "cards", decisions: 90, time: at(-3_600) }),
@@ -121,7 +132,7 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
     above(guardrailsView, context).map((text) => [text.slice(0, 24).trim(), text.slice(-9).trim()]),
     [
       ["acted cards", "5"],
-      ["found personal", "7"],
+      ["found personal", "8"],
       ["~found trial", "4"],
       ["held back", "2.0kB"],
       ["", ""],
@@ -130,7 +141,9 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
   const text = pane(guardrailsView, "detector:trial", context);
   assert.match(text, /health +2 failures of 30 texts, 6\.7 %: such texts pass unread; cache answered 25 % of 40 texts/);
   assert.match(text, /last 15m +4 findings/);
-  assert.match(text, /beside it +personal, inline and of this type, have 7 findings/);
+  assert.match(text, /beside it +personal, inline and of this type, have 8 findings/);
+  const personal = pane(guardrailsView, "detector:personal", context);
+  assert.match(personal, /by type +CREDIT_CARD +5 .*\n +EMAIL_ADDRESS +3 /);
 });
 
 test("controls have a bar each, those served most first; one without a decision says that nothing is shown by it", () => {

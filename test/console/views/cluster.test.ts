@@ -69,6 +69,13 @@ test("above the table stand the quorum and who leads", () => {
   );
 });
 
+test("while members are of several builds, what the feature level waits for is said", () => {
+  const feature = { level: 3, highest: 4, waiting: "level 4 waits for n2, which runs 0.1.0 (levels to 3)" };
+  const lines = clusterLines(cluster([leader("n1"), member("n2"), member("n3")], { feature }));
+  assert.equal(texts(lines)[2], `feature level 3; ~ ${feature.waiting}`);
+  assert.equal(clusterLines(cluster([leader("n1")], { feature: { ...feature, waiting: null } })).length, 2);
+});
+
 test("a quorum that is lost is said, and who leads is nobody", () => {
   const lost = cluster([member("n1"), silent("n2"), silent("n3")], {
     leader: null,

@@ -86,7 +86,7 @@ test("nothing is offered to be written while it is tried, refused, failing, ther
     whyOf(packsView, "create", ["secrets"], contextWith(tried)) ?? "";
   const { change } = trial();
   if (change === undefined) throw new Error("the fixture has one");
-  assert.match(why(undefined), /being tried/);
+  assert.match(why(undefined), /being tried: a moment/);
   assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
   assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
   assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets do not pass/);
@@ -135,4 +135,28 @@ test("the page of a pack has its controls with citations and what its authors sa
   assert.match(text, /iso:8\.12 {2}Leaks {2}ISO/);
   assert.match(text, /Not covered: all else/);
   assert.doesNotMatch(text, /\u001b/);
+});
+
+test("one that cannot be read says why in its pane and offers nothing", () => {
+  const broken = facts({
+    name: "./ours",
+    id: "./ours",
+    version: "",
+    problem: "it is refused:\n./ours/pack.yaml: no id\u001b",
+  });
+  const context = contextWith(undefined, shelf({ packs: [facts(), broken] }));
+  assert.equal(cellAt(tableOfView(packsView, context), 1, "in document"), "! cannot be read");
+  const text = textsOf(bodyOf(packsView).pane?.("./ours", context) ?? []).join("\n");
+  assert.match(text, /! it is refused:\n.*no id/);
+  assert.doesNotMatch(text, /\u001b/);
+  assert.deepEqual(bodyOf(packsView).paneNeeds?.("./ours", context), []);
+  assert.match(whyOf(packsView, "create", ["./ours"], context) ?? "", /it is refused/);
+});
+
+test("what it builds on of this machine is tried and added with it", () => {
+  const packs = [facts({ name: "./a", id: "a", buildsOn: ["b", "secrets"] }), facts({ name: "./b", id: "b" }), facts()];
+  const context = contextWith(undefined, shelf({ packs }));
+  assert.deepEqual(bodyOf(packsView).paneNeeds?.("./a", context), [
+    { id: "pack_trial", name: JSON.stringify(["default", "./a\0./b"]) },
+  ]);
 });

@@ -33,7 +33,7 @@ const row = (
   ...{ time: new Date(NEWEST - before * BUCKET).toISOString(), kind, name, node },
   ...{ attempts: null, failures: null, ttfb_p50_ms: null, ttfb_p95_ms: null, in_flight: null },
   ...{ input_tokens: null, output_tokens: null, used: null, refused: null, decisions: null, findings: null },
-  ...{ held_bytes: null, applied_index: null, commit_ms: null },
+  ...{ types: null, held_bytes: null, applied_index: null, commit_ms: null },
   ...measures,
 });
 

@@ -9,7 +9,7 @@ test("above stands a quarter of an hour of attempts as the node measured it, in 
   const row = (name: string, time: string, attempts: number, failures: number): HistoryRecord => ({
     ...{ time, kind: "backends", name, attempts, failures, ttfb_p50_ms: 1, ttfb_p95_ms: 2, in_flight: attempts },
     ...{ input_tokens: null, output_tokens: null, used: null, refused: null, decisions: null, findings: null },
-    ...{ held_bytes: null, applied_index: null, commit_ms: null, node: "n1" },
+    ...{ types: null, held_bytes: null, applied_index: null, commit_ms: null, node: "n1" },
   });
   const newest = "2026-11-20T14:01:50.000Z";
   const rows = [

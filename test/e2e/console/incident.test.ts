@@ -76,6 +76,48 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await areSuspended(scene.members);
   });
 
+  test("what is acknowledged folds away for every operator, over the end of a node, until it ends or is lifted", async (t) => {
+    const [first, second] = scene.members;
+    assert.ok(first && second);
+    const console = await attached(t);
+    await isFailing(scene, console);
+    console.type("a");
+    await console.shows(/Acknowledge provider acme-chat[\s\S]*Reason/);
+    console.type("the vendor knows");
+    await console.press("enter", "enter", "y");
+    await console.shows(/provider acme-chat acknowledged for 4h \(index \d+ on 3\/3 nodes\)/);
+    await console.shows(/^│.\. ACKED +1 acknowledged +FAIL acme-chat/m);
+    assert.ok(!console.screen().includes("! FAIL"), console.screen());
+    const named = { name: `provider:${FAILING}` } as const;
+    const facts = ({ node }: Member) =>
+      until("it is known", async () => {
+        const { items } = await node.client.call("list_acknowledgements");
+        const [row] = items;
+        return row && `${row.name} ${row.reason} ${row.severity} ${row.status}`;
+      });
+    for (const member of scene.members) assert.equal(await facts(member), `${named.name} the vendor knows fail active`);
+
+    await kill(first);
+    await scene.restart(first);
+    assert.equal(await facts(first), `${named.name} the vendor knows fail active`, "it is on its disk");
+    await console.shows(/node n\d .*live \ds/);
+    await scene.traffic();
+    await console.shows(/^│.\. ACKED +1 acknowledged/m);
+
+    await console.press("G", "enter");
+    await console.shows(/^│> (folded|over) +provider acme-chat +the vendor knows/m);
+    await console.press("u", "y");
+    await console.shows(/is acknowledged no more \(index \d+ on \d\/3 nodes\)/);
+    await console.press("1");
+    await scene.traffic();
+    await console.shows(/^│.! FAIL +provider +acme-chat/m);
+
+    const body = { reason: "a moment", duration: "4s" } as const;
+    await second.node.client.call("put_acknowledgement", { params: named, body });
+    await console.shows(/^│.\. ACKED +1 acknowledged/m);
+    await console.shows(/^│.! FAIL +provider +acme-chat/m);
+  });
+
   test("a node that dies under the console is left for the next one, and seen again when it is back", async (t) => {
     const [first, second] = scene.members;
     assert.ok(first && second);

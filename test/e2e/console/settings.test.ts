@@ -122,6 +122,41 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     assert.equal(terminal.isAlternate, false);
   });
 
+  test("between two gateways nothing of the one is shown or undone at the other", async (t) => {
+    const far = await createOne(t, { deployment: { providers: [provider("three", "http://127.0.0.1:9")] } });
+    await far.start();
+    await led(far);
+    const there = JSON.stringify(join(far.dir, "admin.sock"));
+    const terminal = await open(t, `contexts: {near: {socket: ${JSON.stringify(socket)}}, far: {socket: ${there}}}\n`);
+    const goTo = async (context: string, shows: RegExp): Promise<void> => {
+      await terminal.press(":");
+      terminal.type(`context ${context}`);
+      await terminal.press("enter");
+      await terminal.until(new RegExp(`gateway ${context} .*live \\ds`));
+      await terminal.press("2");
+      await terminal.until(shows);
+    };
+    await terminal.press("2");
+    await terminal.until(/>one/);
+    await terminal.press("s", "y");
+    await terminal.until(/provider:one suspended for 30m \(index/);
+    await terminal.press("down");
+    await terminal.until(/>two[\s\S]*u undo/);
+    await goTo("far", />three/);
+    assert.doesNotMatch(terminal.screen(), /\bone\b|u undo/);
+    await terminal.press("u");
+    await terminal.until(/u: three is not suspended/);
+    await goTo("near", /one +~SUSPENDED/);
+    await terminal.press("down", "u");
+    await terminal.until(/u: two is not suspended/);
+    assert.deepEqual((await far.client.call("list_suspensions")).items, []);
+    const [suspended] = (await node.client.call("list_suspensions")).items;
+    assert.equal(suspended?.name, "one");
+    await node.client.call("delete_suspension", { params: { kind: "provider", name: "one" } });
+    await terminal.press("q");
+    assert.equal((await within("the end", terminal.ended)).status, 0);
+  });
+
   test("a session is recorded until it is killed, for its owner alone", async (t) => {
     const terminal = await open(t, "", { args: ["-record", "incident.cast"] });
     await terminal.press("2");

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { test } from "node:test";
 import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
+import { FEATURE_RANGE } from "../../../src/server/core/state/index.ts";
 import { NOW, openDoor } from "./support/open-door.ts";
 
 async function digest(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
@@ -189,6 +190,7 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
     reasons: [],
     listeners: [{ name: "data plane", address: "127.0.0.1:8484" }],
     configuration: { state: "running", message: null },
+    feature: { level: FEATURE_RANGE.max, highest: FEATURE_RANGE.max, waiting: null },
     models: [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
     certificates: [
       {

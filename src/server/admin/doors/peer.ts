@@ -4,6 +4,7 @@
  */
 
 import type { Socket } from "node:net";
+import { installLine } from "../../../base/index.ts";
 
 export interface Peer {
   readonly uid: number;
@@ -17,7 +18,9 @@ export type PeerCredentials = (socket: Socket) => Peer;
 
 type Koffi = typeof import("koffi");
 
-/** `koffi` is an optional dependency. */
+const KOFFI_VERSION = "3.3.4";
+
+/** Its native half is a package for each platform, which an installation may have left out; the other half is bundled. */
 export type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
@@ -46,7 +49,7 @@ export async function openPeerCredentials(
   } catch (cause) {
     throw new Error(
       "admin.local_socket: the package koffi, which asks the system who connects, cannot be loaded; " +
-        "install it with `npm install koffi`, or leave the setting out",
+        `install it with \`${installLine({ wanted: `@koromix/koffi-${platform}-${arch}@${KOFFI_VERSION}` })}\`, or leave the setting out`,
       { cause },
     );
   }

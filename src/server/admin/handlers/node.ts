@@ -1,11 +1,13 @@
 /** The node that is asked, and who asks. */
 
+import { FEATURE_RANGE, levelStanding, waitingWords } from "../../core/state/index.ts";
 import { type Handlers, rfc3339 } from "../handler.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
   get_status(_call, { cluster, facts, clock, certificates }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
+    const standing = levelStanding(cluster.view);
     return {
       value: {
         node: status.nodeId,
@@ -23,6 +25,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         reasons,
         listeners: facts.listeners(),
         configuration: facts.configuration(),
+        feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: waitingWords(standing) ?? null },
         models: facts.models(),
         certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({
           names,

@@ -1,7 +1,7 @@
 /** What a command is to the machine: a name, versions, a parser of its fields, and its effect. */
 
 import type { Draft } from "./draft.ts";
-import { Malformed, type Parser } from "./fields.ts";
+import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 import { refused } from "./refusals.ts";
 import type { Actor, CommandResult } from "./types.ts";
 
@@ -32,6 +32,8 @@ export interface CommandRule {
   readonly version: number;
   /** The feature level from which it may be proposed. */
   readonly level: number;
+  /** Of its fields. */
+  shape(): Shape;
   /**
    * Refused as `invalid` where the fields are malformed. Rows that do not fit together, as only a forged archive can
    * bring in, refuse the command too: the same on every replica, while an error would stop them all for good.
@@ -54,6 +56,7 @@ export function define<P>(
     name,
     version,
     level,
+    shape: () => shapeOf(fields),
     make: (p) => ({ t: name, v: version, p }),
     run(given, site) {
       let parsed: P;

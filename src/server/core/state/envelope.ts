@@ -1,11 +1,12 @@
 /** The envelope of a command: who, once, and what. Source: cluster reference, 6.1. */
 
-import { integer, label, Malformed, object, optional, type Parser, text } from "./fields.ts";
+import { integer, label, Malformed, object, optional, type Parser, shaped, text } from "./fields.ts";
 import type { Command } from "./types.ts";
 
 export const actor = object({ iss: label(512), sub: label(512) });
 
-const parts = object({
+/** What stands around the fields of a command. */
+export const envelopeParts = object({
   v: integer(1),
   t: text(/^[a-z]+\.[a-z_]+$/, 64),
   id: text(/^[\x21-\x7e]+$/, 64),
@@ -14,13 +15,13 @@ const parts = object({
   by: actor,
   k: optional(label(1_024)),
   kd: optional(text(/^[\x21-\x7e]+$/, 128)),
-  p: ((value) => value ?? null) as Parser<NonNullable<unknown> | null>,
+  p: shaped(((value) => value ?? null) as Parser<NonNullable<unknown> | null>, () => "fields of the command"),
 });
 
 /** Undefined when `value` is no command of any version: that is refused, alike on every replica. */
 export function readCommand(value: unknown): Command | undefined {
   try {
-    const command = parts(value);
+    const command = envelopeParts(value);
     return (command.k === undefined) === (command.kd === undefined) ? command : undefined;
   } catch (error) {
     if (error instanceof Malformed) return undefined;

@@ -3,6 +3,7 @@
  * and then key, so that every replica drops the same rows at the same entry, in slices of bounded work.
  */
 
+import { acknowledgementRows } from "./commands/acknowledgements.ts";
 import { blobHeads } from "./commands/blobs.ts";
 import { suspensionRows } from "./commands/suspensions.ts";
 import { windowDue } from "./commands/usage-rows.ts";
@@ -26,6 +27,8 @@ function dueOf(key: string, value: string): number | undefined {
       return parts.length === 2 ? blobHeads.read(value).used + BLOB_IDLE_MS : undefined;
     case "idem":
       return idempotencyRows.read(value).until;
+    case "ack":
+      return acknowledgementRows.read(value).until;
     case "susp": {
       const { until } = suspensionRows.read(value);
       return until === null ? undefined : until + SUSPENSION_KEPT_MS;

@@ -15,6 +15,25 @@ export class Malformed extends Error {
 
 export type Parser<T> = (value: unknown) => T;
 
+/** What a parser takes, as data: what is recorded of commands and rows, so that a change of it is seen. */
+export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
+
+/** Made when it is asked for, which only tests do. */
+const shapes = new WeakMap<Parser<unknown>, () => Shape>();
+
+/** Says of `parser` what it takes; of one that the functions below do not make. */
+export function shaped<T>(parser: Parser<T>, shape: () => Shape): Parser<T> {
+  shapes.set(parser, shape);
+  return parser;
+}
+
+/** Throws a `RangeError` for a parser that nothing is said of. */
+export function shapeOf(parser: Parser<unknown>): Shape {
+  const shape = shapes.get(parser);
+  if (shape === undefined) throw new RangeError("a parser without its shape: give it one by `shaped`");
+  return shape();
+}
+
 type Fields = Readonly<Record<string, Parser<unknown>>>;
 type OptionalName<F extends Fields> = { [K in keyof F]: undefined extends ReturnType<F[K]> ? K : never }[keyof F];
 export type Parsed<F extends Fields> = {
@@ -28,12 +47,13 @@ const LABEL = /^[^\u0000-\u001f\u007f]+$/;
 
 /** A text that matches `pattern`, of at most `max` UTF-16 units. Lone surrogates have no UTF-8 and are refused. */
 export function text(pattern: RegExp, max: number): Parser<string> {
-  return (value) => {
+  const parser: Parser<string> = (value) => {
     if (typeof value !== "string" || value.length > max || !value.isWellFormed() || !pattern.test(value)) {
       throw new Malformed("a text is malformed");
     }
     return value;
   };
+  return shaped(parser, () => `text of ${max}: ${pattern}`);
 }
 
 export const label = (max = 128): Parser<string> => text(LABEL, max);
@@ -46,7 +66,7 @@ export const base64 = (max: number): Parser<string> =>
   text(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, max);
 
 export function integer(min = 0, max = Number.MAX_SAFE_INTEGER): Parser<number> {
-  return (value) => {
+  const parser: Parser<number> = (value) => {
     if (
       typeof value !== "number" ||
       !Number.isSafeInteger(value) ||
@@ -58,51 +78,60 @@ export function integer(min = 0, max = Number.MAX_SAFE_INTEGER): Parser<number> 
     }
     return value;
   };
+  return shaped(parser, () => `integer from ${min} to ${max}`);
 }
 
-export const flag: Parser<boolean> = (value) => {
-  if (typeof value !== "boolean") throw new Malformed("not a boolean");
-  return value;
-};
+export const flag: Parser<boolean> = shaped(
+  (value) => {
+    if (typeof value !== "boolean") throw new Malformed("not a boolean");
+    return value;
+  },
+  () => "boolean",
+);
 
 export function choice<const T extends string>(options: readonly T[]): Parser<T> {
-  return (value) => {
+  const parser: Parser<T> = (value) => {
     const found = options.find((option) => option === value);
     if (found === undefined) throw new Malformed("not one of the known words");
     return found;
   };
+  return shaped(parser, () => ["one of", ...options]);
 }
 
 export function nullable<T>(parser: Parser<T>): Parser<T | null> {
-  return (value) => (value === null ? null : parser(value));
+  const orNull: Parser<T | null> = (value) => (value === null ? null : parser(value));
+  return shaped(orNull, () => ["null or", shapeOf(parser)]);
 }
 
 export function optional<T>(parser: Parser<T>): Parser<T | undefined> {
-  return (value) => (value === undefined ? undefined : parser(value));
+  const orNothing: Parser<T | undefined> = (value) => (value === undefined ? undefined : parser(value));
+  return shaped(orNothing, () => ["optional", shapeOf(parser)]);
 }
 
 export function listOf<T>(parser: Parser<T>, max: number, min = 0): Parser<readonly T[]> {
-  return (value) => {
+  const list: Parser<readonly T[]> = (value) => {
     if (!Array.isArray(value) || value.length > max || value.length < min) {
       throw new Malformed("a list is malformed, too short or too long");
     }
     return value.map((item: unknown) => parser(item));
   };
+  return shaped(list, () => [`list of ${min} to ${max}`, shapeOf(parser)]);
 }
 
 export function mapOf<T>(name: Parser<string>, parser: Parser<T>, max: number): Parser<{ readonly [name: string]: T }> {
-  return (value) => {
+  const map: Parser<{ readonly [name: string]: T }> = (value) => {
     const names = Object.keys(recordOf(value)).sort();
     if (names.length > max) throw new Malformed("a map has too many names");
     const source = recordOf(value);
     // `fromEntries` defines its properties: a name such as `__proto__` stays a name.
     return Object.fromEntries(names.map((each) => [name(each), parser(source[each])]));
   };
+  return shaped(map, () => [`map of up to ${max}`, shapeOf(name), shapeOf(parser)]);
 }
 
 export function object<const F extends Fields>(fields: F): Parser<Parsed<F>> {
   const declared = Object.entries(fields);
-  return (value) => {
+  const parser: Parser<Parsed<F>> = (value) => {
     const source = recordOf(value);
     for (const name of Object.keys(source)) if (!Object.hasOwn(fields, name)) throw new Malformed("an unknown field");
     const parsed: [string, unknown][] = [];
@@ -112,6 +141,7 @@ export function object<const F extends Fields>(fields: F): Parser<Parsed<F>> {
     }
     return Object.fromEntries(parsed) as Parsed<F>;
   };
+  return shaped(parser, () => Object.fromEntries(declared.map(([name, field]) => [name, shapeOf(field)])));
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {

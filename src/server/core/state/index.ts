@@ -2,6 +2,11 @@
 
 export type { CommandRule, NamedCommand } from "./command.ts";
 export {
+  type AcknowledgementRow,
+  acknowledgementRowKey,
+  MAX_ACKNOWLEDGEMENTS,
+} from "./commands/acknowledgements.ts";
+export {
   type HeadConflictRow,
   type HeadRow,
   headConflictKey,
@@ -10,8 +15,11 @@ export {
 } from "./commands/audit.ts";
 export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
 export {
+  ACKNOWLEDGEMENTS_LEVEL,
   CERTIFICATES_LEVEL,
+  FEATURE_LEVELS,
   FEATURE_RANGE,
+  type FeatureLevel,
   featureRowKey,
   LEDGER_LEVEL,
   PLEDGES_LEVEL,
@@ -83,6 +91,7 @@ export {
   type TokenClass,
   USED_WIDTH,
 } from "./commands/used-rows.ts";
+export { isLevelRising, type LevelStanding, levelStanding, waitingWords } from "./level-standing.ts";
 export { createState, digestOf, type LoadOptions, loadState, type StateOptions } from "./machine.ts";
 export {
   type DecodedProposal,
@@ -93,6 +102,7 @@ export {
   UpgradeRequired,
 } from "./proposal.ts";
 export {
+  readAcknowledgement,
   readAcme,
   readCertificate,
   readFeatureLevel,

@@ -73,7 +73,7 @@ export function loadState(options: LoadOptions): State {
   /** A level above ours means commands and rows that we would get wrong. */
   function assertLevel(row: string | undefined): void {
     const level = levelOf(row);
-    if (level > feature.max) throw new UpgradeRequired(`feature level ${level}`);
+    if (level > feature.max) throw new UpgradeRequired(`is of feature level ${level}`, feature);
   }
 
   function commit(mutations: readonly Mutation[]): void {
@@ -164,14 +164,16 @@ export function loadState(options: LoadOptions): State {
     apply(entry) {
       assertNext(applied, entry);
       const decoded = decodeProposal(entry.data);
-      if (decoded.kind === "unknown-format") throw new UpgradeRequired(`an entry of format ${decoded.format}`);
+      if (decoded.kind === "unknown-format")
+        throw new UpgradeRequired(`has an entry of format ${decoded.format}`, feature);
       if (decoded.kind === "empty") return finish(entry, applied.now, undefined, createDraft(rows));
       const now = Math.max(applied.now, decoded.nowMs ?? 0);
       const command = decoded.kind === "proposal" ? readCommand(decoded.command) : undefined;
       if (command === undefined) return finish(entry, now, refused("invalid"), createDraft(rows));
       const rule = rules.get(command.t);
-      if (rule === undefined) throw new UpgradeRequired(`the command ${command.t}`);
-      if (command.v > rule.version) throw new UpgradeRequired(`version ${command.v} of the command ${command.t}`);
+      if (rule === undefined) throw new UpgradeRequired(`has the command ${command.t}`, feature);
+      if (command.v > rule.version)
+        throw new UpgradeRequired(`has version ${command.v} of the command ${command.t}`, feature);
       return run(command, rule, entry, now);
     },
     applyConfiguration(entry, context, memberIds) {

@@ -4,7 +4,7 @@
  * without data is the first of a leader and only moves the applied index. Source: cluster reference, 6.1.
  */
 
-import type { Command } from "./types.ts";
+import type { Command, FeatureRange } from "./types.ts";
 
 /** A command above this is not proposed: what is larger travels in blobs. */
 export const MAX_COMMAND_BYTES = 1_048_576;
@@ -18,8 +18,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** A committed entry that this build does not know how to apply. Going on without it would fork the state. */
 export class UpgradeRequired extends Error {
-  constructor(what: string) {
-    super(`the log holds ${what}, which this build does not know; a newer build is required`);
+  constructor(what: string, { min, max }: FeatureRange) {
+    super(
+      `the state of this node's cluster ${what}, and this build knows levels ${min} to ${max} of it: run the version that ` +
+        "the other members run, or a newer one; the data directory is whole. To stay with this version, restore a " +
+        "snapshot of before the upgrade into an empty data directory",
+    );
     this.name = "UpgradeRequired";
   }
 }

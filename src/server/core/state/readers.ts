@@ -1,5 +1,6 @@
 /** Rows as values, for those who read the state. Each throws on a text that is no row of its table. */
 
+import { acknowledgementRows } from "./commands/acknowledgements.ts";
 import { headConflictRows, headRows } from "./commands/audit.ts";
 import { levelOf } from "./commands/feature.ts";
 import { keyIdRows, keyRows } from "./commands/keys.ts";
@@ -17,6 +18,8 @@ export const readKey = keyRows.read;
 export const readKeyName = keyIdRows.read;
 /** `susp/` */
 export const readSuspension = suspensionRows.read;
+/** `ack/` */
+export const readAcknowledgement = acknowledgementRows.read;
 /** `source/` */
 export const readSource = sourceRows.read;
 /** `hist/`, with the text. */

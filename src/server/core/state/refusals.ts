@@ -25,6 +25,7 @@ export const COMMAND_REFUSALS = {
   digest_mismatch: "the content does not have the digest that was named",
   blob_incomplete: "a part of the uploaded content is missing; upload it again",
   blob_limit: "too much uploaded content waits to be used",
+  acknowledgement_limit: "too many acknowledgements stand; lift those that are done with",
   too_large: "the content is too large",
   unknown_data_key: "there is no such data key",
   retired_data_key: "the data key is not the active one; seal again",

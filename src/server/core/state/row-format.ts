@@ -5,7 +5,7 @@
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { Malformed, type Parser } from "./fields.ts";
+import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 
 const SCHEMA = "1";
 
@@ -14,10 +14,12 @@ export interface RowFormat<T> {
   write(row: T): string;
   /** Throws `Malformed`: rows are made by commands only, so that one is a fault of ours or of the disk. */
   read(value: string): T;
+  shape(): Shape;
 }
 
 export function rowFormat<T>(parser: Parser<T>): RowFormat<T> {
   return {
+    shape: () => shapeOf(parser),
     write: (row) => SCHEMA + JSON.stringify(parser(row)),
     read(value) {
       if (!value.startsWith(SCHEMA)) throw new Malformed("a row of an unknown schema");

@@ -10,7 +10,7 @@
 
 import { hash } from "node:crypto";
 import type { Draft } from "./draft.ts";
-import { integer, object, type Parser, text } from "./fields.ts";
+import { integer, object, type Parser, shaped, text } from "./fields.ts";
 import { COMMAND_REFUSALS, type CommandRefusal, ok, refused } from "./refusals.ts";
 import { digits, rowFormat } from "./row-format.ts";
 import type { Command, CommandResult } from "./types.ts";
@@ -39,7 +39,10 @@ export const sessionKey = (client: string): string => `sess/${client}`;
 export const sessionResultKey = (client: string, seq: number): string => `sess/${client}/${seqDigits(seq)}`;
 
 /** A result as a row keeps it: `{"ok": value}` or `{"no": code}`; the text of a refusal is not state. */
-const storedResult: Parser<Readonly<Record<string, unknown>>> = (value) => value as Readonly<Record<string, unknown>>;
+const storedResult: Parser<Readonly<Record<string, unknown>>> = shaped(
+  (value) => value as Readonly<Record<string, unknown>>,
+  () => ["one of", "ok", "no"],
+);
 export const resultRows = rowFormat(storedResult);
 
 function pack(result: CommandResult): Readonly<Record<string, unknown>> {

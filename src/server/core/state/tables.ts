@@ -1,6 +1,8 @@
 /** All kinds of rows by the beginning of their key: how a row is checked that comes from outside, as in an archive. */
 
+import { acknowledgementRowKey, acknowledgementRows } from "./commands/acknowledgements.ts";
 import { headConflictKey, headConflictRows, headRowKey, headRows } from "./commands/audit.ts";
+import { blobHeads, blobParts } from "./commands/blobs.ts";
 import { featureRowKey, levelRows } from "./commands/feature.ts";
 import { keyIdRowKey, keyIdRows, keyRowKey, keyRows } from "./commands/keys.ts";
 import { memberRowKey, memberRows } from "./commands/member-rows.ts";
@@ -28,21 +30,32 @@ import { holdingRowKey, holdingRows, usageRowKey, usageRows } from "./commands/u
 import {
   meteredRowKey,
   meteredRows,
+  sequenceRows,
   usedChunkRowKey,
   usedChunkRows,
   usedNamesRowKey,
   usedNamesRows,
 } from "./commands/used-rows.ts";
-import { Malformed } from "./fields.ts";
+import { Malformed, type Shape } from "./fields.ts";
 import type { RowFormat } from "./row-format.ts";
+import { idempotencyRows, resultRows, sessionHeads } from "./sessions.ts";
 
-/** Whether the value is a row of the table and stands under the key that it must stand under. */
-type Check = (key: string, value: string) => boolean;
+interface Table {
+  /** Whether the value is a row of the table and stands under the key that it must stand under. */
+  fits(key: string, value: string): boolean;
+  shape(): Shape;
+}
 
-const table =
-  <T>(format: RowFormat<T>, keyOf: (row: T) => string): Check =>
-  (key, value) =>
-    key === keyOf(format.read(value));
+const table = <T>(format: RowFormat<T>, keyOf: (row: T) => string): Table => ({
+  fits: (key, value) => key === keyOf(format.read(value)),
+  shape: format.shape,
+});
+
+/** Rows of two kinds in one table: those whose key ends with `ending`, and the others. */
+const either = (ending: string, those: Table, others: Table): Table => ({
+  fits: (key, value) => (key.endsWith(ending) ? those : others).fits(key, value),
+  shape: () => ({ [`…${ending}`]: those.shape(), others: others.shape() }),
+});
 
 const head = table(headRows, (row) => headRowKey(row.node, row.kid));
 const headConflict = table(headConflictRows, (row) => headConflictKey(row.node));
@@ -50,16 +63,20 @@ const headConflict = table(headConflictRows, (row) => headConflictKey(row.node))
 const usedChunk = table(usedChunkRows, usedChunkRowKey);
 const usedNames = table(usedNamesRows, usedNamesRowKey);
 
-const CHECKS: Readonly<Record<string, Check>> = {
+const TABLES: Readonly<Record<string, Table>> = {
+  ack: table(acknowledgementRows, (row) => acknowledgementRowKey(row.name)),
   acme: table(acmeRows, (row) => acmeRowKey(row.id)),
   alloc: table(holdingRows, (row) => holdingRowKey(row.node, row)),
   cert: table(certificateRows, (row) => certificateRowKey(row.id)),
   deploy: table(deployModeRows, () => deployModeKey),
   feat: table(levelRows, () => featureRowKey),
-  head: (key, value) => (key.endsWith("/conflict") ? headConflict : head)(key, value),
+  head: either("/conflict", headConflict, head),
   hist: table(revisionRows, (row) => revisionRowKey(row.name, row.revision)),
   key: table(keyRows, (row) => keyRowKey(row.name)),
-  keyid: (key, value) => /^keyid\/[0-9A-Za-z]+$/.test(key) && keyIdRows.read(value) !== "",
+  keyid: {
+    fits: (key, value) => /^keyid\/[0-9A-Za-z]+$/.test(key) && keyIdRows.read(value) !== "",
+    shape: keyIdRows.shape,
+  },
   member: table(memberRows, (row) => memberRowKey(row.id)),
   met: table(meteredRows, meteredRowKey),
   rec: table(ledgerRows, ledgerRowKey),
@@ -68,22 +85,27 @@ const CHECKS: Readonly<Record<string, Check>> = {
   source: table(sourceRows, (row) => sourceRowKey(row.name)),
   susp: table(suspensionRows, (row) => suspensionRowKey(row.kind, row.name)),
   usage: table(usageRows, usageRowKey),
-  used: (key, value) => (key.endsWith("/names") ? usedNames : usedChunk)(key, value),
+  used: either("/names", usedNames, usedChunk),
 };
 
 /** Belong to processes that run, and are left behind with the state they were part of. */
-const PASSING = ["blob", "idem", "sess", "reported"];
+const PASSING: Readonly<Record<string, () => Shape>> = {
+  blob: () => ({ "<sha256>": blobHeads.shape(), "<sha256>/<part>": blobParts.shape() }),
+  idem: idempotencyRows.shape,
+  reported: sequenceRows.shape,
+  sess: () => ({ "<client>": sessionHeads.shape(), "<client>/<seq>": resultRows.shape() }),
+};
 
 const tableName = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
 
 /** Whether the row is one that a command could have made, as far as it can be seen without the others. */
 export function isWellFormedRow(key: string, value: string): boolean {
   const name = tableName(key);
-  if (PASSING.includes(name)) return true;
-  const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
-  if (check === undefined) return false;
+  if (Object.hasOwn(PASSING, name)) return true;
+  const rows = Object.hasOwn(TABLES, name) ? TABLES[name] : undefined;
+  if (rows === undefined) return false;
   try {
-    return check(key, value);
+    return rows.fits(key, value);
   } catch (error) {
     if (error instanceof Malformed) return false;
     throw error;
@@ -93,7 +115,13 @@ export function isWellFormedRow(key: string, value: string): boolean {
 /** Whether a restore takes the row over. Members are those of the cluster; `keyid/` is made anew from the keys. */
 export function outlivesRestore(key: string): boolean {
   const name = tableName(key);
-  return name !== "member" && name !== "keyid" && !PASSING.includes(name);
+  return name !== "member" && name !== "keyid" && !Object.hasOwn(PASSING, name);
+}
+
+/** What the rows of each table hold, by the beginning of their key. */
+export function rowShapes(): Readonly<Record<string, Shape>> {
+  const kept = Object.entries(TABLES).map(([name, rows]) => [name, rows.shape()] as const);
+  return Object.fromEntries([...kept, ...Object.entries(PASSING).map(([name, shape]) => [name, shape()] as const)]);
 }
 
 /** The row by which the key of a `key/` row is found by its id. */

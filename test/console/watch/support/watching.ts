@@ -29,7 +29,14 @@ export function startWatch(
   const watch = createWatch({
     doors,
     scrape: noScrape,
-    documents: { packs: noScrape, tryPack: noScrape, tryThreshold: noScrape, sweep: noScrape, write: noScrape },
+    documents: {
+      packs: noScrape,
+      tryPack: noScrape,
+      tryThreshold: noScrape,
+      stampOf: noScrape,
+      sweep: noScrape,
+      write: noScrape,
+    },
     now: () => Date.now(),
     onData: (it) => data.push(it),
     onLink: (it) => links.push(it),

@@ -1,5 +1,6 @@
 /** What somebody who leans on the keyboard does, from a seed: keys, pastes, bytes of no key, sizes, broken connections. */
 import { NAMED_CHORDS } from "../../../../src/console/model/key.ts";
+import { VIEWS } from "../../../../src/console/views/all.ts";
 import { bytesOfChord } from "../../../console/support/chords.ts";
 import { createRandom, type Random } from "../../cluster/support/random.ts";
 import { TROUBLES, type Trouble } from "./pass-through.ts";
@@ -46,10 +47,9 @@ const NO_KEYS = [
   "\u009b",
 ];
 const COMMANDS = [
-  "susp",
-  "cluster",
-  "recover",
+  ...VIEWS.map(({ id }) => id),
   "errors acme-chat",
+  "packs ./nowhere",
   "rev default",
   "prov /a",
   "log",
@@ -72,7 +72,9 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     [14, () => [chord(random.pick(ARROWS))]],
     [4, () => [paste(random.pick(confirms ? [...PASTES, ...names] : PASTES))]],
     [4, () => [bytes(random.pick(NO_KEYS), false)]],
-    [3, () => [bytes("\u001b", false), bytes("\u001b", false), ...typed(`:${random.pick(COMMANDS)}`), enter]],
+    [6, () => [mouse(random)]],
+    // An Esc that is taken for the beginning of Alt-: would leave a `q` to be a key.
+    [3, () => [...ROOT, ...typed(`:${random.pick(COMMANDS)}`), enter]],
     [3, () => [sizeOf(random)]],
     [1, () => [{ kind: "cut", trouble: random.pick(TROUBLES) }]],
     [confirms ? 5 : 0, () => [bytes("y", true)]],
@@ -101,6 +103,12 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
 
 const bytes = (text: string, isConfirming: boolean): MonkeyEvent => ({ kind: "bytes", bytes: text, isConfirming });
 const paste = (text: string): MonkeyEvent => bytes(`\u001b[200~${text}\u001b[201~`, false);
+/** Presses, releases, drags and wheels, with Shift, Alt and Ctrl, on the screen and beyond it. */
+function mouse(random: Random): MonkeyEvent {
+  const button = random.pick([0, 0, 0, 1, 2, 32, 64, 65, 66, 67, 128]) + random.pick([0, 0, 0, 4, 8, 16]);
+  const [column, row] = [1 + random.below(200), 1 + random.below(60)];
+  return bytes(`\u001b[<${button};${column};${row}${random.pick(["M", "M", "m"])}`, false);
+}
 const FOUR_TABS = Array.from({ length: 4 }, () => bytes("\t", false));
 /** From most places back to where digits go to views. */
 const ROOT: readonly MonkeyEvent[] = [bytes("\u001b".repeat(4), false), { kind: "rest" }];

@@ -28,6 +28,10 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       normal: /FAIL .*acme/,
       empty: [/Nothing wants attention/, /2 providers, 3 keys, 4 budgets, : for everything else/],
     },
+    acknowledgements: {
+      normal: /Nothing is acknowledged/,
+      empty: [/Nothing is acknowledged\./, /Press a on a row of/],
+    },
     pulse: { normal: /REQUESTS[\s\S]*RAFT/, empty: undefined },
     providers: {
       normal: /acme-alt +!FAILING/,

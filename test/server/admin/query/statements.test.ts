@@ -67,7 +67,10 @@ describe("refusals", () => {
     const known = await refused("SELECT * FROM secrets");
     const unknown = await refused("SELECT * FROM xyzzyzy");
     assert.equal(known.replace("secrets", "xyzzyzy"), unknown);
-    assert.match(known, /^There is no table `secrets` that you may read: there are a2a_agents, artifacts, backends, /);
+    assert.match(
+      known,
+      /^There is no table `secrets` that you may read: there are a2a_agents, acknowledgements, artifacts, /,
+    );
   });
 
   it("names an unknown column and the nearest one", async () => {

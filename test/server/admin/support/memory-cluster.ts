@@ -4,9 +4,11 @@ import { GatewayError, type RefusalCode } from "../../../../src/base/index.ts";
 import type { Cluster, ClusterStatus, MemberStatus } from "../../../../src/server/cluster/index.ts";
 import {
   type CommandResult,
-  createState,
   encodeCommand,
   encodeProposal,
+  FEATURE_RANGE,
+  featureRowKey,
+  loadState,
   type Mutation,
 } from "../../../../src/server/core/state/index.ts";
 
@@ -41,7 +43,9 @@ export function createMemoryCluster(
   /** What other members answer; nothing unless given. */
   answerOf: (id: string, question: unknown) => Uint8Array | undefined = () => undefined,
 ): MemoryCluster {
-  const state = createState();
+  // As in a cluster whose members are all of this build.
+  const level = [[featureRowKey, `1${JSON.stringify({ level: FEATURE_RANGE.max })}`]] as const;
+  const state = loadState({ applied: { index: 0, term: 0, now: 0 }, rows: level });
   const versions = new Map<string, number>();
   const watchers = new Set<{ prefix: string; onChange: (mutations: readonly Mutation[] | undefined) => void }>();
   const listeners = new Set<(status: ClusterStatus) => void>();

@@ -122,6 +122,7 @@ const HISTORY = {
   refused: null,
   decisions: null,
   findings: null,
+  types: null,
   held_bytes: null,
   applied_index: null,
   commit_ms: null,

@@ -7,10 +7,13 @@ import { COMMAND_RULES } from "../../../../src/server/core/state/commands/table.
 import { object, prose } from "../../../../src/server/core/state/fields.ts";
 import {
   commands,
+  isLevelRising,
+  levelStanding,
   loadState,
   mayPropose,
   type State,
   UpgradeRequired,
+  waitingWords,
 } from "../../../../src/server/core/state/index.ts";
 import { ok } from "../../../../src/server/core/state/refusals.ts";
 import { bench, member, proposalOf, START } from "./harness.ts";
@@ -74,6 +77,46 @@ test("an older build stops at a command, version, format or level that it does n
   const rows = [["feat/level", '1{"level":2}']] as const;
   assert.throws(() => loadState({ applied, rows, feature: older }), UpgradeRequired);
   assert.equal(loadState({ applied, rows, feature }).rowCount, 1);
+});
+
+test("what a level waits for is told with the members' versions, and nothing where all know the same", () => {
+  const members = [
+    member("n1", { feature: [1, 3], version: "0.3.0" }),
+    member("n2", { feature: [1, 2], version: "0.2.0" }),
+    member("n3"),
+  ];
+  const mixed = levelStanding(bench({ members }).state);
+  assert.deepEqual(mixed, {
+    level: 1,
+    next: {
+      level: 3,
+      waitsFor: [
+        { id: "n2", version: "0.2.0", highest: 2 },
+        { id: "n3", version: "", highest: 1 },
+      ],
+    },
+  });
+  assert.equal(
+    waitingWords(mixed),
+    "level 3 waits for n2, which runs 0.2.0 (levels to 2), and for n3, which has not told its version yet",
+  );
+  const one = bench({ members: members.slice(0, 1), feature: { min: 1, max: 3 } });
+  one.ok(commands.featSet({ level: 3 }));
+  assert.deepEqual(levelStanding(one.state), { level: 3, next: undefined });
+  assert.equal(waitingWords(levelStanding(one.state)), undefined);
+});
+
+test("the level rises once all have told what they speak, and as far as all speak", () => {
+  const told = [
+    member("n1", { feature: [1, 3], version: "0.3.0" }),
+    member("n2", { feature: [1, 2], version: "0.2.0" }),
+  ];
+  const standing = bench({ members: told, feature: { min: 1, max: 3 } });
+  assert.ok(isLevelRising(standing.state));
+  standing.ok(commands.featSet({ level: 2 }));
+  assert.ok(!isLevelRising(standing.state), "the third level waits for n2");
+  assert.ok(isLevelRising(bench({ members: [...told, member("n3")] }).state), "n3 has told nothing yet");
+  assert.ok(isLevelRising(bench({ members: [] }).state));
 });
 
 test("the error is known by its name", () => {

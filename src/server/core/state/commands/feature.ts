@@ -22,8 +22,42 @@ export const LEDGER_LEVEL = 3;
 /** From here on rows of reconciliation are replaced by who has seen the one before (`reconcile.put` 2, `reconcile.forget`). */
 export const RECONCILE_LEVEL = 3;
 
+/** From here on what wants attention can be acknowledged (`acknowledgement.put`). */
+export const ACKNOWLEDGEMENTS_LEVEL = 4;
+
+export interface FeatureLevel {
+  readonly level: number;
+  /** The version that brought it; `CHANGELOG.md` has the same. */
+  readonly since: string;
+  /** For operators: what the cluster does once every member supports the level. */
+  readonly brings: string;
+}
+
+/**
+ * In order, from 1 on, without a gap. A level that a released build works at is closed: what it holds is changed by a
+ * further one alone. See CONTRIBUTING, "Versions".
+ */
+export const FEATURE_LEVELS: readonly FeatureLevel[] = [
+  { level: 1, since: "0.1.0", brings: "keys, suspensions, sources, secrets, budgets and heads of audit trails" },
+  {
+    level: PLEDGES_LEVEL,
+    since: "0.1.0",
+    brings: "a node that fell silent keeps of its budgets what it may have spent, and others are granted the rest",
+  },
+  {
+    level: RECONCILE_LEVEL,
+    since: "0.1.0",
+    brings: "the ledger of usage, verdicts of reconciliation, certificates and ACME accounts",
+  },
+  {
+    level: ACKNOWLEDGEMENTS_LEVEL,
+    since: "0.1.0",
+    brings: "acknowledgements of what wants attention",
+  },
+];
+
 /** Levels that this build can work at. */
-export const FEATURE_RANGE: FeatureRange = { min: 1, max: RECONCILE_LEVEL };
+export const FEATURE_RANGE: FeatureRange = { min: 1, max: FEATURE_LEVELS.length };
 
 const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);

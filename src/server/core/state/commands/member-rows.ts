@@ -1,15 +1,19 @@
 /** Rows `member/<id>`: what the cluster knows of a node. */
 
-import { integer, label, listOf, Malformed, object, type Parser, text } from "../fields.ts";
+import { integer, label, listOf, Malformed, object, type Parser, shaped, shapeOf, text } from "../fields.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 import type { Member } from "../types.ts";
 
+const bounds = listOf(integer(0, 1_000_000), 2, 2);
 /** `[min, max]`, both included. */
-export const range: Parser<readonly [min: number, max: number]> = (value) => {
-  const [min = 0, max = 0] = listOf(integer(0, 1_000_000), 2, 2)(value);
-  if (min > max) throw new Malformed("a range that ends before it begins");
-  return [min, max];
-};
+export const range: Parser<readonly [min: number, max: number]> = shaped(
+  (value) => {
+    const [min = 0, max = 0] = bounds(value);
+    if (min > max) throw new Malformed("a range that ends before it begins");
+    return [min, max];
+  },
+  () => ["in order", shapeOf(bounds)],
+);
 export const nodeId = label();
 export const storageId = text(/^[0-9a-f]{32}$/, 32);
 export const address = text(/^[\x21-\x7e]*$/, 300);

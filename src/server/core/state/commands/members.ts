@@ -19,7 +19,8 @@ import {
 } from "./member-rows.ts";
 import { closeHoldings } from "./usage.ts";
 
-const change = object({ added: listOf(member, 1_000) });
+/** Context of a change of the configuration. */
+export const membersChange = object({ added: listOf(member, 1_000) });
 
 /** Greater than any of this node before, also when it was removed in between: log indexes only grow. */
 const nextIncarnation = (before: number, index: number): number => Math.max(before + 1, index);
@@ -76,7 +77,7 @@ export function changeMembers(draft: Draft, context: unknown, memberIds: readonl
 
 function readChange(context: unknown): readonly Member[] {
   try {
-    return change(context).added;
+    return membersChange(context).added;
   } catch (error) {
     if (error instanceof Malformed) return [];
     throw error;

@@ -7,7 +7,20 @@
  */
 
 import { define } from "../command.ts";
-import { flag, integer, label, listOf, Malformed, mapOf, object, type Parser, prose, text } from "../fields.ts";
+import {
+  flag,
+  integer,
+  label,
+  listOf,
+  Malformed,
+  mapOf,
+  object,
+  type Parser,
+  prose,
+  shaped,
+  shapeOf,
+  text,
+} from "../fields.ts";
 import { ok } from "../refusals.ts";
 import { keyPart, rowFormat } from "../row-format.ts";
 import { RECONCILE_LEVEL } from "./feature.ts";
@@ -17,13 +30,17 @@ const day = text(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 10);
 const section = text(/^(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|round)$/, 10);
 
 type Field = string | number | boolean | null;
-const field: Parser<Field> = (value) => {
-  if (value === null) return null;
-  if (typeof value === "boolean") return flag(value);
-  if (typeof value === "string") return prose(1_024)(value);
-  if (typeof value === "number" && Number.isFinite(value) && !Object.is(value, -0)) return value;
-  throw new Malformed("a field is no word and no number");
-};
+const word = prose(1_024);
+const field: Parser<Field> = shaped(
+  (value) => {
+    if (value === null) return null;
+    if (typeof value === "boolean") return flag(value);
+    if (typeof value === "string") return word(value);
+    if (typeof value === "number" && Number.isFinite(value) && !Object.is(value, -0)) return value;
+    throw new Malformed("a field is no word and no number");
+  },
+  () => ["null, a number or", shapeOf(flag), shapeOf(word)],
+);
 
 const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), field, 48) };
 /** `seen`: revision of the row that it replaces; 0: there is none. */

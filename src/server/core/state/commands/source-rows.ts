@@ -5,7 +5,7 @@
  */
 
 import { actor } from "../envelope.ts";
-import { choice, identifier, integer, Malformed, nullable, object, type Parser, sha256Hex } from "../fields.ts";
+import { choice, identifier, integer, Malformed, nullable, object, type Parser, sha256Hex, shaped } from "../fields.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
 /** The source of a file-configured deployment, and the only one it has. */
@@ -33,10 +33,13 @@ export type SourceRow = ReturnType<typeof source>;
 export const sourceRows = rowFormat(source);
 
 /** Any text that has UTF-8, NUL included: what it says is judged by those who compile it. */
-const content: Parser<string> = (value) => {
-  if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");
-  return value;
-};
+const content: Parser<string> = shaped(
+  (value) => {
+    if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");
+    return value;
+  },
+  () => "text",
+);
 const revision = object({
   ...facts,
   kind: choice(["put", "rollback", "delete"]),

@@ -1,6 +1,7 @@
 /** All commands, as data: what is not in this table stops the process that meets it in the log. */
 
 import type { CommandRule } from "../command.ts";
+import { acknowledgementDelete, acknowledgementPut } from "./acknowledgements.ts";
 import { auditWitness } from "./audit.ts";
 import { blobPut } from "./blobs.ts";
 import { acmeDelete, acmePut, certDelete, certPut } from "./certificates.ts";
@@ -23,6 +24,8 @@ const RULES: readonly CommandRule[] = [
   keyRotate,
   suspensionPut,
   suspensionDelete,
+  acknowledgementPut,
+  acknowledgementDelete,
   sourcePut,
   sourceDelete,
   sourceRollback,
@@ -60,6 +63,8 @@ export const commands = {
   keyRotate: keyRotate.make,
   suspensionPut: suspensionPut.make,
   suspensionDelete: suspensionDelete.make,
+  acknowledgementPut: acknowledgementPut.make,
+  acknowledgementDelete: acknowledgementDelete.make,
   sourcePut: sourcePut.make,
   sourceDelete: sourceDelete.make,
   sourceRollback: sourceRollback.make,

@@ -8,7 +8,7 @@
 
 import { define } from "../command.ts";
 import type { Draft } from "../draft.ts";
-import { integer, label, listOf, Malformed, object, type Parser } from "../fields.ts";
+import { integer, label, listOf, Malformed, object, type Parser, shaped } from "../fields.ts";
 import { ok, refused } from "../refusals.ts";
 import { LEDGER_LEVEL } from "./feature.ts";
 import { memberRowKey, memberRows } from "./member-rows.ts";
@@ -46,13 +46,16 @@ const MAX_ROLLED = 2;
 /** How long the number of a node's last report is kept once the node is no member. */
 const SEQUENCE_KEPT_MS = 7 * HOURS_A_DAY * HOUR_MS;
 
-const packedRows =
-  (width: number): Parser<string> =>
-  (value) => {
-    if (typeof value !== "string" || value.length > MAX_PACKED_LENGTH) throw new Malformed("packed rows are malformed");
-    unpackRows(value, width, MAX_REPORT_ROWS);
-    return value;
-  };
+const packedRows = (width: number): Parser<string> =>
+  shaped(
+    (value) => {
+      if (typeof value !== "string" || value.length > MAX_PACKED_LENGTH)
+        throw new Malformed("packed rows are malformed");
+      unpackRows(value, width, MAX_REPORT_ROWS);
+      return value;
+    },
+    () => `text of ${MAX_PACKED_LENGTH}: up to ${MAX_REPORT_ROWS} packed rows of ${width}`,
+  );
 
 /** A packed row of a report: the hour, then what the ledger keeps of it. */
 const REPORT_WIDTH = 1 + USED_WIDTH;

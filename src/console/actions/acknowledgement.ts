@@ -1,0 +1,192 @@
+/**
+ * The dialogs that acknowledge rows of attention, and lift that again. It is replicated, so that who relieves whom sees it,
+ * and bears the name of who did it; nothing of the traffic depends on it. Source: design decisions, section 17.
+ */
+
+import { type AcknowledgementRecord, type ATTENTION_SEVERITIES, OPERATIONS } from "../../admin-api/index.ts";
+import { escapeControls, formatDuration } from "../../base/index.ts";
+import { namesInWords } from "../format/names.ts";
+import { plural } from "../format/numbers.ts";
+import { span } from "../format/times.ts";
+import { type Action, actionOf } from "../model/action.ts";
+import type { Context } from "../model/context.ts";
+import { type Data, rowsOf } from "../model/data.ts";
+import type { Dialog, Field, Undoing } from "../model/dialog.ts";
+import { line } from "../model/text.ts";
+
+type Lines = ReturnType<Dialog["lines"]>;
+
+/** A row of attention as it is acknowledged. */
+export interface Acknowledgeable {
+  /** Of the acknowledgement: the id of the row. */
+  readonly name: string;
+  /** In words: `provider acme-chat`. */
+  readonly label: string;
+  readonly severity: (typeof ATTENTION_SEVERITIES)[number];
+  readonly degree: number;
+}
+
+const { params, body } = OPERATIONS.put_acknowledgement;
+const NAME = patternOf(params.keys.name.json);
+const REASON = patternOf(body.schema.keys.reason.json);
+
+function patternOf({ pattern }: Readonly<Record<string, unknown>>): RegExp {
+  if (typeof pattern !== "string") throw new Error("the admin API bounds it by a pattern");
+  return new RegExp(pattern, "u");
+}
+
+/** Why the admin API does not take it for a name, as that of a caller of a thousand characters; undefined: it does. */
+export const whyNoName = (id: string): string | undefined =>
+  NAME.test(id) && id.isWellFormed()
+    ? undefined
+    : "its name is too long to be acknowledged, or holds control characters";
+
+/** Those that hold at a moment, in milliseconds since 1970. */
+export const standingAcknowledgements = (data: Data, now: number): readonly AcknowledgementRecord[] =>
+  rowsOf(data, "acknowledgements").filter(({ until }) => Date.parse(until) > now);
+
+export const acknowledgementOf = ({ data, now }: Context, name: string): AcknowledgementRecord | undefined =>
+  standingAcknowledgements(data, now).find((row) => row.name === name);
+
+/** `"known" by unix:1000, ends in 1h 12m`. */
+export const acknowledgementWords = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
+  `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${span(Date.parse(until) - now)}`;
+
+const DURATIONS = ["30m", "1h", "4h", "8h", "24h", "72h", "168h"] as const;
+
+const whyNoReason = (text: string): string | undefined =>
+  REASON.test(text)
+    ? undefined
+    : text === ""
+      ? "say why it is left as it is: other operators read it"
+      : "1 to 500 characters, no control characters";
+
+const fieldsOf = (reason: string): readonly Field[] => [
+  { kind: "text", id: "reason", label: "Reason", initial: reason, isRequired: true, why: whyNoReason },
+  { kind: "choice", id: "duration", label: "For", initial: "4h", choices: DURATIONS },
+];
+
+/** `items`: one at least. Those that are acknowledged already are so anew. */
+export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Context): Dialog {
+  const [first] = items;
+  const isOne = items.length === 1;
+  const before = items.flatMap(({ name }) => acknowledgementOf(context, name) ?? []);
+  return {
+    title: `Acknowledge ${isOne && first !== undefined ? escapeControls(first.label) : plural(items.length, "row")}`,
+    fields: fieldsOf(before[0]?.reason ?? ""),
+    lines: (_, now) => [
+      ...(isOne ? [] : [["Rows", line(namesInWords(items.map(({ label }) => label)))] as const]),
+      [
+        "Effect",
+        line(`${isOne ? "folded" : "each is folded"} away in every operator's overview; nothing else changes by it`),
+      ],
+      ["Back", line("at the end of the time, once it gets worse, or when the acknowledgement is lifted")],
+      ...items.flatMap(({ name }): Lines => {
+        const standing = acknowledgementOf(now, name);
+        return standing === undefined ? [] : [["Already", line(acknowledgementWords(standing, now.now), "warn")]];
+      }),
+    ],
+    confirm: { kind: "yes", does: "acknowledge" },
+    why: (_, { data }) => whyUnread(data),
+    deed: ({ reason = "", duration = "" }) => ({
+      kind: "actions",
+      actions: items.map(({ name, label, severity, degree }) =>
+        putAction(name, label, { reason, duration, severity, degree }),
+      ),
+    }),
+    undo: () => (then) =>
+      before.length === items.length
+        ? againDialog(before)
+        : liftAcknowledgementsDialog(
+            items.map(({ name }) => name),
+            then,
+          ),
+  };
+}
+
+/** A gateway of an earlier version has none, and a policy may not show them. */
+export function whyUnread(data: Data): string | undefined {
+  const reading = data.get({ id: "list_acknowledgements" });
+  if (reading?.value !== undefined) return undefined;
+  const { failure } = reading ?? {};
+  return failure === undefined
+    ? "what is acknowledged is not read yet"
+    : `what is acknowledged cannot be read here: ${escapeControls(failure.message)}`;
+}
+
+/** Those of `names` that stand; why not where none does. */
+export function whyNotAcknowledged(context: Context, names: readonly string[]): string | undefined {
+  if (names.some((name) => acknowledgementOf(context, name) !== undefined)) return undefined;
+  return names.length === 1 ? "it is not acknowledged any more" : "none of these is acknowledged any more";
+}
+
+export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Context): Dialog {
+  const standing = (context: Context) => names.flatMap((name) => acknowledgementOf(context, name) ?? []);
+  const before = standing(atFirst);
+  const [first] = before;
+  return {
+    title:
+      before.length === 1 && first !== undefined
+        ? `Lift the acknowledgement of ${escapeControls(first.name)}`
+        : `Lift ${plural(before.length, "acknowledgement")}`,
+    fields: [],
+    lines: (_, context) => [
+      ...standing(context)
+        .slice(0, MAX_TOLD)
+        .map((row): Lines[number] => ["Was", line(acknowledgementWords(row, context.now))]),
+      ["Effect", line("what wants attention of it is in every operator's overview again")],
+    ],
+    confirm: { kind: "yes", does: "lift now" },
+    why: (_, context) => whyNotAcknowledged(context, names),
+    deed: (_, context) => ({
+      kind: "actions",
+      actions: standing(context).map(({ name }) =>
+        actionOf("delete_acknowledgement", { params: { name } }, () => ({
+          words: `${escapeControls(name)} is acknowledged no more`,
+        })),
+      ),
+    }),
+    undo: (_, context) => againOf(standing(context)),
+  };
+}
+
+/** Told one by one. */
+const MAX_TOLD = 8;
+
+const againOf = (before: readonly AcknowledgementRecord[]): Undoing | undefined =>
+  before.length === 0 ? undefined : () => againDialog(before);
+
+/** Takes a lift or a new end back: as before, for what is left of the time. */
+function againDialog(before: readonly AcknowledgementRecord[]): Dialog {
+  const left = (now: number) => before.filter(({ until }) => Date.parse(until) > now);
+  return {
+    title: `Acknowledge ${plural(before.length, "row")} again`,
+    fields: [],
+    lines: (_, { now }) => left(now).map((row): Lines[number] => ["Again", line(acknowledgementWords(row, now))]),
+    confirm: { kind: "yes", does: "acknowledge again" },
+    why: (_, { now }) => (left(now).length === 0 ? "it would have ended by now" : undefined),
+    deed: (_, { now }) => ({
+      kind: "actions",
+      actions: left(now).map(({ name, reason, until, severity, degree }) =>
+        putAction(name, name, {
+          reason,
+          duration: formatDuration(Math.max(1, Date.parse(until) - now)),
+          ...(severity !== null && { severity }),
+          ...(degree !== null && { degree }),
+        }),
+      ),
+    }),
+  };
+}
+
+interface Put {
+  readonly reason: string;
+  readonly duration: string;
+  readonly severity?: Acknowledgeable["severity"];
+  readonly degree?: number;
+}
+
+const putAction = (name: string, label: string, given: Put): Action =>
+  actionOf("put_acknowledgement", { params: { name }, body: given }, () => ({
+    words: `${escapeControls(label)} acknowledged for ${given.duration}`,
+  }));

@@ -1,0 +1,186 @@
+/** What operators have acknowledged: why, until when, and how it stands now. */
+
+import type { AcknowledgementRecord } from "../../admin-api/index.ts";
+import { acknowledgeDialog, liftAcknowledgementsDialog, whyNotAcknowledged } from "../actions/acknowledgement.ts";
+import { momentColumn, textColumn } from "../format/columns.ts";
+import { labelled, shown } from "../format/lines.ts";
+import { clock, span as duration } from "../format/times.ts";
+import type { Context } from "../model/context.ts";
+import { keyOf, type Need, rowsOf } from "../model/data.ts";
+import { type Column, type Table, tableOf } from "../model/table.ts";
+import { type Line, type Span, span } from "../model/text.ts";
+import type { Chosen, Intent, View } from "../model/view.ts";
+import { attentionNeeds, attentionOf } from "./attention.ts";
+import { endedAcknowledgements, isWorse } from "./attention-acknowledged.ts";
+import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
+
+interface Row {
+  readonly record: AcknowledgementRecord;
+  /** What it is about, while that wants attention. */
+  readonly item: AttentionItem | undefined;
+  readonly standing: "folded" | "worse" | "over" | "ended";
+}
+
+const STANDINGS: Readonly<Record<Row["standing"], Span>> = {
+  folded: span(" folded", "off"),
+  worse: span("!worse", "fail"),
+  over: span(" over", "dim"),
+  ended: span(" ended", "dim"),
+};
+
+function rows(context: Context): readonly Row[] {
+  const items = new Map(attentionOf(context).map((item) => [item.id, item]));
+  return rowsOf(context.data, "acknowledgements").map((record) => {
+    const item = items.get(record.name);
+    const isEnded = Date.parse(record.until) <= context.now;
+    const standing = isEnded ? "ended" : item === undefined ? "over" : isWorse(item, record) ? "worse" : "folded";
+    return { record, item, standing };
+  });
+}
+
+/** As the overview names it while it has it. */
+const aboutOf = ({ record, item }: Row): string => (item === undefined ? record.name : `${item.kind} ${item.name}`);
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: "now",
+    head: "NOW",
+    letter: "w",
+    width: 8,
+    align: "left",
+    priority: 1,
+    cell: ({ standing }) => STANDINGS[standing],
+    sortKey: ({ standing }) => standing,
+  },
+  textColumn({ head: "ABOUT", letter: "a", width: { least: 16, flex: 2 }, priority: 1, cut: "middle" }, aboutOf),
+  textColumn(
+    { head: "REASON", letter: "r", width: { least: 12, flex: 3 }, priority: 2 },
+    ({ record }) => record.reason,
+  ),
+  textColumn(
+    { head: "BY", letter: "b", width: { least: 10, flex: 1 }, priority: 3, cut: "middle" },
+    ({ record }) => record.by,
+  ),
+  momentColumn({ head: "SINCE", letter: "s", width: 17, priority: 5 }, ({ record }) => record.created_at),
+  {
+    id: "ends in",
+    head: "ENDS IN",
+    letter: "e",
+    width: 9,
+    align: "left",
+    priority: 1,
+    cell: ({ record, standing }, now) =>
+      standing === "ended" ? span("-", "dim") : span(duration(Date.parse(record.until) - now)),
+    sortKey: ({ record }) => Date.parse(record.until),
+  },
+  {
+    id: "says",
+    head: "SAYS",
+    letter: "y",
+    width: { least: 16, flex: 3 },
+    align: "left",
+    priority: 4,
+    cell: ({ item }, now) => (item === undefined ? span("-", "dim") : shown(saying(item, now))),
+    sortKey: ({ item }) => item?.says ?? null,
+  },
+];
+
+const table = (context: Context): Table =>
+  tableOf<Row>(
+    {
+      columns: COLUMNS,
+      idOf: ({ record }) => record.name,
+      nameOf: ({ record }) => record.name,
+      haystack: (row) => `${row.record.name} ${aboutOf(row)} ${row.record.reason} ${row.record.by}`,
+      isBad: ({ standing }) => standing === "worse",
+      jsonOf: ({ record }) => record,
+    },
+    rows(context),
+  );
+
+const rowOf = (id: string, context: Context): Row | undefined => rows(context).find(({ record }) => record.name === id);
+
+const GONE = "the acknowledgement is there no more";
+const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+
+function pane(id: string, context: Context): readonly Line[] {
+  const row = rowOf(id, context);
+  if (row === undefined) return [];
+  const { record, item, standing } = row;
+  const { severity } = record;
+  const isWatched = severity !== null && standing === "folded";
+  return [
+    labelled("about", shown(aboutOf(row), "strong"), span("  "), STANDINGS[standing]),
+    labelled("row", shown(record.name, "dim")),
+    labelled("reason", shown(record.reason)),
+    labelled("by", shown(record.by), span(`  since ${clock(Date.parse(record.created_at), context.now)}`, "dim")),
+    labelled(
+      "until",
+      span(clock(Date.parse(record.until), context.now)),
+      span(isWatched ? `  comes back before that when it is worse than it was (${severity})` : "", "dim"),
+    ),
+    item === undefined
+      ? labelled("now", span("nothing of it wants attention", "dim"))
+      : labelled(
+          "now",
+          span(`${SEVERITIES[item.severity].mark} ${item.what}  `, item.tone ?? SEVERITIES[item.severity].tone),
+          shown(saying(item, context.now)),
+        ),
+  ];
+}
+
+/** Extending needs what it is about, whose state is acknowledged anew. */
+function whyNotExtend({ ids: [id = ""] }: Chosen, context: Context): string | undefined {
+  const row = rowOf(id, context);
+  if (row === undefined) return GONE;
+  return row.item === undefined ? "nothing of it wants attention now" : undefined;
+}
+
+const needs = (): readonly [Need, ...Need[]] => {
+  const first: Need = { id: "list_acknowledgements" };
+  return [first, ...attentionNeeds().filter((need) => keyOf(need) !== keyOf(first))];
+};
+
+export const acknowledgementsView: View = {
+  id: "acknowledgements",
+  aliases: ["acks", "acknowledged"],
+  title: "Acknowledgements",
+  about: "rows of the overview that operators have seen and left, why, and until when",
+  needs,
+  body: {
+    kind: "table",
+    table,
+    turn: endedAcknowledgements,
+    sort: { column: "ends in", isDescending: false },
+    pane,
+    empty: () => ({
+      sentence: "Nothing is acknowledged.",
+      next: "Press a on a row of `:overview` to fold it away with a reason and an end.",
+    }),
+    open(id, context) {
+      const item = rowOf(id, context)?.item;
+      return item === undefined ? over("nothing of it wants attention now") : { kind: "go", ...item.goes };
+    },
+    sql: () => "SELECT name, reason, by, created_at, until, severity, status FROM acknowledgements ORDER BY until",
+  },
+  offers: [
+    {
+      verb: "lift",
+      needsRow: true,
+      takesMany: true,
+      why: ({ ids }, context) => whyNotAcknowledged(context, ids),
+      start: ({ ids }, context) => ({ kind: "dialog", dialog: liftAcknowledgementsDialog(ids, context) }),
+    },
+    {
+      verb: "extend",
+      needsRow: true,
+      why: whyNotExtend,
+      start(chosen, context) {
+        const item = rowOf(chosen.ids[0] ?? "", context)?.item;
+        return item === undefined
+          ? over(GONE)
+          : { kind: "dialog", dialog: acknowledgeDialog([acknowledgeableOf(item)], context) };
+      },
+    },
+  ],
+};

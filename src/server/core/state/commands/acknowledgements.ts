@@ -1,0 +1,69 @@
+/**
+ * Acknowledgements of what wants an operator's attention: rows `ack/<name>`. Each has an end, and goes by itself at the
+ * first entry after it (expiry.ts). Nothing but what operators are shown depends on them.
+ */
+
+import { define } from "../command.ts";
+import { actor } from "../envelope.ts";
+import { choice, integer, label, nullable, object } from "../fields.ts";
+import { ok, refused } from "../refusals.ts";
+import { keyPart, rowFormat } from "../row-format.ts";
+import { ACKNOWLEDGEMENTS_LEVEL } from "./feature.ts";
+
+const PREFIX = "ack/";
+const SINCE = { level: ACKNOWLEDGEMENTS_LEVEL };
+
+/** That stand at once: names are free, and nobody looks at more. */
+export const MAX_ACKNOWLEDGEMENTS = 1_000;
+
+const fields = {
+  name: label(512),
+  reason: label(1_024),
+  /** How bad it was when it was acknowledged, as whoever did it saw it; null: was not said. */
+  severity: nullable(choice(["note", "warn", "fail"])),
+  degree: nullable(integer()),
+};
+
+const acknowledgement = object({
+  ...fields,
+  at: integer(),
+  /** First millisecond at which it does not hold any more. */
+  until: integer(),
+  by: actor,
+});
+
+export type AcknowledgementRow = ReturnType<typeof acknowledgement>;
+export const acknowledgementRows = rowFormat(acknowledgement);
+export const acknowledgementRowKey = (name: string): string => PREFIX + keyPart(name);
+
+/** A year at most. */
+const durationMs = integer(1, 366 * 86_400_000);
+
+export const acknowledgementPut = define(
+  "acknowledgement.put",
+  object({ ...fields, duration_ms: durationMs }),
+  ({ duration_ms, ...given }, { draft, now, by }) => {
+    const key = acknowledgementRowKey(given.name);
+    if (draft.get(key) === undefined) {
+      let standing = 0;
+      for (const [, value] of draft.scan(PREFIX)) if (acknowledgementRows.read(value).until > now) standing += 1;
+      if (standing >= MAX_ACKNOWLEDGEMENTS) return refused("acknowledgement_limit");
+    }
+    const until = now + duration_ms;
+    draft.put(key, acknowledgementRows.write({ ...given, at: now, until, by }));
+    return ok({ at: now, until });
+  },
+  SINCE,
+);
+
+export const acknowledgementDelete = define(
+  "acknowledgement.delete",
+  object({ name: label(512) }),
+  ({ name }, { draft }) => {
+    const key = acknowledgementRowKey(name);
+    if (draft.get(key) === undefined) return refused("not_found");
+    draft.delete(key);
+    return ok();
+  },
+  SINCE,
+);

@@ -1,0 +1,33 @@
+/**
+ * What all replicas must agree on, as data: the fields of every command and of every row. It is recorded, so that a change
+ * which members of other builds would not follow is seen before it is released; see CONTRIBUTING, "Versions".
+ */
+
+import { membersChange } from "./commands/members.ts";
+import { COMMAND_RULES } from "./commands/table.ts";
+import { envelopeParts } from "./envelope.ts";
+import { type Shape, shapeOf } from "./fields.ts";
+import { rowShapes } from "./tables.ts";
+
+export interface ReplicatedShape {
+  /** `command key.create`, `rows key`; what stands around commands, and around changes of members. */
+  readonly name: string;
+  /** Feature level from which it may be written, where it is told. */
+  readonly level?: number;
+  readonly shape: Shape;
+}
+
+export function replicatedShapes(): readonly ReplicatedShape[] {
+  const commands = Array.from(COMMAND_RULES.values(), ({ name, version, level, shape }) => ({
+    name: `command ${name}`,
+    level,
+    shape: { version: String(version), fields: shape() },
+  }));
+  const rows = Object.entries(rowShapes()).map(([name, shape]) => ({ name: `rows ${name}`, shape }));
+  return [
+    { name: "envelope of commands", shape: shapeOf(envelopeParts) },
+    { name: "context of a change of members", shape: shapeOf(membersChange) },
+    ...commands,
+    ...rows,
+  ];
+}

@@ -1,0 +1,159 @@
+/** What is acknowledged folds away in the overview, and comes back at its end, when it gets worse, or when it is lifted. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { AcknowledgementRecord } from "../../../src/admin-api/index.ts";
+import { acknowledgementsView } from "../../../src/console/views/acknowledgements.ts";
+import { attentionOf } from "../../../src/console/views/attention.ts";
+import { overviewView } from "../../../src/console/views/overview.ts";
+import {
+  answersOf,
+  at,
+  bodyOf,
+  budget,
+  contextOf,
+  dialogOf,
+  INCIDENT,
+  idsShown,
+  type Known,
+  linesOf,
+  model,
+  requestsOf,
+  rowsShown,
+  startOf,
+  suspension,
+  textsOf,
+  whyOf,
+} from "./traffic-fixtures.ts";
+
+const acknowledgement = (name: string, facts: Partial<AcknowledgementRecord> = {}): AcknowledgementRecord => ({
+  name,
+  reason: "known since noon",
+  by: "alice@example",
+  created_at: at(-600),
+  until: at(3_600),
+  severity: "fail",
+  degree: 1,
+  status: "active",
+  ...facts,
+});
+
+const NAME = "provider:acme-chat";
+const seen = (acknowledged: readonly AcknowledgementRecord[], more: Known = {}) =>
+  contextOf({ ...INCIDENT, ...more, list_acknowledgements: acknowledged });
+
+test("an acknowledged row folds under a line that counts, after all others, and Enter opens what is acknowledged", () => {
+  const context = seen([acknowledgement(NAME)]);
+  assert.deepEqual(rowsShown(overviewView, context), [
+    ["~ SUSP", "provider", "beta-labs", '"key rotation" by alice@example, lifts in 12m 02s', "[u] lift"],
+    [". ACKED", "", "1 acknowledged", "FAIL acme-chat", "[Enter] acknowledgements"],
+  ]);
+  const { open } = bodyOf(overviewView);
+  assert.deepEqual(open?.("acknowledged", context), { kind: "go", place: { view: "acknowledgements" } });
+});
+
+test("it comes back once it has ended, though nothing was read since", () => {
+  const context = seen([acknowledgement(NAME, { until: at(1) })]);
+  assert.equal(idsShown(overviewView, context)[0], "suspension:provider:beta-labs");
+  const after = { ...context, now: context.now + 1_000 };
+  assert.deepEqual(idsShown(overviewView, after), [NAME, "suspension:provider:beta-labs"]);
+  const { turn } = bodyOf(overviewView);
+  assert.notEqual(turn?.(context), turn?.(after));
+});
+
+test("it comes back when it is more severe than it was", () => {
+  const name = "budget:day/shared";
+  const hot = { list_budgets: [budget("day", { status: "low", used: 4_812_330 })] } as const;
+  const spent = { list_budgets: [budget("day", { status: "exhausted", limit: 10, used: 10 })] } as const;
+  const acknowledged = [acknowledgement(name, { severity: "warn" })];
+  assert.ok(!idsShown(overviewView, seen(acknowledged, hot)).includes(name));
+  const row = rowsShown(overviewView, seen(acknowledged, spent)).find(([what]) => what === "! SPENT");
+  assert.match(row?.[3] ?? "", /^worse than alice@example acknowledged: all of 10 units/);
+});
+
+test("it comes back when it tells of more than it did, and not of fewer", () => {
+  const off = [suspension("acme-chat"), suspension("beta-labs"), suspension("acme-alt"), suspension("gamma")];
+  const unserved = (models: number) =>
+    seen([acknowledgement("models:unserved", { degree: 2 })], {
+      list_suspensions: off,
+      list_models: Array.from({ length: models }, (_, of) => model(`m${of}`, "acme-chat")),
+    });
+  const isShown = (models: number) => idsShown(overviewView, unserved(models)).includes("models:unserved");
+  assert.deepEqual([1, 2, 3].map(isShown), [false, false, true]);
+});
+
+test("what was not said of how bad it was is no measure", () => {
+  const context = seen([acknowledgement(NAME, { severity: null, degree: null })]);
+  assert.ok(!idsShown(overviewView, context).includes(NAME));
+});
+
+test("a acknowledges one or several with a reason and an end, and says how bad each is", () => {
+  const context = seen([]);
+  const dialog = dialogOf(startOf(overviewView, "acknowledge", context, NAME, "suspension:provider:beta-labs"));
+  assert.equal(dialog.title, "Acknowledge 2 rows");
+  assert.deepEqual(requestsOf(dialog, context, { reason: "in hand", duration: "8h" }), [
+    'PUT /admin/v1/acknowledgements/provider%3Aacme-chat {"reason":"in hand","duration":"8h","severity":"fail","degree":1}',
+    'PUT /admin/v1/acknowledgements/suspension%3Aprovider%3Abeta-labs {"reason":"in hand","duration":"8h","severity":"warn","degree":1}',
+  ]);
+  const [reason] = dialog.fields;
+  assert.ok(reason?.kind === "text" && reason.isRequired);
+  assert.match(reason.why?.("") ?? "", /other operators read it/);
+  assert.equal(dialogOf(startOf(overviewView, "acknowledge", context, NAME)).title, "Acknowledge provider acme-chat");
+});
+
+test("u takes an acknowledgement back, and one that replaced another puts that back for the rest of its time", () => {
+  const before = seen([]);
+  const first = dialogOf(startOf(overviewView, "acknowledge", before, NAME));
+  const after = seen([acknowledgement(NAME)]);
+  const lift = first.undo?.(answersOf(first, { reason: "r" }), before)?.(after);
+  assert.ok(lift);
+  assert.deepEqual(requestsOf(lift, after), ["DELETE /admin/v1/acknowledgements/provider%3Aacme-chat"]);
+  const extend = dialogOf(startOf(acknowledgementsView, "extend", after, NAME));
+  assert.match(linesOf(extend, after).join(), /Already: "known since noon" by alice@example, ends in 1h 00m/);
+  const again = extend.undo?.(answersOf(extend), after)?.(after);
+  assert.ok(again);
+  assert.deepEqual(requestsOf(again, after), [
+    'PUT /admin/v1/acknowledgements/provider%3Aacme-chat {"reason":"known since noon","duration":"1h","severity":"fail","degree":1}',
+  ]);
+});
+
+test("where it cannot be, a says why", () => {
+  assert.match(whyOf(overviewView, "acknowledge", contextOf(INCIDENT), NAME) ?? "", /not read yet/);
+  const context = seen([acknowledgement(NAME)]);
+  assert.equal(whyOf(overviewView, "acknowledge", context, "acknowledged"), "1 acknowledged already: Enter lists them");
+  assert.equal(whyOf(overviewView, "acknowledge", context, "gone"), "what the row told is over");
+});
+
+test("the view tells why, until when, and how each stands now", () => {
+  const context = seen([
+    acknowledgement(NAME),
+    acknowledgement("suspension:provider:beta-labs", { severity: "note", until: at(7_200) }),
+    acknowledgement("budget:day/shared", { until: at(9_000) }),
+    acknowledgement("member:n3", { until: at(-5), status: "ended" }),
+  ]);
+  assert.deepEqual(
+    rowsShown(acknowledgementsView, context).map((row) => [row[0], row[1], row[5]]),
+    [
+      [" ended", "member:n3", "-"],
+      [" folded", "provider acme-chat", "1h 00m"],
+      ["!worse", "provider beta-labs", "2h 00m"],
+      [" over", "budget:day/shared", "2h 30m"],
+    ],
+  );
+  const { pane, open } = bodyOf(acknowledgementsView);
+  assert.match(
+    textsOf(pane?.(NAME, context) ?? []).join("\n"),
+    /known since noon[\s\S]*worse than it was \(fail\)[\s\S]*now +! FAIL +61\.0 %/,
+  );
+  assert.deepEqual(open?.(NAME, context), { kind: "go", place: { view: "providers" }, row: "acme-chat" });
+  assert.equal(open?.("budget:day/shared", context).kind, "flash");
+  assert.match(whyOf(acknowledgementsView, "extend", context, "budget:day/shared") ?? "", /nothing of it/);
+  assert.equal(whyOf(acknowledgementsView, "lift", context, NAME), undefined);
+  assert.match(whyOf(acknowledgementsView, "lift", context, "member:n3") ?? "", /not acknowledged any more/);
+});
+
+test("degrees are whole numbers, and none is below one but those that say so", () => {
+  const items = attentionOf(seen([]));
+  assert.ok(items.length > 0);
+  for (const { degree = 1 } of items) assert.ok(Number.isSafeInteger(degree) && degree >= 0);
+});

@@ -1,0 +1,61 @@
+/** Somebody's hand on the keyboard of a console: counts what it does, from the first key to what it was for. */
+import type { Chord } from "../../../../src/console/model/key.ts";
+import { eventually } from "../../support/wait.ts";
+import type { SeenConsole } from "../support/scene.ts";
+
+export interface Hand {
+  /** Keys with a name, or characters that are hot keys: one each. */
+  press(...chords: readonly Chord[]): Promise<void>;
+  /** A character is a key. */
+  type(text: string): void;
+  /** One key, whatever its text. */
+  paste(text: string): void;
+  /** To a view by what is typed after `:`, as far as it takes to be the only one; each character and Enter a key. */
+  go(words: string): Promise<void>;
+  sees(expected: string | RegExp): Promise<void>;
+  /** One key, pressed again for as long as what it needs is not there yet. */
+  insist(chord: Chord, on: RegExp): Promise<RegExpExecArray>;
+  readonly keys: number;
+  readonly seconds: number;
+}
+
+export function handOn(console: SeenConsole): Hand {
+  const begunAt = performance.now();
+  let keys = 0;
+  const hand: Hand = {
+    async press(...chords) {
+      keys += chords.length;
+      await console.press(...chords);
+    },
+    type(text) {
+      keys += [...text].length;
+      console.type(text);
+    },
+    paste(text) {
+      keys += 1;
+      console.paste(text);
+    },
+    async go(words) {
+      await hand.press(":");
+      await console.settled();
+      hand.type(words);
+      await hand.press("enter");
+    },
+    sees: (expected) => console.until(expected),
+    async insist(chord, on) {
+      keys += 1;
+      return await eventually(String(on), async () => {
+        await console.press(chord);
+        await console.settled();
+        return on.exec(console.screen()) ?? undefined;
+      });
+    },
+    get keys() {
+      return keys;
+    },
+    get seconds() {
+      return (performance.now() - begunAt) / 1_000;
+    },
+  };
+  return hand;
+}

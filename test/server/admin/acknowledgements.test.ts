@@ -1,0 +1,81 @@
+/** Acknowledgements over the local socket: put, replaced, lifted, ended by time, recorded, waited for. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NOW, openDoor } from "./support/open-door.ts";
+
+const params = { name: "provider:acme-chat" } as const;
+const body = { reason: "known since noon", duration: "2h", severity: "fail", degree: 1 } as const;
+
+test("an acknowledgement is put with who, why, how bad and until when, and reads back as it was answered", async (t) => {
+  const { client, audit } = await openDoor(t);
+  const put = await client.call("put_acknowledgement", { params, body });
+  assert.deepEqual(put, {
+    ...params,
+    reason: "known since noon",
+    by: "unix:1000",
+    created_at: new Date(NOW).toISOString(),
+    until: new Date(NOW + 7_200_000).toISOString(),
+    severity: "fail",
+    degree: 1,
+    status: "active",
+  });
+  assert.deepEqual((await client.call("list_acknowledgements")).items, [put]);
+  const { event, data } = audit.entries.find((entry) => entry.data["action"] === "put_acknowledgement") ?? {};
+  assert.deepEqual(
+    [event, data?.["resource"], data?.["reason"], data?.["until"], data?.["outcome"]],
+    ["admin.write", 'Acknowledgement::"provider:acme-chat"', "known since noon", put.until, "done"],
+  );
+});
+
+test("what was not said of how bad it is stays unsaid, and putting again replaces", async (t) => {
+  const { client, setNow } = await openDoor(t);
+  await client.call("put_acknowledgement", { params, body });
+  const put = await client.call("put_acknowledgement", { params, body: { reason: "longer", duration: "4h" } });
+  assert.deepEqual([put.severity, put.degree, put.reason], [null, null, "longer"]);
+  setNow(NOW + 4 * 3_600_000);
+  assert.deepEqual(
+    (await client.call("list_acknowledgements")).items.map(({ reason, status }) => [reason, status]),
+    [["longer", "ended"]],
+  );
+});
+
+test("it is lifted once, whatever its name holds", async (t) => {
+  const { client } = await openDoor(t);
+  for (const name of ['refused:["key","a/b %2F","\u6a21\u578b"]', "...", "a?b#c", "x".repeat(512)]) {
+    await client.call("put_acknowledgement", { params: { name }, body });
+    assert.deepEqual(
+      (await client.call("list_acknowledgements")).items.map((row) => row.name),
+      [name],
+    );
+    await client.call("delete_acknowledgement", { params: { name } });
+    const again = client.call("delete_acknowledgement", { params: { name } });
+    await assert.rejects(again, { status: 404, code: "not_found" });
+  }
+});
+
+test("without an end, with none that is near, or with a name that is a step in a path it is refused", async (t) => {
+  const { send, memory } = await openDoor(t);
+  const put = async (name: string, text: object) =>
+    (await send("PUT", `/admin/v1/acknowledgements/${name}`, { body: JSON.stringify(text) })).status;
+  for (const duration of [undefined, "", "0s", "-1h", "721h", "tomorrow"]) {
+    assert.equal(await put("x", { ...body, duration }), 400, duration);
+  }
+  for (const other of [{ reason: "" }, { reason: "a\nb" }, { severity: "bad" }, { degree: -1 }, { until: "x" }]) {
+    assert.equal(await put("x", { ...body, ...other }), 400, JSON.stringify(other));
+  }
+  assert.equal(await put("%2E%2E", body), 400);
+  assert.equal(await put("y".repeat(513), body), 400);
+  assert.equal(memory.writes, 0, "nothing is written");
+});
+
+test("who waits for the list is answered once one is put", async (t) => {
+  const { client } = await openDoor(t);
+  const { index } = await client.call("list_acknowledgements");
+  const waiting = client.call("list_acknowledgements", { query: { index, wait: "30s" } });
+  await client.call("put_acknowledgement", { params, body });
+  assert.deepEqual(
+    (await waiting).items.map(({ name }) => name),
+    ["provider:acme-chat"],
+  );
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ACKNOWLEDGEMENTS_LEVEL,
+  acknowledgementRowKey,
+  commands,
+  MAX_ACKNOWLEDGEMENTS,
+  mayPropose,
+  readAcknowledgement,
+} from "../../../../src/server/core/state/index.ts";
+import { type Bench, bench, HOUR, START } from "./harness.ts";
+
+const name = 'refused:["key","ci \u6a21"]';
+const given = { name, reason: "known, fixed on Monday", severity: "warn", degree: 2, duration_ms: HOUR } as const;
+const key = acknowledgementRowKey(name);
+
+function leveled(): Bench {
+  const at = bench();
+  at.ok(commands.featSet({ level: ACKNOWLEDGEMENTS_LEVEL }));
+  return at;
+}
+const heartbeat = commands.suspensionPut({ kind: "key", name: "other", reason: "", duration_ms: null });
+
+test("an acknowledgement says who, why, how bad it was and until when", () => {
+  const at = leveled();
+  at.ok(commands.acknowledgementPut(given), { by: { iss: "https://id", sub: "ann" } });
+  assert.deepEqual(readAcknowledgement(at.state.get(key) ?? ""), {
+    name,
+    reason: "known, fixed on Monday",
+    severity: "warn",
+    degree: 2,
+    at: START,
+    until: START + HOUR,
+    by: { iss: "https://id", sub: "ann" },
+  });
+});
+
+test("below its feature level it is neither proposed nor applied", () => {
+  const at = bench();
+  assert.equal(at.refusal(commands.acknowledgementPut(given)), "feature_level");
+  assert.equal(at.refusal(commands.acknowledgementDelete({ name })), "feature_level");
+  const level = ACKNOWLEDGEMENTS_LEVEL - 1;
+  assert.deepEqual(
+    [level, level + 1].map((it) => mayPropose("acknowledgement.put", it)),
+    [false, true],
+  );
+});
+
+test("it goes with the first entry after its end, and a renewed one at its new end", () => {
+  const at = leveled();
+  at.ok(commands.acknowledgementPut(given));
+  at.now += HOUR - 1;
+  at.ok(heartbeat);
+  assert.ok(at.state.get(key) !== undefined);
+  at.ok(commands.acknowledgementPut({ ...given, duration_ms: 2 * HOUR }));
+  at.now += 1;
+  at.ok(heartbeat);
+  assert.ok(at.state.get(key) !== undefined);
+  at.now += 2 * HOUR;
+  at.ok(heartbeat);
+  assert.equal(at.state.get(key), undefined);
+});
+
+test("it is lifted by its name, once", () => {
+  const at = leveled();
+  at.ok(commands.acknowledgementPut(given));
+  at.ok(commands.acknowledgementDelete({ name }));
+  assert.equal(at.state.get(key), undefined);
+  assert.equal(at.refusal(commands.acknowledgementDelete({ name })), "not_found");
+});
+
+test("no more stand than are allowed; one that stands can be replaced, and those that ended do not count", () => {
+  const at = leveled();
+  for (let of = 0; of < MAX_ACKNOWLEDGEMENTS; of += 1) at.ok(commands.acknowledgementPut({ ...given, name: `n${of}` }));
+  assert.equal(at.refusal(commands.acknowledgementPut(given)), "acknowledgement_limit");
+  at.ok(commands.acknowledgementPut({ ...given, name: "n7", reason: "again" }));
+  at.ok(commands.acknowledgementDelete({ name: "n7" }));
+  at.ok(commands.acknowledgementPut(given));
+  at.now += HOUR;
+  at.ok(commands.acknowledgementPut({ ...given, name: "after" }));
+});
+
+test("malformed fields are refused", () => {
+  const at = leveled();
+  for (const p of [
+    { ...given, name: "" },
+    { ...given, name: "x".repeat(513) },
+    { ...given, name: "a\nb" },
+    { ...given, reason: "" },
+    { ...given, severity: "worse" },
+    { ...given, degree: -1 },
+    { ...given, degree: 1.5 },
+    { ...given, duration_ms: 0 },
+    { ...given, duration_ms: null },
+  ]) {
+    assert.equal(at.refusal({ t: "acknowledgement.put", v: 1, p }), "invalid");
+  }
+  assert.equal(at.refusal({ t: "acknowledgement.delete", v: 1, p: {} }), "invalid");
+});
