@@ -2,6 +2,7 @@
 
 export * from "./address.ts";
 export * from "./clock.ts";
+export * from "./done.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./hop-by-hop.ts";
@@ -10,8 +11,10 @@ export * from "./instruments.ts";
 export * from "./json-fault.ts";
 export * from "./lifetime.ts";
 export * from "./log.ts";
+export * from "./merged-instruments.ts";
 export * from "./native-calls.ts";
 export * from "./nearest.ts";
+export * from "./optional-part.ts";
 export * from "./pause.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";

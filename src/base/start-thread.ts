@@ -32,6 +32,10 @@ export function startThread({ source, built }: ThreadModule, options: WorkerOpti
     : new Worker(built, options);
 }
 
+/** The file of a module that is the program of a process of its own. */
+export const programOf = ({ source, built }: ThreadModule): URL =>
+  typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts") ? bundled(source) : built;
+
 /** By the module's address. A change of the sources is seen by the next process, as it is in every other module. */
 const bundles = new Map<string, URL>();
 

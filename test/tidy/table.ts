@@ -83,6 +83,22 @@ const PARTS = {
     "server/auth",
     "server/upstream",
   ],
+  // The data plane in processes of its own: each port that it asks of the node, over a channel.
+  "server/workers": [
+    "server/audit",
+    "server/auth",
+    "server/cluster",
+    "server/core/budgets",
+    "server/core/guardrails",
+    "server/core/state",
+    "server/dataplane",
+    "server/memory",
+    "server/snapshot",
+    "server/telemetry",
+    "server/tls",
+    "server/upstream",
+    "server/usage",
+  ],
   "server/inspector": [
     "server/memory",
     "server/coding",

@@ -18,6 +18,8 @@ export type AuthFailure = AuditEvent["data"];
 export interface FailureSampler {
   /** Never throws. */
   failed(data: AuthFailure): void;
+  /** So many more of this plane and fault, of which nothing else is told. */
+  more(data: AuthFailure, count: number): void;
 }
 
 /** `now`: milliseconds, of any clock. */
@@ -33,6 +35,10 @@ export function createFailureSampler(options: {
   let suppressed = 0;
 
   return {
+    more(data, count) {
+      total.with(label(data["plane"]), label(data["fault"])).inc(count);
+      suppressed += count;
+    },
     failed(data) {
       total.with(label(data["plane"]), label(data["fault"])).inc();
       const current = Math.floor(now() / 1_000);

@@ -22,7 +22,7 @@ import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 export const MAX_QUEUE_BYTES = 64 << 20;
 
 /** What a record is longer than its event's text: names, hashes, signature, and the entry in the queue itself. */
-const RECORD_OVERHEAD_BYTES = 640;
+export const RECORD_OVERHEAD_BYTES = 640;
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
 /** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
@@ -167,10 +167,10 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     throw refusal() ?? unavailable("The audit queue is full.");
   }
 
-  function push(event: AuditEvent, text: string, isAwaited: boolean): void {
-    metrics.records[event.event].inc();
+  function push({ event }: Pick<AuditEvent, "event">, text: string, isAwaited: boolean, at: number = now()): void {
+    metrics.records[event].inc();
     texts.push(text);
-    times.push(now());
+    times.push(at);
     handedOver += 1;
     if (isAwaited || texts.length === GROUP_EVENTS) setImmediate(send);
     else groupTimer ??= setTimeout(send, GROUP_MS);
@@ -201,6 +201,25 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
           return new Promise((resolve, reject) => waiters.push({ at: handedOver, resolve, reject }));
         },
         release,
+      };
+    },
+    openCredit() {
+      let lent = 0;
+      return {
+        lend(bytes) {
+          if (refusal() !== undefined || queueBytes + bytes > MAX_QUEUE_BYTES) return false;
+          queueBytes += bytes;
+          lent += bytes;
+          return true;
+        },
+        append(event, text, at) {
+          lent -= text.length + RECORD_OVERHEAD_BYTES;
+          if (refusal() === undefined) push({ event }, text, false, at);
+        },
+        close() {
+          queueBytes -= lent;
+          lent = 0;
+        },
       };
     },
     recent: (limit, event) => recent.last(limit, event),

@@ -72,11 +72,22 @@ export interface AuditRoom {
   release(): void;
 }
 
+/** Room in the queue that is lent to another process of this node, which makes its records before they come here. */
+export interface AuditCredit {
+  /** Bytes of room; false: there is not so much. */
+  lend(bytes: number): boolean;
+  /** What was recorded there: canonical text, as `eventText` gives it, and milliseconds since 1970. Its room was lent. */
+  append(event: AuditEventName, text: string, at: number): void;
+  /** What was lent and not used is free again. */
+  close(): void;
+}
+
 export interface AuditTrail {
   /** Throws `audit_unavailable` when the queue is full or the trail has failed. */
   append(event: AuditEvent): void;
   /** As `append`, for a record whose content is known only later. */
   reserve(): AuditRoom;
+  openCredit(): AuditCredit;
   /**
    * The last emitted records, newest last, of one event where one is named: at most 1,000 that tell of one request each,
    * and 1,000 others.

@@ -156,4 +156,6 @@ export interface Callers {
   isStill(caller: Caller): boolean;
   /** When this node last accepted a key, milliseconds since 1970, to the minute; undefined when it has not. */
   lastUsedAt(keyId: string): number | undefined;
+  /** Another process of this node accepted the key then, in milliseconds since 1970. */
+  usedAt(keyId: string, at: number): void;
 }

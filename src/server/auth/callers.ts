@@ -24,11 +24,13 @@ export interface CallersOptions {
   readonly verifier: () => TokenSource;
   readonly clock: Clock;
   readonly instruments?: Instruments;
+  /** See `KeyCallersOptions`. */
+  readonly onKeyUse?: (keyId: string, at: number) => void;
 }
 
-export function createCallers({ keys, verifier, clock, instruments }: CallersOptions): Callers {
+export function createCallers({ keys, verifier, clock, instruments, onKeyUse }: CallersOptions): Callers {
   const tokens = createCachedVerifier(verifier, clock);
-  const byKey = createKeyCallers({ keys, clock });
+  const byKey = createKeyCallers({ keys, clock, onUse: onKeyUse });
   const byToken = createTokenCallers(tokens);
   const count = instruments && createCallerMetrics(instruments, tokens.size).count;
 
@@ -49,6 +51,7 @@ export function createCallers({ keys, verifier, clock, instruments }: CallersOpt
     },
     isStill: byKey.isStill,
     lastUsedAt: byKey.lastUsedAt,
+    usedAt: byKey.usedAt,
   };
 }
 

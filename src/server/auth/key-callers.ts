@@ -24,6 +24,8 @@ export interface KeyCallers {
   /** See `Callers`. */
   isStill(caller: Caller): boolean;
   /** See `Callers`. */
+  usedAt(keyId: string, at: number): void;
+  /** See `Callers`. */
   lastUsedAt(keyId: string): number | undefined;
 }
 
@@ -43,9 +45,11 @@ export interface KeyCallersOptions {
   readonly keys: KeyStore;
   readonly clock: Clock;
   readonly maxUses?: number;
+  /** Told of the first use in each minute, in milliseconds since 1970. */
+  readonly onUse?: ((keyId: string, at: number) => void) | undefined;
 }
 
-export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallersOptions): KeyCallers {
+export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: KeyCallersOptions): KeyCallers {
   /** As long as the store keeps the object: it is the store that bounds how many there are. */
   const byRow = new WeakMap<StoredKey, Known>();
   const uses = new Map<string, Use>();
@@ -83,7 +87,11 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallers
       if (stored === undefined || !isSame) return refusal("unknown_key", named);
       if (isExpired) return refusal("expired_key", named);
       const { identification, use } = byRow.get(stored) ?? know(stored);
-      use.minute = Math.floor(now / MINUTE_MS);
+      const minute = Math.floor(now / MINUTE_MS);
+      if (use.minute !== minute) {
+        use.minute = minute;
+        onUse?.(key.id, minute * MINUTE_MS);
+      }
       return identification;
     },
 
@@ -93,6 +101,11 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES }: KeyCallers
       // A key that was given another profile is the same; one with another secret is not, though its id may be.
       const isSame = stored !== undefined && stored.digest === digests.get(caller);
       return isSame && clock.now() < (stored.expires_at ?? Number.POSITIVE_INFINITY);
+    },
+
+    usedAt(keyId, at) {
+      const use = lastUseOf(keyId);
+      use.minute = Math.max(use.minute, Math.floor(at / MINUTE_MS));
     },
 
     lastUsedAt(keyId) {

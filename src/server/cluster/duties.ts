@@ -7,6 +7,7 @@ import type { Member } from "../core/state/index.ts";
 
 /** Ticks of 50 ms. */
 const CHECK_EVERY_TICKS = 1_200;
+/** Between two tries. */
 const LEVEL_EVERY_TICKS = 20;
 const CHECK_EVERY_ENTRIES = 1_000;
 
@@ -24,6 +25,7 @@ export interface DutyPorts {
 export function createDuties(ports: DutyPorts): () => void {
   let ticks = 0;
   let checkedAt = 0;
+  let raisedAt = -LEVEL_EVERY_TICKS;
   let isProposing = false;
 
   const propose = (t: string, p: unknown): void => {
@@ -43,9 +45,11 @@ export function createDuties(ports: DutyPorts): () => void {
       propose("state.check", { index: applied, digest: ports.digest() });
       return;
     }
-    if (ticks % LEVEL_EVERY_TICKS !== 0) return;
+    if (ticks - raisedAt < LEVEL_EVERY_TICKS) return;
     const members = ports.members();
     const allowed = Math.min(...members.map(({ feature }) => feature[1]));
-    if (members.length > 0 && allowed > ports.featureLevel()) propose("feat.set", { level: allowed });
+    if (members.length === 0 || allowed <= ports.featureLevel()) return;
+    raisedAt = ticks;
+    propose("feat.set", { level: allowed });
   };
 }

@@ -16,3 +16,4 @@ export {
 } from "./recovery/index.ts";
 export { StorageError, type StorageErrorCode } from "./storage-error.ts";
 export type * from "./types.ts";
+export { createView, type FollowedView } from "./view.ts";

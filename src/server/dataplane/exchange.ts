@@ -19,6 +19,7 @@ import {
 import { Holding } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
+import { declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
@@ -31,9 +32,6 @@ import { type RequestSpan, startSpan } from "./tracing.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
-
-/** After a refusal of a body that is still arriving, how long the rest is read away so that the client sees the answer. */
-const LINGER_MS = 5_000;
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 /** A UUID, a trace id or a ULID. */
@@ -81,6 +79,8 @@ export class Exchange implements Downstream {
   told: ToldAnswer | undefined;
   /** Of a call of a server or agent, once it is read. */
   called: AgentWords | undefined;
+  /** Told once the answer is written, or its connection lost. */
+  onClosed: ((exchange: Exchange) => void) | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
   #bodyEndedAt: number;
@@ -113,7 +113,7 @@ export class Exchange implements Downstream {
     this.#bodyEndedAt = this.startedAt;
     this.requestId = requestIdOf(request, ports.snapshot());
     this.span = ports.tracing && startSpan(ports.tracing, request);
-    response.once("close", () => this.#closed());
+    response.on("close", () => this.#closed());
     response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
   }
 
@@ -314,6 +314,7 @@ export class Exchange implements Downstream {
     this.#totalMs = performance.now() - this.startedAt;
     if (!finished) this.#leave();
     this.#onGone = undefined;
+    this.onClosed?.(this);
     if (this.#isServed) this.#over();
   }
 
@@ -384,15 +385,4 @@ export function requestIdOf(request: IncomingMessage, { guardrails }: Pick<Snaps
   const given = request.headers["x-request-id"];
   const form = guardrails.readsHeaders ? GENERATED_ID : REQUEST_ID;
   return typeof given === "string" && form.test(given) ? given : randomUUID();
-}
-
-function declaresBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-}
-
-/** Reads away what still arrives, for a while, since closing on unread bytes resets the connection under the answer. */
-function linger(request: IncomingMessage): void {
-  const timer = setTimeout(() => request.destroy(), LINGER_MS);
-  request.once("close", () => clearTimeout(timer));
-  request.resume();
 }

@@ -2,13 +2,24 @@ export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/inde
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
 export { type Listener, listen } from "./listen.ts";
+export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
-export type { DecisionRecord, Door, Governing, Ports, SuspendedKind, Suspension, Suspensions } from "./ports.ts";
+export type {
+  DecisionRecord,
+  DecisionTrail,
+  Door,
+  Governing,
+  Ports,
+  SuspendedKind,
+  Suspension,
+  Suspensions,
+} from "./ports.ts";
 export {
   type BudgetRecords,
   type CountedRefusal,
   createRefusals,
+  type Refusal,
   type Refusals,
   recordBudgets,
 } from "./refusals/index.ts";
@@ -19,6 +30,13 @@ export {
   type Responses,
   type SealKey,
 } from "./responses/index.ts";
-export { createStatistics, type KeptFailure, type Measured, type Statistics } from "./statistics.ts";
+export {
+  type AttemptFailure,
+  createStatistics,
+  type KeptFailure,
+  type Measured,
+  type ProviderStatistics,
+  type Statistics,
+} from "./statistics.ts";
 export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";
 export { shown as shownName } from "./whose.ts";

@@ -60,35 +60,37 @@ export async function listen(address: string, ports: Ports, door?: Door): Promis
     // The framework decodes paths; one that does not decode is ours to judge like any other.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
-      void handle(request.raw, reply.raw);
+      handle(request.raw, reply.raw);
     },
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
   });
   // Hijacked before the framework looks at the body: the bytes are the client's, not ours to parse.
   app.addHook("onRequest", (request, reply) => {
     reply.hijack();
-    void handle(request.raw, reply.raw);
+    handle(request.raw, reply.raw);
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
   const connections = createConnections();
   if (door === undefined) app.server.on("connection", (socket: Socket) => connections.opened(socket));
   else putBehind(door, app.server, connections);
-  const handle = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const own = door?.judge(request);
     if (own?.kind === "challenge") {
       answerChallenge(response, own.keyAuthorization);
-      return Promise.resolve();
+      return;
     }
     const exchange = new Exchange(request, response, ports);
     connections.begun(exchange);
-    response.once("close", () => connections.ended(exchange));
-    if (own === undefined) return serve(exchange, ports);
+    exchange.onClosed = connections.ended;
+    if (own === undefined) {
+      serve(exchange, ports);
+      return;
+    }
     exchange.dialect = dialectOf(request);
     exchange.isLast();
     exchange.refuse(own.refusal);
     exchange.served();
-    return Promise.resolve();
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const own = door?.judge(request);

@@ -32,8 +32,8 @@ export interface Ports {
   /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
   readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
-  readonly statistics?: Statistics;
-  readonly refusals?: Refusals;
+  readonly statistics?: Pick<Statistics, "of">;
+  readonly refusals?: Pick<Refusals, "refused">;
   /** Likewise. */
   readonly finished?: FinishedSink;
   /** Absent when traces are not exported. */

@@ -17,7 +17,7 @@ export {
   createPoolMetrics,
   createScanPool,
   engineOf,
-  RE2_VERSION,
+  installRe2,
   type ScanPool,
 } from "./pii/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";

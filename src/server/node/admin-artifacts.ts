@@ -11,7 +11,7 @@ import {
   type OpenStore,
   takeStock,
 } from "../models/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
 /** Of what nothing needs; a cache with more wants `gateway models prune`. */

@@ -7,7 +7,7 @@ import { A2A_VERSION, MCP_VERSION } from "../core/agents/index.ts";
 import type { KeptFailure, Statistics } from "../dataplane/index.ts";
 import type { Claim, Snapshot } from "../snapshot/index.ts";
 import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../upstream/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 import { telling } from "./measuring.ts";
 
 /** Keeps what is measured to the providers that are configured, for as long as the process runs. */
@@ -45,7 +45,8 @@ export function backendsPort(
     failures: (name) => statistics.failures(name)?.map(backendFailure),
     members(name) {
       if (snapshot?.providers.some((provider) => provider.name === name) !== true) return undefined;
-      const all = (members(name) ?? []).map(backendMember);
+      // A name server may give them in another order each time.
+      const all = (members(name) ?? []).map(backendMember).sort((a, b) => byText(a.address, b.address));
       return [...all.filter(isFailing), ...all.filter((member) => !isFailing(member))];
     },
     models: () => (snapshot === undefined ? [] : modelRecords(snapshot)),
@@ -181,3 +182,5 @@ const dialectsOf = (channels: Provider["channels"]): readonly string[] => [
 
 /** A ten-thousandth is below what a minute of counting can tell. */
 const toDigits = (value: number): number => Number(value.toFixed(4));
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/index.ts";
 import type { Controls } from "../admin/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 import type { ControlDecisions } from "./control-decisions.ts";
 
 const TELL_EVERY_MS = 1_000;

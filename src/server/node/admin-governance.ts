@@ -27,7 +27,7 @@ import {
   usageRowKey,
 } from "../core/state/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
 /** The longest that a timer of the platform takes. */

@@ -5,7 +5,7 @@
 import type { Instruments } from "../../base/index.ts";
 import { type GuardrailRecord, type Guardrails, refusal } from "../admin/index.ts";
 import type { DetectorInForce, RuleInForce, Snapshot } from "../snapshot/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 
 const TELL_EVERY_MS = 1_000;
 /** Hex digits of a fingerprint that tell two detectors apart. */

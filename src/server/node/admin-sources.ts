@@ -19,7 +19,7 @@ import {
   revisionsOf,
   type SourceRow,
 } from "../core/state/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 import { OF_TABLE } from "./deployment-file.ts";
 import { contentOf } from "./source-content.ts";
 import { changeOf, editionOf } from "./sources.ts";

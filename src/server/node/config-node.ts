@@ -5,16 +5,14 @@
 
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { GatewayError, type Lifetime, type Log, type LogTee, systemClock } from "../../base/index.ts";
+import { GatewayError, type Lifetime, systemClock } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
-import type { NodeFile } from "../core/config/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { BuildInfo } from "../telemetry/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { artifactsPort } from "./admin-artifacts.ts";
 import { backendsPort } from "./admin-backends.ts";
@@ -30,6 +28,7 @@ import { sourcesPort } from "./admin-sources.ts";
 import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
 import { citingPacks } from "./built-in-packs.ts";
 import { clusterOptionsOf } from "./cluster-options.ts";
+import type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration.ts";
 import { createControlDecisions } from "./control-decisions.ts";
 import { beside } from "./files.ts";
@@ -40,15 +39,17 @@ import { openNodeInspector } from "./inspector.ts";
 import { loginsOf } from "./issuers.ts";
 import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
 import { listenersOf } from "./listeners.ts";
-import type { NodeDocuments } from "./load.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
-import { admissionOf, type DataPlane, type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
+import { admissionOf, type DataPlane, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
+import { usageReports } from "./usage-reports.ts";
+import { whenLevelStands } from "./when-level-stands.ts";
+import { createFleet, fleetOptions, refuseForWorkers, settling, workersIn } from "./worker/index.ts";
 
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
@@ -56,45 +57,13 @@ const HAND_OVER_MS = 5_000;
 /** What is queued goes out, and its head is shown to the cluster. */
 const AUDIT_CLOSE_MS = 30_000;
 
-export interface ConfigNodeOptions extends DataPlaneBounds {
-  /** Sound. */
-  readonly documents: NodeDocuments & { readonly nodeFile: NodeFile };
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly build: BuildInfo;
-  readonly log: Log;
-  /** Of `log`; without it no log line is exported. */
-  readonly tee?: LogTee | undefined;
-  /** File descriptor that the audit trail is written to; 2 when left out. */
-  readonly auditFd?: number;
-  /** Ends a start that waits for a cluster. */
-  readonly signal: AbortSignal;
-}
-
-export interface ConfigNode {
-  /** Serving. Rejects with what ended the node before, or with `ConfigurationRefused`. */
-  readonly serving: Promise<ServingNode>;
-  /** Resolves with what ended it by itself, and never after it was closed. */
-  readonly ended: Promise<Error>;
-  /** As SIGHUP asks. */
-  reload(): Promise<void>;
-}
-
-export interface ServingNode {
-  /** Undefined: there is nothing to route. */
-  readonly listen: string | undefined;
-  /** Undefined where it is not asked for. */
-  readonly inspector: string | undefined;
-  readonly metrics: string | undefined;
-  readonly socket: string | undefined;
-  /** Of the admin API on the network. */
-  readonly admin: string | undefined;
-  readonly providers: readonly string[];
-}
-
 /** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, build, log, signal } = options;
   const { nodeFile, path } = documents;
+  const workers = workersIn(env);
+  refuseForWorkers(nodeFile, workers);
+  const fleet = workers === 1 ? undefined : createFleet(nodeFile);
   const startedAt = systemClock.now();
   const keySources = keySourcesOf(nodeFile, path, env);
   const minFreeBytes = countIn(env, "GATEWAY_MIN_FREE_BYTES");
@@ -220,7 +189,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         return await dataPlane.callModel(question, until, tracer);
       },
       signal: AbortSignal.any([signal, stop.signal]),
-      onNodeFile: (next) => tokens.trust(next),
+      elsewhere: fleet,
+      onNodeFile(next) {
+        tokens.trust(next);
+        fleet?.trust(next);
+      },
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
         inForce = snapshot;
@@ -282,7 +255,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       tokens,
       log,
       ports: {
-        cluster,
+        cluster: fleet === undefined ? cluster : settling(cluster, fleet),
         sources: sourcesPort(cluster, configuration),
         secrets: secretsPort(cluster, here, systemClock.now),
         facts: {
@@ -336,24 +309,29 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   cluster.onQuestion(async (question) => dataPlane?.answer(question));
   const admission = admissionOf(options);
   const openDataPlane = async (snapshot: Snapshot): Promise<void> => {
+    const member = { nodeId: cluster.status().nodeId, keys: keks?.keks.all };
+    const otherListeners = () => listening().map(({ address }) => address);
+    const common = { ...options, listen: nodeFile.listen, otherListeners };
+    if (fleet !== undefined) {
+      const { metricsAddress } = observed;
+      const { callers, budgets, ledger } = governing;
+      const node = {
+        ...{ count: workers, budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
+        ...{ ledger, statistics, refusals, finished: requests, instruments, log },
+      };
+      const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };
+      dataPlane = await fleet.open(fleetOptions(workers, { ...common, ...here }), observed, owner, log);
+      return;
+    }
+    const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
     dataPlane = await serveDataPlane(
       {
-        ...options,
-        listen: nodeFile.listen,
-        admission,
-        snapshot,
-        statistics,
-        refusals,
+        ...common,
+        ...{ admission, snapshot, statistics, refusals, governing },
         finished: requests,
-        governing,
         issuer: (name) => tokens.issuer(name),
         door,
-        member: {
-          nodeId: cluster.status().nodeId,
-          keys: keks?.keks.all,
-          others: { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember },
-        },
-        otherListeners: () => listening().map(({ address }) => address),
+        member: { ...member, others },
       },
       observed,
       owner,
@@ -376,6 +354,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       routes = openOnce(openDataPlane, log);
       routes(inForce ?? snapshot);
     }
+    await whenLevelStands(cluster.view);
     observed.reasons.delete("starting");
     return {
       listen: dataPlane?.address,

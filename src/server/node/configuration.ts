@@ -5,9 +5,8 @@
  * Rebuilds happen one after the other. A configuration that does not compile on this node leaves the one before in
  * force, whole, and is compiled again every ten seconds: what is lacking here may come without a change of the state.
  */
-import type { Instruments, Log } from "../../base/index.ts";
-import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
-import { formatProblem, type NodeFile, type Problem, type Source } from "../core/config/index.ts";
+import { ClusterError } from "../cluster/index.ts";
+import { formatProblem, type Problem, type Source } from "../core/config/index.ts";
 import {
   FILE_SOURCE,
   readRevision,
@@ -16,78 +15,30 @@ import {
   type SourceRow,
   secretRowKey,
 } from "../core/state/index.ts";
-import { lackingWords, type ModelSupply } from "../models/index.ts";
-import { openSecrets, type SealedSecrets, type Secrets } from "../secrets/index.ts";
-import {
-  type CallModel,
-  type GuardrailEngine,
-  loadGuardrails,
-  loadRules,
-  mayHoldGuardrails,
-  mayHoldRules,
-  type Snapshot,
-} from "../snapshot/index.ts";
+import { lackingWords } from "../models/index.ts";
+import { openSecrets, type Secrets } from "../secrets/index.ts";
+import { type GuardrailEngine, loadGuardrails, loadRules, mayHoldGuardrails, mayHoldRules } from "../snapshot/index.ts";
+import type { Configuration, ConfigurationOptions, Standstill } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { openDisk } from "./files.ts";
-import { type NodeDocuments, readNode } from "./load.ts";
+import { readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
-import { type CompiledSources, compileSources, type FileStatus, preparedSources, trustedBy } from "./sources.ts";
+import {
+  type CompiledSources,
+  compileSources,
+  type FileStatus,
+  preparedSources,
+  type SourcesInput,
+  trustedBy,
+} from "./sources.ts";
 import { changedKeys, hasReconciled, limitRevision, restartNote, storedAt, surroundingsOf } from "./surroundings.ts";
+import { type CrossingInputs, crossing, recorded } from "./worker/index.ts";
 
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
 
 /** As often as secret files are looked at. */
 const RETRY_REFUSED_MS = 10_000;
-
-export interface ConfigurationOptions {
-  /** Sound. */
-  readonly documents: NodeDocuments;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cluster: Cluster;
-  /** Undefined without a cluster secret. */
-  readonly sealed: SealedSecrets | undefined;
-  readonly models: ModelSupply;
-  readonly instruments: Instruments;
-  readonly log: Log;
-  readonly callModel?: CallModel;
-  readonly signal: AbortSignal;
-  onSnapshot(snapshot: Snapshot): void;
-  /** The node file was read again, and is sound. */
-  onNodeFile(nodeFile: NodeFile): void;
-}
-
-/** Why nothing is served, where nobody but an operator can change that. */
-export type Standstill = { readonly kind: "refused"; readonly problems: readonly string[] };
-
-export interface Configuration {
-  /** What runs; undefined before the first. */
-  running(): CompiledSources | undefined;
-  /** Revision of each source that runs. */
-  served(): ReadonlyMap<string, number>;
-  /** Problems of the newest configuration where it does not compile here. */
-  refusal(): readonly Problem[] | undefined;
-  stored(): readonly SourceRow[];
-  textOf(name: string, revision: number): string | undefined;
-  /** With this node's environment, secrets and overlays. */
-  compile(sources: readonly Source[]): Promise<CompiledSources>;
-  /** Resolves once everything that changed before the call was compiled. */
-  settled(): Promise<void>;
-  onChange(listener: () => void): () => void;
-  fileStatus(): FileStatus;
-  /** Absolute path of the deployment document, where there is one. */
-  documentPath(): string | undefined;
-  /** The document on disk, to the whole cluster, unless it is behind. */
-  applyFile(write: WriteOptions): Promise<FileOutcome>;
-  /** The node file is read again, then its document goes by the table; what is refused is logged. */
-  reload(): Promise<void>;
-  /**
-   * Starts with what is stored, and carries the document on disk to the cluster. Resolves once that is decided, with a
-   * standstill where nothing is served then and nothing that may come would change it.
-   */
-  begin(): Promise<Standstill | undefined>;
-  close(): void;
-}
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
   const { cluster, env, log, models: supply, sealed, signal } = options;
@@ -117,14 +68,16 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   };
   const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
-  const compileWith = (sources: readonly Source[], secrets: Secrets, models?: Views): CompiledSources => {
+  const inputOf = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): SourcesInput => {
     const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
     const trusted = nodeFile && trustedBy(nodeFile, started);
     const limitRev = limitRevision(view);
     const loaded = { rules, guardrails, models };
     const common = { env, ofNodeFile, secrets, fileOverlays, trusted, hasReconciled: hasReconciled(view) };
-    return compileSources({ sources, ...common, limitRev, storedAt: storedAt(view), ...loaded });
+    return { sources, ...common, limitRev, storedAt: storedAt(view), ...loaded };
   };
+  const compileWith = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): CompiledSources =>
+    compileSources(inputOf(sources, secrets, models));
 
   /** Before any of the texts is compiled. */
   const prepare = async (texts: readonly string[]): Promise<void> => {
@@ -180,8 +133,14 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rebuilds += 1;
     const sources = sourcesOf(rows);
     const secrets = secretsOfToday();
-    const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
-    const next = await preparedSources(looked.sources, signal);
+    const seen = recorded(secrets);
+    let input = inputOf(sources, seen);
+    const compileSeen = (models: Views): CompiledSources => {
+      input = inputOf(sources, seen, models);
+      return compileSources(input);
+    };
+    const looked = await compileFromCache(supply, compileSeen, signal);
+    const next = await takenElsewhere(await preparedSources(looked.sources, signal), () => crossing(input, seen));
     if (signal.aborted) return;
     supply.want(looked.needs);
     file.forget();
@@ -190,6 +149,16 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     if (next.compiled.kind === "refused") refuse(next);
     else if (next.compiled.kind === "awaits") wait();
     else serve(next, rows, next.compiled);
+  };
+
+  /** As it is, or refused where another process of the node cannot take it. */
+  const takenElsewhere = async (next: CompiledSources, inputs: () => CrossingInputs): Promise<CompiledSources> => {
+    const { elsewhere } = options;
+    if (elsewhere === undefined || next.compiled.kind !== "compiled") return next;
+    const problems = (await elsewhere.prepare(inputs())).map((line) => next.deployment.problem([], line));
+    if (problems.length > 0) return { ...next, compiled: { kind: "refused", problems } };
+    await elsewhere.take();
+    return next;
   };
 
   const serve = (

@@ -62,5 +62,5 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
       notRecognised: (data) => failures.failed({ plane: "data", ...data }),
     },
   };
-  return { ...governing, budgets };
+  return { ...governing, budgets, ledger };
 }

@@ -52,6 +52,10 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
     for (const { metric, label, kind, measure, where } of COUNTED) {
       for (const [name, value] of of(metric, label, where)) add(kind, name, { [measure]: value });
     }
+    for (const detector of of(FOUND, "detector", undefined).keys()) {
+      const types = [...of(FOUND, "type", ["detector", detector])].map(([type, findings]) => ({ type, findings }));
+      add("guardrails", detector, { types: types.sort((a, b) => b.findings - a.findings) });
+    }
     const held = means.get("gateway_guardrail_stream_held_bytes");
     if (held !== undefined) add("guardrails", EVERY_STREAM, { held_bytes: Math.round(held) });
     const committed = means.get("gateway_cluster_write_seconds");
@@ -106,6 +110,8 @@ const tokens = (kind: Kind, label: string, measure: "input_tokens" | "output_tok
   where: ["kind", measure === "input_tokens" ? "input" : "output"],
 });
 
+const FOUND = "gateway_detector_findings_total";
+
 const COUNTED: readonly Counted[] = [
   tokens("backends", "provider", "input_tokens"),
   tokens("backends", "provider", "output_tokens"),
@@ -115,7 +121,7 @@ const COUNTED: readonly Counted[] = [
   { metric: "gateway_budget_units_total", label: "budget", kind: "budgets", measure: "used" },
   { metric: "gateway_budget_refusals_total", label: "budget", kind: "budgets", measure: "refused" },
   { metric: "gateway_guardrail_decisions_total", label: "rule", kind: "guardrails", measure: "decisions" },
-  { metric: "gateway_detector_findings_total", label: "detector", kind: "guardrails", measure: "findings" },
+  { metric: FOUND, label: "detector", kind: "guardrails", measure: "findings" },
 ];
 const METRICS: ReadonlySet<string> = new Set(COUNTED.map(({ metric }) => metric));
 const MEANS: ReadonlySet<string> = new Set(["gateway_guardrail_stream_held_bytes", "gateway_cluster_write_seconds"]);
@@ -186,6 +192,7 @@ const historyRecord = ({ kind, name, at, measures }: Point<Measures>): Omit<Hist
   refused: measures.refused ?? null,
   decisions: measures.decisions ?? null,
   findings: measures.findings ?? null,
+  types: measures.types ?? null,
   held_bytes: measures.held_bytes ?? null,
   applied_index: measures.applied_index ?? null,
   commit_ms: measures.commit_ms ?? null,

@@ -3,12 +3,8 @@ export { type PolicyRead, readPolicy } from "./admin-plane.ts";
 export { BUILT_IN_PACKS, builtInPackIds } from "./built-in-packs.ts";
 export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts";
 export { compileAlone } from "./compile-alone.ts";
-export {
-  type ConfigNode,
-  type ConfigNodeOptions,
-  type ServingNode,
-  startConfigNode,
-} from "./config-node.ts";
+export { startConfigNode } from "./config-node.ts";
+export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
 export { beside } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
 export { certificateFilesOf } from "./front-door.ts";

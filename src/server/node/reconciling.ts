@@ -15,7 +15,7 @@ import { openGuardedDialler } from "../credentials/index.ts";
 import { type Breach, type Leading, type LedgerRows, type Metered, openReconcile } from "../reconcile/index.ts";
 import { meteredOfProvider } from "../usage/index.ts";
 import { reconciledPort } from "./admin-reconcile.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 
 const BY_RECONCILE = { iss: "gateway", sub: "reconcile" } as const;
 const WRITE_MS = 10_000;

@@ -1,6 +1,6 @@
 /** How the configuration of a node stands, for whoever waits for it or asks. */
 import { formatProblem } from "../core/config/index.ts";
-import type { Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration-types.ts";
 import { ConfigurationRefused } from "./refused.ts";
 
 /** Rejects at a standstill, and settles in no other way. */

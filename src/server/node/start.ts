@@ -4,11 +4,12 @@
  */
 
 import {
-  createInstruments,
+  createMergedInstruments,
   type Instruments,
   type Lifetime,
   type Log,
   type LogTee,
+  type MergedInstruments,
   systemClock,
 } from "../../base/index.ts";
 import type { IssuerOptions } from "../auth/index.ts";
@@ -88,9 +89,9 @@ export async function observe(
   log: Log,
   buildInfo: BuildInfo,
   exporting: Exporting,
-): Promise<Observed> {
+): Promise<Observed & { readonly instruments: MergedInstruments }> {
   const reasons = new Set(["starting"]);
-  const instruments = createInstruments();
+  const instruments = createMergedInstruments();
   const readiness = () => ({ ready: reasons.size === 0, reasons: [...reasons] });
   const processMetrics = owner.own("process metrics", observeProcess(instruments, buildInfo), (it) => it.close());
   const listener =
@@ -98,7 +99,10 @@ export async function observe(
       ? undefined
       : owner.own(
           "metrics listener",
-          await startMetrics({ address: metricsListen, instruments, buildInfo, processMetrics, readiness, log }),
+          await startMetrics({
+            ...{ address: metricsListen, instruments, buildInfo, processMetrics, readiness, log },
+            refresh: instruments.refresh,
+          }),
           (it) => it.close(),
         );
   const otlp = await exportTelemetry({ instruments, processMetrics, log, buildInfo }, exporting, owner);
@@ -146,7 +150,7 @@ export interface DataPlane {
   /** Through a provider of the configuration in force. */
   readonly callModel: CallModel;
   /** A question of another node; undefined: it is none of the data plane's. */
-  answer(question: unknown): Uint8Array | undefined;
+  answer(question: unknown): Uint8Array | undefined | Promise<Uint8Array | undefined>;
 }
 
 /** Of one process. */
@@ -162,8 +166,8 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly admission?: Admission;
   readonly snapshot: Snapshot;
   /** Left out where nobody can ask for them. */
-  readonly statistics?: Statistics;
-  readonly refusals?: Refusals;
+  readonly statistics?: Pick<Statistics, "of">;
+  readonly refusals?: Pick<Refusals, "refused">;
   readonly finished?: FinishedSink;
   /** Left out where there is no state. */
   readonly governing?: Governing;
@@ -183,6 +187,8 @@ export interface Member {
   /** Of the deployment, the current one first; undefined: it has no secret. */
   readonly keys: readonly SealKey[] | undefined;
   readonly others: OtherNodes;
+  /** As in `ResponsesOptions`. */
+  readonly hasSiblings?: boolean;
 }
 
 /** Rejects when the address cannot be had. */
@@ -226,6 +232,7 @@ export async function serveDataPlane(
     keys: member?.keys,
     memoryBytes: options.responsesMemory ?? DEFAULT_MEMORY_BYTES,
     others: member?.others,
+    hasSiblings: member?.hasSiblings,
     now: systemClock.monotonic,
     instruments,
   });

@@ -2,6 +2,7 @@
  * `guardrails` and `profiles[].guardrails` to what guards each population. Loaded by `load-guardrails.ts`, and imported by
  * nothing else. Source: specification document 3; design decisions, section 11.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Instruments, inSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
@@ -82,7 +83,7 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
       now = guardrails;
       reaching.abort();
       reaching = new AbortController();
-      for (const reach of reaches) reach(reaching.signal).catch(() => undefined);
+      for (const reach of reaches) void reachedBy(reach, reaching.signal);
       if (warmUps.length === 0) return;
       pool.warmUp();
       inSlices(eachOf(warmUps), () => now !== guardrails);
@@ -95,6 +96,20 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
       endpoints.keep(NONE);
     },
   };
+}
+
+const FIRST_AGAIN_MS = 1_000;
+const LAST_AGAIN_MS = 60_000;
+
+/** Asks a server until it has answered once: one that starts later than this process, or slowly, is known before requests need it. */
+async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let againMs = FIRST_AGAIN_MS; !signal.aborted; againMs = Math.min(LAST_AGAIN_MS, 2 * againMs)) {
+    try {
+      return await reach(signal);
+    } catch {
+      await sleep(againMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
 }
 
 /** Of a verb that judges a document and serves nobody. */

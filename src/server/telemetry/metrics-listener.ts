@@ -22,6 +22,8 @@ export interface MetricsOptions {
   /** `host:port` or `:port`; port 0 takes a free one. */
   readonly address: string;
   readonly instruments: Instruments;
+  /** Brings what other processes count up to date; a scrape waits for it. Never rejects. */
+  readonly refresh?: (() => Promise<void>) | undefined;
   readonly buildInfo: BuildInfo;
   /** Observed already, and not this listener's to close; without it the process is observed as long as it listens. */
   readonly processMetrics?: ProcessMetrics;
@@ -80,6 +82,7 @@ export async function startMetrics(options: MetricsOptions): Promise<MetricsList
         return json(ready ? 200 : 503, { ready, reasons });
       }
       if (path !== "/metrics") return plain(404, "not found; there are /metrics, /healthz and /readyz");
+      await options.refresh?.();
       observed.sample();
       exposition.sync();
       return { status: 200, contentType: registry.contentType, body: await registry.metrics() };

@@ -65,13 +65,15 @@ const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 type Phase = "waiting" | "holding" | "flowing" | "settled";
 
+/** `over` is told once what it came to, of a delivered answer with its last byte. It must not throw. */
 export function attempt(
   route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
   options: AttemptOptions,
-): Promise<AttemptOutcome> {
-  return new Promise((resolve) => new Attempt(route, request, downstream, options, resolve).begin());
+  over: (outcome: AttemptOutcome) => void,
+): void {
+  new Attempt(route, request, downstream, options, over).begin();
 }
 
 class Attempt implements AnswerHandler {
@@ -79,7 +81,7 @@ class Attempt implements AnswerHandler {
   readonly #request: UpstreamRequest;
   readonly #downstream: Downstream;
   readonly #options: AttemptOptions;
-  readonly #resolve: (outcome: AttemptOutcome) => void;
+  readonly #told: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
   /** The server it is made at now; undefined once it has ended there. */
@@ -98,13 +100,13 @@ class Attempt implements AnswerHandler {
     request: UpstreamRequest,
     downstream: Downstream,
     options: AttemptOptions,
-    resolve: (outcome: AttemptOutcome) => void,
+    told: (outcome: AttemptOutcome) => void,
   ) {
     this.#route = route;
     this.#request = request;
     this.#downstream = downstream;
     this.#options = options;
-    this.#resolve = resolve;
+    this.#told = told;
   }
 
   begin(): void {
@@ -232,7 +234,7 @@ class Attempt implements AnswerHandler {
     this.#phase = "settled";
     clearTimeout(this.#timer);
     this.#downstream.onGone(undefined);
-    this.#resolve(outcome);
+    this.#told(outcome);
   }
 
   /** Ends the upstream request; before it has a connection, as soon as it gets one. */

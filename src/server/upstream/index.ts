@@ -1,6 +1,5 @@
 export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
 export { headerValue } from "./attempt.ts";
-export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
 export {
   type Attempted,
   type AttemptResult,
@@ -8,10 +7,10 @@ export {
   type Candidates,
   type Forwarded,
   type ForwardOptions,
-  forward,
   isFailure,
-  statusTrigger,
-} from "./forward.ts";
+} from "./candidates.ts";
+export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
+export { forward } from "./forward.ts";
 export {
   compileFronted,
   type Fronted,
@@ -32,5 +31,6 @@ export {
   type Trigger,
   type UpstreamChannel,
 } from "./provider.ts";
+export { statusTrigger } from "./ruling.ts";
 export type { SaidError } from "./said-error.ts";
 export type { Route, Routed, Server, Watch } from "./server.ts";

@@ -32,29 +32,42 @@ export interface PresentingOptions extends AttemptOptions {
 export type PresentedOutcome =
   | AttemptOutcome
   /** There is nothing to present: nothing was sent, or what was sent was refused. */
-  | { readonly kind: "unpresented"; readonly error: GatewayError };
+  | { readonly kind: "unpresented"; readonly error: GatewayError }
+  /** Something of ours failed. */
+  | { readonly kind: "fault"; readonly error: unknown };
+
+/** Told once. It must not throw. */
+export type Over = (outcome: PresentedOutcome) => void;
 
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
-/** No promise of its own where what is presented is at hand and whatever is answered is the answer. */
+/** No promise where what is presented is at hand and whatever is answered is the answer. */
 export function attemptPresenting(
   route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
   options: PresentingOptions,
-): Promise<PresentedOutcome> {
+  over: Over,
+): void {
   if (options.credential === undefined) {
     options.presented(undefined);
-    return attempt(route, request, downstream, options);
+    attempt(route, request, downstream, options, over);
+    return;
   }
   const found = presentFor(request, options.credential, options);
-  if (found instanceof GatewayError) return Promise.resolve({ kind: "unpresented", error: found });
-  if (found instanceof Promise || found.judge !== undefined) {
-    return attemptJudged(found, { route, request, downstream }, options.credential, options);
+  if (found instanceof GatewayError) over({ kind: "unpresented", error: found });
+  else if (found instanceof Promise || found.judge !== undefined) {
+    attemptJudged(found, { route, request, downstream }, options.credential, options).then(over, faulty(over));
+  } else {
+    options.presented(found.bears);
+    attempt(route, bearing(request, found), downstream, options, over);
   }
-  options.presented(found.bears);
-  return attempt(route, bearing(request, found), downstream, options);
 }
+
+export const faulty =
+  (over: Over) =>
+  (error: unknown): void =>
+    over({ kind: "fault", error });
 
 interface Attempting {
   readonly route: Route;
@@ -70,15 +83,17 @@ async function attemptJudged(
 ): Promise<PresentedOutcome> {
   const { firstByteTimeoutMs, waited } = options;
   let found: Presented | Promise<Presented> | GatewayError = first;
+  const attemptOnce = (outgoing: UpstreamRequest, judged: AttemptOptions): Promise<AttemptOutcome> =>
+    new Promise((resolve) => attempt(route, outgoing, downstream, judged, resolve));
   for (let isRepeat = false; ; isRepeat = true) {
     const ready = found instanceof Promise ? await whileThere(found, downstream, waited).catch(asRefusal) : found;
     if (ready instanceof GatewayError) return { kind: "unpresented", error: ready };
     if (ready === undefined) return ABANDONED;
     options.presented(ready.bears);
     const outgoing = bearing(request, ready);
-    if (ready.judge === undefined) return attempt(route, outgoing, downstream, options);
+    if (ready.judge === undefined) return attemptOnce(outgoing, options);
     const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
-    const outcome = await attempt(route, outgoing, downstream, { firstByteTimeoutMs, waited, judge });
+    const outcome = await attemptOnce(outgoing, { firstByteTimeoutMs, waited, judge });
     if (!judge.isRefused) return outcome;
     ready.judge.repeated();
     found = presentFor(request, credential, options);

@@ -3,7 +3,8 @@
 import type { Destination, Origins } from "./origins.ts";
 import { type PickerAnswer, withModel } from "./picker/index.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
-import { attemptPresenting, type PresentedOutcome, type PresentingOptions, whileThere } from "./present.ts";
+import { attemptPresenting, faulty, type Over, type PresentingOptions, whileThere } from "./present.ts";
+import type { Routed } from "./server.ts";
 
 export interface RoutedTo {
   readonly origins: Pick<Origins, "route">;
@@ -12,24 +13,52 @@ export interface RoutedTo {
   readonly requestId: string | undefined;
 }
 
-export async function attemptRouted(
+/** `over` is told once, unless this throws. */
+export function attemptRouted(
   { origins, channel, subset, requestId }: RoutedTo,
   request: UpstreamRequest,
   downstream: Downstream,
   options: PresentingOptions,
-): Promise<PresentedOutcome> {
+  over: Over,
+): void {
   const routed = origins.route(channel, subset, { request, requestId });
-  const found = routed instanceof Promise ? await whileThere(routed, downstream, options.waited) : routed;
-  if (found === undefined) {
-    // Whoever picks may still be at it.
-    void Promise.resolve(routed).then((late) => late.kind === "route" && late.watch?.ended(true));
-    return { kind: "abandoned" };
+  if (!(routed instanceof Promise)) {
+    attemptAt(routed, request, downstream, options, over);
+    return;
   }
-  if (found.kind === "answered") return { kind: "declined", answer: found.answer };
-  const outgoing = found.model === undefined ? request : withModel(request, found.model);
-  const outcome = await attemptPresenting(found, outgoing, downstream, options);
-  found.watch?.ended(true); // of an attempt that never came to a server
-  return outcome;
+  const picked = async (): Promise<void> => {
+    const found = await whileThere(routed, downstream, options.waited);
+    if (found !== undefined) {
+      attemptAt(found, request, downstream, options, over);
+      return;
+    }
+    // Whoever picks may still be at it.
+    void routed.then((late) => late.kind === "route" && late.watch?.ended(true));
+    over({ kind: "abandoned" });
+  };
+  picked().catch(faulty(over));
+}
+
+function attemptAt(
+  routed: Routed,
+  request: UpstreamRequest,
+  downstream: Downstream,
+  options: PresentingOptions,
+  over: Over,
+): void {
+  if (routed.kind === "answered") {
+    over({ kind: "declined", answer: routed.answer });
+    return;
+  }
+  const { model, watch } = routed;
+  const outgoing = model === undefined ? request : withModel(request, model);
+  if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
+  else {
+    attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
+      watch.ended(true); // of an attempt that never came to a server
+      over(outcome);
+    });
+  }
 }
 
 /** The picker's answer as the request's. */

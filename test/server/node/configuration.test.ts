@@ -11,7 +11,8 @@ import { openCluster, type WriteOptions } from "../../../src/server/cluster/inde
 import { formatProblem } from "../../../src/server/core/config/index.ts";
 import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
 import { sourcesPort } from "../../../src/server/node/admin-sources.ts";
-import { type Configuration, openConfiguration } from "../../../src/server/node/configuration.ts";
+import { openConfiguration } from "../../../src/server/node/configuration.ts";
+import type { Configuration } from "../../../src/server/node/configuration-types.ts";
 import { readNode } from "../../../src/server/node/load.ts";
 import type { Snapshot } from "../../../src/server/snapshot/index.ts";
 import { FILES, hubOf, REPO } from "../models/support/store.ts";

@@ -50,11 +50,17 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
     refusals.with("day", "budget_exhausted").inc();
     refusals.with("day", "budget_unavailable").inc(2);
     instruments.counter("gateway_guardrail_decisions_total", "", ["rule", "action"]).with("cards", "deny").inc(3);
-    instruments.counter("gateway_detector_findings_total", "", ["detector"]).with("pii").inc(4);
+    const findings = instruments.counter("gateway_detector_findings_total", "", ["detector", "type"]);
+    findings.with("pii", "EMAIL_ADDRESS").inc();
+    findings.with("pii", "CREDIT_CARD").inc(3);
     instruments.histogram("gateway_guardrail_stream_held_bytes", "", [1]).with().observe(600);
     instruments.histogram("gateway_cluster_write_seconds", "", [1]).with().observe(0.004);
   });
   const time = "2026-11-20T12:00:00.000Z";
+  const [card, email] = [
+    { type: "CREDIT_CARD", findings: 3 },
+    { type: "EMAIL_ADDRESS", findings: 1 },
+  ];
   const attempts = { attempts: 1, failures: 0, in_flight: 2, input_tokens: 30, output_tokens: 5 };
   const met = rows.filter(({ kind }) => kind === "backends" || kind === "models").map(measured);
   for (const row of met) {
@@ -72,7 +78,7 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
     { time, kind: "requests", name: "429", attempts: 4 },
     { time, kind: "budgets", name: "day", used: 40, refused: 3 },
     { time, kind: "guardrails", name: "cards", decisions: 3 },
-    { time, kind: "guardrails", name: "pii", findings: 4 },
+    { time, kind: "guardrails", name: "pii", findings: 4, types: [card, email] },
     { time, kind: "guardrails", name: "streams", held_bytes: 600 },
     { time, kind: "cluster", applied_index: 7, commit_ms: 4 },
   ]);

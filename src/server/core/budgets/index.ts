@@ -42,16 +42,32 @@ export {
   freeOf,
   type Ledger,
   type LedgerCounts,
+  type LedgerOptions,
   MAX_BUCKETS,
+  REPORT_MS,
   type Reservation,
   type ReservationState,
   type Share,
 } from "./ledger.ts";
 export {
+  answerOf,
+  type Borrower,
+  borrow,
+  endBorrower,
+  endLoan,
+  forgetLoans,
+  gaveBack,
+  type LoanAsk,
+  lenders,
+  nameOfShare,
+  openBorrower,
+  proceed,
+  recalled,
+} from "./lending.ts";
+export {
   answered,
   isAsking,
   lost,
-  REPORT_MS,
   type Report,
   type ReportAnswer,
   type ReportRow,
@@ -82,7 +98,7 @@ export {
   compileBudget,
   type Limit,
 } from "./rules.ts";
-export { giveAllBack, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
+export { type GivenBack, giveAllBack, giveBackNow, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export { MAX_UNITS, wholeUnits } from "./units.ts";
 export type { Use } from "./use.ts";
 export {

@@ -20,17 +20,8 @@ import { windowAt } from "./windows.ts";
 
 /** One ask goes out when this much of a chunk is left, so that the answer is here before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;
-/** A chunk: what the node admits in this time at its present rate, or in several times of what an answer takes. */
-const CHUNK_MS = 2_000;
-/** A pledge reaches so far ahead, or several times of what an answer takes. */
-const AHEAD_MS = 500;
-const ANSWERS_AHEAD = 4;
-const MAX_AHEAD_MS = 8_000;
 /** A grant that could not be renewed for this long is not spent any more; see `SILENT_MS` of the command. */
 export const LEASE_MS = 45_000;
-/** How often the rate is taken anew, and over what time it forgets what was. */
-const RATE_MS = 500;
-const RATE_MEMORY_MS = 1_000;
 /** Windows that the replicated usage keeps after the one they follow on. */
 const KEPT_WINDOWS = 2;
 /** A share is given up this long before the cluster drops its row: a report needs time to be committed. */
@@ -100,6 +91,42 @@ export interface Share {
   queue: Reservation[];
   /** Of an earlier incarnation: its grant is charged in full, whatever becomes of it. */
   isClosed: boolean;
+  /** To other processes of this node; see `lending.ts`. */
+  readonly loans: Set<Loan>;
+  /** Of those, what waits, first come first served. */
+  asks: Ask[];
+}
+
+/** What a borrower holds of a share; its totals are as it told them last. */
+export interface Loan {
+  readonly borrower: object;
+  readonly share: Share;
+  granted: number;
+  returned: number;
+  spent: number;
+  /** What it may have spent before its next report is answered. */
+  pledge: number;
+  seq: number;
+  /** Nothing there may come to need it. */
+  spare: number;
+  /** Held by requests there. */
+  reserved: number;
+}
+
+/** What a borrower waits for. */
+export interface Ask {
+  readonly loan: Loan;
+  /** Still to be lent, or its requests wait on. */
+  need: number;
+  /** To be lent beside that. */
+  wish: number;
+  /** To be pledged. */
+  held: number;
+  /** The cluster was asked to take a larger pledge. */
+  isPledging: boolean;
+  /** Other borrowers were asked for what they do not use. */
+  isRecalled: boolean;
+  isDecided: boolean;
 }
 
 export interface Bucket {
@@ -132,6 +159,16 @@ export interface LedgerCounts {
   admitted: number;
   exhausted: number;
   unavailable: number;
+  /** Charged for borrowers that are gone, beyond what they had told to have spent. */
+  untold: number;
+}
+
+/** How a ledger that is not its node's only one has its part of what the node holds. */
+export interface LedgerOptions {
+  /** It borrows of the node's ledger, which is told more with each report. */
+  readonly borrows?: boolean;
+  /** Between two reports of what is not urgent; half a second when left out. */
+  readonly reportMs?: number;
 }
 
 export interface Ledger {
@@ -166,9 +203,23 @@ export interface Ledger {
   pledges: boolean;
   /** A leader is known: an answer that is under way is waited for. */
   hasLeader: boolean;
+  readonly borrows: boolean;
+  readonly reportMs: number;
+  /** Of one that borrows: shares that it holds nothing of any more, to be told to the lender. */
+  forgotten: Share[];
+  /** Shares that a borrower waits for. */
+  readonly asked: Set<Share>;
+  /** Who borrows here. */
+  borrowers: number;
 }
 
-export function createLedger(node: string, incarnation = 0): Ledger {
+export const REPORT_MS = 500;
+
+export function createLedger(
+  node: string,
+  incarnation = 0,
+  { borrows = false, reportMs = REPORT_MS }: LedgerOptions = {},
+): Ledger {
   return {
     node,
     incarnation,
@@ -184,11 +235,16 @@ export function createLedger(node: string, incarnation = 0): Ledger {
     sweptFree: 0,
     heldUnused: 0,
     unsettledSince: undefined,
-    counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0 },
+    counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0, untold: 0 },
     elapsed: undefined,
     answerMs: 0,
     pledges: false,
     hasLeader: false,
+    borrows,
+    reportMs,
+    forgotten: [],
+    asked: new Set(),
+    borrowers: 0,
   };
 }
 
@@ -293,6 +349,8 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
     leastSince: now,
     queue: [],
     isClosed: false,
+    loans: new Set(),
+    asks: [],
   };
   bucket.shares.set(window, share);
   return share;
@@ -320,46 +378,11 @@ export function noteLeast(share: Share): void {
 export const isGone = (share: Share, now: number): boolean =>
   now >= share.endsAt + KEPT_WINDOWS * share.bucket.windowMs - LAST_REPORT_MS;
 
-/** Notes that a request was admitted with so many units, and may cost `risk` more. */
-export function noteAdmitted(
-  bucket: Bucket,
-  { units, risk }: { readonly units: number; readonly risk: number },
-  now: number,
-): void {
-  bucket.typicalRisk = bucket.typical === 0 ? risk : bucket.typicalRisk + (risk - bucket.typicalRisk) / 4;
-  bucket.typical = bucket.typical === 0 ? units : bucket.typical + (units - bucket.typical) / 4;
-  bucket.admittedAt = now;
-  noteRate(bucket, units, now);
-}
-
-/** Notes that `units` were admitted; 0: that time went by. */
-export function noteRate(bucket: Bucket, units: number, now: number): void {
-  bucket.rateUnits += units;
-  const elapsed = now - bucket.rateAt;
-  if (elapsed >= 0 && elapsed < RATE_MS) return;
-  // The first stretch has no length that would tell anything, nor has one over which the clock was set.
-  const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
-  if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
-  bucket.rateAt = now;
-  bucket.rateUnits = isKnown ? 0 : units;
-}
-
-const aheadMs = (ledger: Ledger, least: number): number =>
-  Math.min(MAX_AHEAD_MS, Math.max(least, ANSWERS_AHEAD * ledger.answerMs));
-
-/** To be had of the cluster at a time. */
-export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
-  bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
-
-/** To be had beside that, for two more requests at a time than now; a small part of the limit, which others need too. */
-export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
-  rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
-
-/** To be pledged beyond what is held. */
-export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
-
-/** A request like those before it is not to wait, be they ever so few. */
-const usedIn = ({ rate, typical }: Bucket, ms: number): number => Math.max(rate * ms, 2 * typical);
-
 /** Past `then + ms`, also where the clock was set back by more than that in between. */
 export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;
+
+/** The bucket of this name and length of window, be it put aside or not; nothing of it changes. */
+export function knownBucket(ledger: Ledger, name: string, windowMs: number): Bucket | undefined {
+  const known = ledger.buckets.get(name);
+  return known?.windowMs === windowMs ? known : ledger.buckets.get(`${name}\u0000${windowMs}`);
+}

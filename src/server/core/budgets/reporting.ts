@@ -8,12 +8,11 @@
  * units until they are given back and never hands out too many. Source: cluster reference, 7.2.
  */
 
-import { isPast, type Ledger, type Share } from "./ledger.ts";
-import { askWhenLow, decideQueue, needOf, pledgeOf, wantOf } from "./reserving.ts";
+import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
+import { askWhenLow, decideQueue, heldByWaiting, needOf, pledgeOf, wantOf } from "./reserving.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
-export const REPORT_MS = 500;
 const MAX_ROWS = 500;
 /** Of a report as JSON, in characters; a row has `ROW_LENGTH` at most beside its name. */
 const MAX_LENGTH = 65_536;
@@ -42,6 +41,20 @@ export interface ReportRow {
   readonly pledge?: number;
   /** With `pledge`: which of this bucket's reports it is. */
   readonly seq?: number;
+  /** Told to a lender alone. */
+  readonly loan?: LoanFacts;
+}
+
+/** What a lender is told of a share beside what the cluster is. */
+export interface LoanFacts {
+  /** Nothing here may come to need it. */
+  readonly spare: number;
+  /** Held by requests under way, above what they are charged. */
+  readonly reserved: number;
+  /** What a request is admitted with, lately. */
+  readonly typical: number;
+  /** Of the pledge: without so much, requests that wait go on waiting; 0: none wait. */
+  readonly floor: number;
 }
 
 /** Fields of the command `usage.report`, and what the ledger needs when it is answered. */
@@ -64,6 +77,10 @@ export interface ReportAnswer {
   readonly remaining: number;
   /** Given back or taken back; only where a pledge was reported. */
   readonly returned?: number;
+  /** Of a lender, which may pledge less than it was asked for. */
+  readonly pledge?: number;
+  /** Of a lender: how long ago its own lease began, in milliseconds. */
+  readonly age?: number;
 }
 
 /**
@@ -72,7 +89,7 @@ export interface ReportAnswer {
  */
 export function takeReport(ledger: Ledger, now: number): Report | undefined {
   if (ledger.incarnation === 0 || ledger.underWay.size >= MAX_REPORTS_UNDER_WAY) return undefined;
-  const isDue = ledger.dirty.size > 0 && isPast(ledger.reportedAt, REPORT_MS, now);
+  const isDue = ledger.dirty.size > 0 && isPast(ledger.reportedAt, ledger.reportMs, now);
   if (ledger.urgent.size === 0 && !isDue) return undefined;
 
   const shares: Share[] = [];
@@ -119,6 +136,17 @@ function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
     ...(need > 0 && { need }),
     ret: share.returned,
     ...(ledger.pledges && pledged(ledger, share, now)),
+    ...(ledger.borrows && { loan: factsOf(share) }),
+  };
+}
+
+function factsOf(share: Share): LoanFacts {
+  const waiting = heldByWaiting(share);
+  return {
+    spare: Math.max(0, spareOf(share)),
+    reserved: share.reserved,
+    typical: Math.ceil(share.bucket.typical),
+    floor: share.queue.length === 0 ? 0 : share.spent + share.reserved + waiting,
   };
 }
 
@@ -153,7 +181,7 @@ export function answered(
     const grew = answer.granted > share.granted;
     if (grew) share.granted = answer.granted;
     share.returned = Math.max(share.returned, answer.returned ?? 0);
-    share.renewedAt = Math.max(share.renewedAt, report.sentAt);
+    share.renewedAt = Math.max(share.renewedAt, report.sentAt - (answer.age ?? 0));
     if (share.reportId === report.id) settleRow(ledger, share, row, answer, { grew, now, logNow });
     else if (grew) decideQueue(ledger, share, now);
   });
@@ -171,7 +199,7 @@ function settleRow(
   { grew, now, logNow }: { readonly grew: boolean; readonly now: number; readonly logNow: number },
 ): void {
   share.reportId = 0;
-  share.pledged = row.pledge ?? Number.POSITIVE_INFINITY;
+  share.pledged = answer.pledge ?? row.pledge ?? Number.POSITIVE_INFINITY;
   // Less than was granted before: the row was passed over, as of a window too far from the leader's.
   if (answer.granted >= share.granted) {
     share.ackedSpent = Math.max(share.ackedSpent, row.spent);

@@ -11,32 +11,30 @@
  * risks of this node into what was granted to it, and all grants fit into the limit: what was learned admits no set whose
  * bounds do not fit. So what is charged in a window is at most the limit and
  *   of a request without a bound, what it costs above 16,384 tokens of output; and of one that went alone with less, being
- *     all that was left, what it costs above that: one at a time on each node;
+ *     all that was left, what it costs above that: one at a time in each process of the data plane;
  *   of sessions, what the answers under way cost when the bucket broke;
- *   of requests that were under way on a node that died or is silent for a minute, their risks.
+ *   of requests that were under way on a node that died or is silent for a minute, or in a process of it that died, their
+ *     risks.
  * Requests that state their output are bounded by it, on however many nodes. Source: cluster reference, 7.2 rules 2 and 3,
  * 7.3; decisions, sections 2 and 8.
  */
 
 import type { Demand } from "./estimate.ts";
 import {
-  aheadOf,
   type Bucket,
-  chunkOf,
   claimOf,
   freeOf,
   isLeased,
   isPast,
   type Ledger,
   LOW_WATERMARK,
-  noteAdmitted,
   noteLeast,
   type Reservation,
-  risksOf,
   type Share,
   shareAt,
   spareOf,
 } from "./ledger.ts";
+import { aheadOf, chunkOf, noteAdmitted, risksOf } from "./rates.ts";
 import { wholeUnits } from "./units.ts";
 import { secondsUntil } from "./windows.ts";
 
@@ -150,7 +148,7 @@ function isExhausted({ share, hard, least }: Reservation, now: number): boolean 
   return isTold(share, now) && needed > roomOf(share, share.remaining ?? 0);
 }
 
-const isTold = (share: Share, now: number): boolean =>
+export const isTold = (share: Share, now: number): boolean =>
   share.remaining !== undefined && !isPast(share.answeredAt, TOLD_MS, now);
 
 function refuse(ledger: Ledger, reservation: Reservation, as: "exhausted" | "unavailable"): void {
@@ -216,7 +214,7 @@ function moveQueue(ledger: Ledger, from: Share, now: number): void {
   decideQueue(ledger, share, now);
 }
 
-function askSoon(ledger: Ledger, share: Share, now: number): void {
+export function askSoon(ledger: Ledger, share: Share, now: number): void {
   if (share.reportId === 0 && now >= share.quietUntil) ledger.urgent.add(share);
 }
 
@@ -235,24 +233,32 @@ function isPledgeLow(ledger: Ledger, share: Share): boolean {
   return free < aheadOf(ledger, share.bucket) / 2 && free < claimOf(share);
 }
 
-/** What is to be held by those who wait, and what they may cost with all that is under way. */
-function waitingIn(share: Share): { readonly held: number; readonly bounds: number } {
+/** What is to be held by those who wait, what they may cost with all that is under way, and what borrowers wish beside that. */
+function waitingIn(share: Share): { readonly held: number; readonly bounds: number; readonly wished: number } {
   let held = 0;
   let bounds = share.risk;
+  let wished = 0;
+  for (const ask of share.asks) {
+    held += ask.held;
+    bounds += ask.need;
+    wished += ask.wish;
+  }
   for (const next of share.queue) {
     if (next.state !== "waiting") continue;
     held += amountOf(next);
     bounds += next.hard;
   }
-  return { held, bounds };
+  return { held, bounds, wished };
 }
+
+export const heldByWaiting = (share: Share): number => waitingIn(share).held;
 
 /** What waits, with its bounds and all risks, above what this node has. */
 const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
 
 /** What waits, above what is free: to be granted before a chunk that may be used some time. */
 export function needOf(share: Share, now: number): number {
-  if (now >= share.endsAt || share.isClosed || share.queue.length === 0) return 0;
+  if (now >= share.endsAt || share.isClosed || share.queue.length + share.asks.length === 0) return 0;
   return Math.min(wholeUnits(shortOf(share)), share.bucket.limit);
 }
 
@@ -262,7 +268,7 @@ export function wantOf(ledger: Ledger, share: Share, now: number): number {
   const mayGetMore = !(isTold(share, now) && share.remaining === 0);
   const { bucket } = share;
   const chunk = isClaimLow(ledger, share) && mayGetMore ? chunkOf(ledger, bucket) + risksOf(bucket) : 0;
-  return Math.min(wholeUnits(shortOf(share) + chunk), share.bucket.limit);
+  return Math.min(wholeUnits(shortOf(share) + waitingIn(share).wished + chunk), share.bucket.limit);
 }
 
 /** What this process may have spent before its next answer: what it spent and holds, what waits, and a little ahead of that. */

@@ -4,7 +4,7 @@
  */
 
 import { formatDuration } from "../../../base/index.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger, Share } from "./ledger.ts";
 import { resetsAt, windowAt } from "./windows.ts";
 
 /** Of the replicated usage of the bucket in its window; see the state's `UsageRow`. */
@@ -73,7 +73,7 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
   const pledged = gone.reduce((sum, holding) => sum + pledgedBy(holding), 0);
   const unaccounted = (usage?.untold ?? 0) + pledged;
   const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported + pledged;
-  const reserved = share?.reserved ?? 0;
+  const reserved = share === undefined ? 0 : reservedIn(share);
   const remaining = Math.max(0, limit - used - reserved);
   return {
     budget,
@@ -89,6 +89,14 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
     resets_at: new Date(resetsAt(window, windowMs)).toISOString(),
     status: remaining === 0 ? "exhausted" : remaining * 10 < limit ? "low" : "ok",
   };
+}
+
+/** Where it is lent, what requests hold at those who borrow; their pledges are more. */
+function reservedIn({ loans, reserved }: Share): number {
+  if (loans.size === 0) return reserved;
+  let sum = 0;
+  for (const loan of loans) sum += loan.reserved;
+  return sum;
 }
 
 /** Its grant is taken back, but for what it may have spent; see the command `usage.report`. */

@@ -9,18 +9,18 @@
 
 import {
   type Bucket,
-  chunkOf,
   claimOf,
   isGone,
   isPast,
+  knownBucket,
   type Ledger,
   LOW_WATERMARK,
-  noteRate,
-  risksOf,
+  noteLeast,
   type Share,
   shareOf,
   spareOf,
 } from "./ledger.ts";
+import { chunkOf, noteRate, risksOf } from "./rates.ts";
 import { askWhenLow, endWaits } from "./reserving.ts";
 
 export const UNUSED_MS = 5_000;
@@ -74,7 +74,7 @@ const keyOf = (ledger: Ledger, bucket: Bucket): string =>
   ledger.buckets.get(bucket.name) === bucket ? bucket.name : `${bucket.name}\u0000${bucket.windowMs}`;
 
 function isOver(share: Share, now: number): boolean {
-  if (now < share.endsAt || share.open > 0 || share.queue.length > 0) return false;
+  if (now < share.endsAt || share.open > 0 || share.queue.length + share.asks.length > 0) return false;
   return isGone(share, now) || (share.reportId === 0 && share.spent <= share.ackedSpent);
 }
 
@@ -84,12 +84,13 @@ function forget(ledger: Ledger, share: Share): void {
   if (share.bucket.latest === share) share.bucket.latest = undefined;
   ledger.dirty.delete(share);
   ledger.urgent.delete(share);
+  if (ledger.borrows) ledger.forgotten.push(share);
 }
 
 function giveBack(ledger: Ledger, share: Share, now: number): void {
   if (!isPast(share.leastSince, UNUSED_MS, now)) return;
   const kept = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + risksOf(share.bucket);
-  const unused = share.queue.length > 0 ? 0 : share.least - kept;
+  const unused = share.queue.length + share.asks.length > 0 ? 0 : share.least - kept;
   if (unused > 0) {
     share.returned += unused;
     ledger.dirty.add(share);
@@ -101,7 +102,9 @@ function giveBack(ledger: Ledger, share: Share, now: number): void {
 /** What is held and not reported of would be taken back. */
 function renew(ledger: Ledger, share: Share, now: number): void {
   const isHeld = claimOf(share) + share.reserved > 0;
-  if (isHeld && isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now)) ledger.dirty.add(share);
+  const isOld = isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now);
+  // Of a borrower, it is as old as the lender's own, which may not be renewed yet.
+  if (isHeld && isOld && isPast(share.answeredAt, RENEW_MS / 3, now)) ledger.dirty.add(share);
 }
 
 function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
@@ -128,4 +131,29 @@ export function giveAllBack(ledger: Ledger, now: number): void {
       ledger.dirty.add(share);
     }
   }
+}
+
+/**
+ * What nothing here may come to need goes back at once, though it may have been used a moment later: the lender has another
+ * use for it. What it is to be told of the share; undefined: nothing is held of it.
+ */
+export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): GivenBack | undefined {
+  const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
+  if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
+  share.returned += Math.max(0, spareOf(share));
+  noteLeast(share);
+  ledger.dirty.add(share);
+  return { b, w, window_ms, spent: share.spent, ret: share.returned };
+}
+
+/** As a row of a report names it. */
+export interface ShareName {
+  readonly b: string;
+  readonly w: number;
+  readonly window_ms: number;
+}
+
+export interface GivenBack extends ShareName {
+  readonly spent: number;
+  readonly ret: number;
 }

@@ -12,6 +12,8 @@ interface FormatRule {
   /** Completes "expected …". */
   readonly expected: string;
   readonly pattern: string;
+  /** What an editor offers where a key has none of its own. */
+  readonly examples: readonly string[];
 }
 
 const DURATION = "(\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)";
@@ -22,18 +24,21 @@ const duration: FormatRule = {
   check: (text) => (parseDuration(text) ?? -1) >= 0,
   expected: "a duration such as `250ms` or `1h30m`",
   pattern: `^\\+?(0|(${DURATION})+)$`,
+  examples: ["250ms", "30s", "1h30m"],
 };
 
 const address: FormatRule = {
   check: (text) => parseAddress(text) !== undefined,
   expected: "an address such as `127.0.0.1:8484` or `:8484`",
   pattern: `^${ADDRESS}$`,
+  examples: ["127.0.0.1:8484", ":8484"],
 };
 
 const url: FormatRule = {
   check: isHttpUrl,
   expected: "an absolute `http://` or `https://` URL without a user in it",
   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://",
+  examples: ["https://service.example.com"],
 };
 
 export const FORMATS: Readonly<Record<Format, FormatRule>> = {
@@ -42,6 +47,7 @@ export const FORMATS: Readonly<Record<Format, FormatRule>> = {
     check: (text) => parseDuration(text) !== undefined,
     expected: "a duration such as `12h` or `-1s`",
     pattern: `^[-+]?(0|(${DURATION})+)$`,
+    examples: ["12h", "-1s"],
   },
   "duration-or-empty": orEmpty(duration),
   address,
@@ -50,10 +56,16 @@ export const FORMATS: Readonly<Record<Format, FormatRule>> = {
     check: (text) => text === "none" || address.check(text),
     expected: `${address.expected}, or \`none\``,
     pattern: `^(none|${ADDRESS})$`,
+    examples: [...address.examples, "none"],
   },
   url,
   "url-or-empty": orEmpty(url),
-  date: { check: isDate, expected: "a date such as `2026-01-31`", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
+  date: {
+    check: isDate,
+    expected: "a date such as `2026-01-31`",
+    pattern: "^\\d{4}-\\d{2}-\\d{2}$",
+    examples: ["2026-01-31"],
+  },
 };
 
 function orEmpty(rule: FormatRule): FormatRule {
@@ -61,6 +73,7 @@ function orEmpty(rule: FormatRule): FormatRule {
     check: (text) => text === "" || rule.check(text),
     expected: `${rule.expected}, or nothing`,
     pattern: `${rule.pattern}|^$`,
+    examples: rule.examples,
   };
 }
 

@@ -31,5 +31,5 @@ export {
   text,
 } from "./schema.ts";
 export { schemaBelow } from "./schema-below.ts";
-export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source } from "./tree.ts";
+export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./tree.ts";
 export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";

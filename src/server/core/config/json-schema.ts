@@ -29,6 +29,8 @@ function printable(schema: JsonSchema): JsonSchema {
   return {
     ...kept,
     ...described(schema),
+    ...offered(schema),
+    ...(schema["x-assumed"] !== undefined && { default: schema["x-assumed"] }),
     ...(schema["x-secret"] !== undefined && { writeOnly: true }),
     ...(isSchema(schema["properties"]) && { properties: each(schema["properties"]) }),
     ...(isSchema(schema["additionalProperties"]) && {
@@ -52,6 +54,7 @@ const REWRITTEN: ReadonlySet<string> = new Set([
   "x-exclusive",
   "x-one-of",
   "x-together",
+  "x-assumed",
 ]);
 
 const each = (schemas: JsonSchema): JsonSchema =>
@@ -66,6 +69,16 @@ function described(schema: JsonSchema): JsonSchema {
   );
   return parts.length === 0 ? {} : { description: parts.join(" ") };
 }
+
+/** Examples that follow from what the text is: a credential is a reference, a duration looks like one. */
+function offered(schema: JsonSchema): JsonSchema {
+  const { examples, format, "x-secret": secret } = schema;
+  if (examples !== undefined) return {};
+  if (secret !== undefined) return { examples: SECRET_EXAMPLES };
+  return format === undefined ? {} : { examples: FORMATS[format as Format].examples };
+}
+
+const SECRET_EXAMPLES = ["${secret:NAME}", "${VARIABLE}"];
 
 const alternatives = (schema: JsonSchema): JsonSchema =>
   Object.fromEntries(

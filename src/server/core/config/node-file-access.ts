@@ -33,19 +33,21 @@ const roles = object("Where roles come from.", {
   claim: withDefault(filled("Claim that holds roles, a text or a list."), "groups"),
   map: map(
     "Roles by claim value; where set, a value that is not mentioned grants nothing.",
-    list("Roles that the value grants.", filled("A role.")),
+    list("Roles that the value grants.", filled("A role that the policy knows.")),
   ),
   trust_claim: withDefault(flag("Says that callers cannot set the claim themselves at this issuer."), false),
 });
 
 const login = object("Tells the command-line client how to sign in; served without authentication, holds no secret.", {
   client_id: required(filled("Public OAuth client (PKCE, loopback redirect).")),
-  scopes: withDefault(list("Scopes to ask for.", filled("A scope.")), ["openid"]),
+  scopes: withDefault(list("Scopes that are asked for at a sign-in.", filled("A scope, as the issuer names it.")), [
+    "openid",
+  ]),
   extra: map("Further authorization parameters, sent as they are.", text("Value of the parameter.")),
   token: withDefault(choice("Which token is presented.", ["id", "access"]), "id"),
 });
 
-export const admin = object("Control plane.", {
+export const admin = object("The admin API: where it listens, and whose tokens it takes.", {
   listen: text("Address of the admin API; empty serves none. Without an issuer it must be a loopback address.", {
     format: "address-or-empty",
   }),

@@ -35,11 +35,15 @@ const CERTIFICATE_KEYS = ["cert_file", "key_file"] as const;
 export const tls = object(
   "Certificate of the front door: `domains` for ACME, or `cert_file` and `key_file`.",
   {
-    domains: list("Domains for which a certificate is obtained and renewed.", filled("A domain."), {
-      minItems: 1,
-      maxItems: 100,
-      uniqueItems: true,
-    }),
+    domains: list(
+      "Domains for which a certificate is obtained and renewed.",
+      filled("A domain name, or `*.` before one with DNS-01."),
+      {
+        minItems: 1,
+        maxItems: 100,
+        uniqueItems: true,
+      },
+    ),
     email: filled("Contact of the ACME account; another address is another account."),
     ca: text("ACME directory URL; empty is the public production directory.", { format: "url-or-empty" }),
     trusted_roots: mayBeSecret(text("PEM bundle, inline, for verifying a private ACME authority.", { minLength: 1 })),

@@ -16,7 +16,7 @@ const path = (description: string) => text(description, { minLength: 1, maxLengt
 const MIN_SECRET_LENGTH = 16;
 
 const peer = object("A member of the first configuration.", {
-  id: required(nodeId("The peer's node id.")),
+  id: required(nodeId("The peer's own `cluster.node_id`.")),
   raft_addr: required(text("Where the peer's raft transport listens, `host:port`.", { format: "address" })),
   forward_addr: text("Where the peer accepts forwarded writes, `host:port`.", { format: "address-or-empty" }),
 });
@@ -111,7 +111,7 @@ export const nodeFileSchema = object("What configures one process of the gateway
   catalog_overlay_paths: withDefault(
     list(
       "Paths or glob patterns of catalog overlay files, applied before inline overlays.",
-      path("A path or pattern."),
+      path("A path, or a glob pattern such as `overlays/*.yaml`."),
       {
         maxItems: 256,
       },

@@ -173,6 +173,14 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Key<T, "default"> =
   presence: "default",
 });
 
+/**
+ * As `withDefault`, for a key that stays away from the document: who reads it takes the value. A default that is put in is
+ * part of the document's digest, so a key that got one later keeps this.
+ */
+export const assumed = <T>(schema: Schema<T>, value: T): Schema<T> => ({
+  json: { ...schema.json, "x-assumed": value },
+});
+
 /** A key of the contract that this version cannot honour: present, it is refused as `not supported by this version`. */
 export const notYet = <S extends Schema<unknown>>(schema: S): S => ({
   ...schema,

@@ -88,8 +88,9 @@ export {
 } from "./translate/types.ts";
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
-export { type BodyUsage, createBodyUsage } from "./usage-body.ts";
+export { createBodyUsage } from "./usage-body.ts";
 export { stringValue } from "./usage-member.ts";
 export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+export type { BodyUsage } from "./usage-scan.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage-stream.ts";

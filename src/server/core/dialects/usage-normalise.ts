@@ -54,12 +54,12 @@ export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): 
 }
 
 /** Names of counts by the object that they stand in; an empty name is the usage itself. */
-const TOLD: Readonly<Record<Dialect, Readonly<Record<string, readonly string[]>>>> = {
-  messages: {
+const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
+  messages: Object.entries({
     "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
     output_tokens_details: ["thinking_tokens"],
-  },
-  compat: {
+  }),
+  compat: Object.entries({
     "": [
       "prompt_tokens",
       "input_tokens",
@@ -76,7 +76,7 @@ const TOLD: Readonly<Record<Dialect, Readonly<Record<string, readonly string[]>>
     completion_tokens_details: ["reasoning_tokens"],
     output_tokens_details: ["reasoning_tokens"],
     output_token_details: ["reasoning_tokens"],
-  },
+  }),
 };
 
 /**
@@ -86,7 +86,7 @@ const TOLD: Readonly<Record<Dialect, Readonly<Record<string, readonly string[]>>
 export function isDoubtful(dialect: Dialect, value: unknown): boolean {
   const usage = objectOf(value);
   if (usage === undefined) return false;
-  for (const [place, names] of Object.entries(TOLD[dialect])) {
+  for (const [place, names] of TOLD[dialect]) {
     const counts = place === "" ? usage : objectOf(usage[place]);
     if (counts === undefined) continue;
     for (const name of names) {

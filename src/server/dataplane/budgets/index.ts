@@ -1,9 +1,11 @@
 /** Budgets of this node: the ledger driven, and its face to requests. */
 export { type BudgetsOptions, openBudgets } from "./open-budgets.ts";
 export type {
+  BorrowingProcess,
   Budgets,
   Charge,
   OpenBudgets,
+  Recall,
   ReportOutcome,
   SessionCharge,
   Spending,

@@ -56,6 +56,12 @@ export function createBudgetMetrics(
       "Cost units that could not be reported before their window was dropped; anything but 0 calls for a look.",
     )
     .with();
+  const untold = instruments
+    .counter(
+      "gateway_budget_untold_units_total",
+      "Cost units charged for processes of this node that ended before they could tell what they had used.",
+    )
+    .with();
   instruments.observedGauge("gateway_budget_buckets", "Buckets that this node keeps an account of.", buckets);
   instruments.observedGauge(
     "gateway_budget_held_units",
@@ -67,6 +73,7 @@ export function createBudgetMetrics(
   const charged = new Map<string, Counter>();
   let seenExcess = 0;
   let seenUnreported = 0;
+  let seenUntold = 0;
   return {
     charged(budget, by) {
       let counter = charged.get(budget);
@@ -83,6 +90,8 @@ export function createBudgetMetrics(
     follow(counts) {
       if (counts.excess !== seenExcess) excess.inc(counts.excess - seenExcess);
       if (counts.unreported !== seenUnreported) unreported.inc(counts.unreported - seenUnreported);
+      if (counts.untold !== seenUntold) untold.inc(counts.untold - seenUntold);
+      seenUntold = counts.untold;
       seenExcess = counts.excess;
       seenUnreported = counts.unreported;
     },

@@ -12,11 +12,15 @@ import {
   createAverages,
   createLedger,
   giveAllBack,
+  giveBackNow,
+  type LedgerOptions,
+  nameOfShare,
   type Reservation,
   refusalOf,
   release,
   reserve,
   restart,
+  type ShareName,
   TICK_MS,
   takeDecided,
   tick,
@@ -27,6 +31,7 @@ import { carryReports } from "./carry-reports.ts";
 import { demandOf, refusalFor } from "./demand.ts";
 import { HeldCharge } from "./held-charge.ts";
 import { heldSession } from "./held-session.ts";
+import { createLender } from "./lend.ts";
 import { createBudgetMetrics } from "./metrics.ts";
 import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
 
@@ -41,13 +46,17 @@ export interface BudgetsOptions {
   readonly reports: UsageReports;
   readonly instruments: Instruments;
   readonly log: Log;
+  /** Of a process that borrows of its node's; left out for the node's own. */
+  readonly ledger?: LedgerOptions;
+  /** Told, with `ledger.borrows`, of what this process holds nothing of any more. */
+  readonly onForgotten?: (names: readonly ShareName[]) => void;
   /** Calls `run` every `ms` until the function given back is called; a timer that does not keep the process when left out. */
   readonly every?: (ms: number, run: () => void) => () => void;
 }
 
 export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const { clock, reports, log, every = repeat } = options;
-  const ledger = createLedger(options.node, reports.incarnation());
+  const ledger = createLedger(options.node, reports.incarnation(), options.ledger);
   const look = (): void => {
     ledger.hasLeader = reports.hasLeader();
     ledger.pledges = reports.takesPledges();
@@ -72,6 +81,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     now,
     changed() {
       if (ledger.decided.length > 0) handOn();
+      lender.proceed();
       carrier.changed();
       if (stopTicking === undefined && !isClosed) stopTicking = every(TICK_MS, onTick);
     },
@@ -92,6 +102,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     },
   };
   const carrier = carryReports(accounts, reports, { monotonic: () => clock.monotonic(), log });
+  const lender = createLender(accounts, () => clock.monotonic());
 
   const handOn = (): void => {
     // Whoever is told may give back what others wait for.
@@ -108,11 +119,19 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     look();
     tick(ledger, now(), ledger.elapsed);
     handOn();
+    lender.proceed();
     carrier.tick();
+    tellForgotten();
     metrics.follow(ledger.counts);
     if (ledger.buckets.size > 0 || !carrier.isIdle) return;
     stopTicking?.();
     stopTicking = undefined;
+  };
+
+  const tellForgotten = (): void => {
+    if (ledger.forgotten.length === 0) return;
+    options.onForgotten?.(ledger.forgotten.map(nameOfShare));
+    ledger.forgotten = [];
   };
 
   const begin = (): void => {
@@ -120,6 +139,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     const incarnation = reports.incarnation();
     if (incarnation === 0 || incarnation === ledger.incarnation || isClosed) return;
     restart(ledger, incarnation, now());
+    lender.restarted();
     accounts.changed();
   };
   const unlisten = reports.onIncarnation(begin);
@@ -154,6 +174,12 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     row: (question) => budgetRow(ledger, question, now()),
     buckets: () => ledger.buckets.keys(),
     now,
+    lendTo: lender.open,
+    giveBack(name) {
+      const given = giveBackNow(ledger, name, now());
+      accounts.changed();
+      return given;
+    },
     async close() {
       if (isClosed) return;
       isClosed = true;

@@ -6,9 +6,11 @@ import type {
   BucketQuestion,
   BudgetRow,
   BudgetRule,
+  GivenBack,
   PricedAt,
   Report,
   ReportAnswer,
+  ShareName,
   TokenBounds,
   Usage,
 } from "../../core/budgets/index.ts";
@@ -89,6 +91,10 @@ export interface OpenBudgets extends Budgets {
   buckets(): Iterable<string>;
   /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
   now(): number;
+  /** Another process of this node borrows from here on; see `lend.ts`. */
+  lendTo(recall: Recall): BorrowingProcess;
+  /** Of a process that borrows: what nothing here may come to need of a share goes back at once. */
+  giveBack(name: ShareName): GivenBack | undefined;
   /** Nothing is reserved from here on. Gives back what is not used and reports what was spent, for two seconds at most. */
   close(): Promise<void>;
 }
@@ -117,4 +123,17 @@ export interface UsageReports {
   takesPledges(): boolean;
   /** False: no leader is known, and a last report may wait for nobody. */
   hasLeader(): boolean;
+}
+
+/** Asks a process for what it does not use. Rejects when it does not answer in time. */
+export type Recall = (name: ShareName, signal: AbortSignal) => Promise<GivenBack | undefined>;
+
+/** One other process of this node. */
+export interface BorrowingProcess {
+  /** As `UsageReports` has it. Waits a second at most. */
+  report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
+  /** It holds nothing of these any more. */
+  forget(names: readonly ShareName[]): void;
+  /** It is gone, and all that it sent was read: what it may have spent is charged. */
+  end(): void;
 }

@@ -4,11 +4,18 @@
  * architecture, port `CallModel`.
  */
 import { randomUUID } from "node:crypto";
-import { type AttemptTracer, GatewayError } from "../../../base/index.ts";
+import { type AttemptTracer, GatewayError, untilDone } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
 import { Holding } from "../../memory/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
-import { type Candidate, forward, isFailure, type Provider, type UpstreamChannel } from "../../upstream/index.ts";
+import {
+  type Candidate,
+  type ForwardOptions,
+  forward,
+  isFailure,
+  type Provider,
+  type UpstreamChannel,
+} from "../../upstream/index.ts";
 import { suspendedError } from "../governance/suspended.ts";
 import { beginUse, createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
@@ -89,7 +96,7 @@ async function ask(
   let attempts = 0;
   let measured: ProviderStatistics | undefined;
   let asked: string | undefined;
-  await forward({
+  const options: ForwardOptions = {
     candidates: {
       at: (position) => {
         const one = candidates[position];
@@ -140,7 +147,8 @@ async function ask(
     },
     waited: () => undefined,
     tracer,
-  });
+  };
+  await untilDone((done) => forward(options, done));
   return channel;
 }
 

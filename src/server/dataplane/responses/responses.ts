@@ -33,6 +33,8 @@ export interface ResponsesOptions {
   readonly memoryBytes: number;
   /** Undefined: there are no other nodes. */
   readonly others?: Others | undefined;
+  /** This node has other processes that remember: who asks the node itself asks them. */
+  readonly hasSiblings?: boolean | undefined;
   /** Milliseconds; never goes back. */
   readonly now: () => number;
   readonly instruments: Instruments;
@@ -55,7 +57,7 @@ const MAX_ASKING = 8;
 const MAX_TOLD_BYTES = 2_000_000;
 
 export function createResponses(options: ResponsesOptions): Responses {
-  const { nodeId, keys, memoryBytes, others, now, instruments } = options;
+  const { nodeId, keys, memoryBytes, others, hasSiblings = false, now, instruments } = options;
   const tag = tagOf(nodeId);
   const memory = createItemMemory({ maxBytes: memoryBytes, now });
   instruments.observedGauge(
@@ -91,7 +93,7 @@ export function createResponses(options: ResponsesOptions): Responses {
   function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
     const byNode = new Map<string, string[]>();
     for (const other of others?.nodeIds() ?? []) {
-      if (other === nodeId) continue;
+      if (other === nodeId && !hasSiblings) continue;
       const theirs = tagOf(other);
       const made = ids.filter((id) => readOwnId(id)?.tag === theirs);
       if (made.length > 0) byNode.set(other, made);

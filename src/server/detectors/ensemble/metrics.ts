@@ -1,5 +1,7 @@
-/** What is counted of detectors. Labels are names of the configuration. */
+/** What is counted of detectors. Labels are names of the configuration, and types of findings. */
+
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
+import type { Finding } from "../../core/guardrails/index.ts";
 
 export interface EnsembleMetrics {
   failed(detector: string): void;
@@ -8,10 +10,14 @@ export interface EnsembleMetrics {
   missed(detector: string, texts: number): void;
   evicted(texts: number): void;
   /** Also of texts whose findings were remembered; before thresholds and conflicts. */
-  found(detector: string, findings: number): void;
+  found(detector: string, findings: readonly Pick<Finding, "label">[]): void;
   /** A scan of `schedule: async` that found no room. */
   dropped(detector: string): void;
 }
+
+/** Of one detector; further ones, and what is no name, are counted as `other`. */
+const MAX_TYPES = 64;
+const TYPE = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics {
   const errors = instruments.counter("gateway_detector_errors_total", "Detectors that failed or took too long.", [
@@ -36,20 +42,32 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
   const findings = instruments.counter(
     "gateway_detector_findings_total",
     "What detectors found in texts, remembered findings included, before thresholds and conflicts.",
-    ["detector"],
+    ["detector", "type"],
   );
   const dropped = instruments.counter(
     "gateway_guardrail_async_dropped_total",
     "Scans of `schedule: async` left out because `guardrails.async.max_in_flight` were under way.",
     ["detector"],
   );
+  const types = new Map<string, Set<string>>();
+  /** An analyzer or a model of somebody else's says what it likes, a text that it read too. */
+  function typeOf(detector: string, label: string): string {
+    const known = types.get(detector) ?? new Set();
+    types.set(detector, known);
+    if (known.has(label)) return label;
+    if (known.size >= MAX_TYPES || !TYPE.test(label)) return "other";
+    known.add(label);
+    return label;
+  }
   return {
     failed: (detector) => errors.with(detector).inc(),
     took: (detector, time) => seconds.with(detector).observe(time),
     hit: (detector, texts) => hits.with(detector).inc(texts),
     missed: (detector, texts) => misses.with(detector).inc(texts),
     evicted: (texts) => evictions.with().inc(texts),
-    found: (detector, count) => findings.with(detector).inc(count),
+    found(detector, all) {
+      for (const { label } of all) findings.with(detector, typeOf(detector, label)).inc();
+    },
     dropped: (detector) => dropped.with(detector).inc(),
   };
 }

@@ -58,10 +58,10 @@ export function scan(
   const missing: number[] = [];
   for (let at = 0; at < given.length; at++) if (given[at] === undefined) missing.push(at);
   if (entries > 0) count(metrics, name, given.length, missing.length);
-  const found = (findings: number): void => {
-    if (findings > 0) metrics.found(name, findings);
+  const found = (findings: readonly Finding[]): void => {
+    if (findings.length > 0) metrics.found(name, findings);
   };
-  found(given.reduce((sum, one) => sum + (Array.isArray(one) ? one.length : 0), 0));
+  for (const one of given) if (Array.isArray(one)) found(one);
   const begun = now();
   const read = (wanted: readonly number[]): Detection | Promise<Detection> => {
     if (wanted.length === 0) return [];
@@ -74,7 +74,7 @@ export function scan(
   const take = (detection: Detection): Detection => {
     if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
     if (detection.length !== missing.length) throw new DetectorError("failed", "it gave another count of texts");
-    found(detection.reduce((sum, findings) => sum + findings.length, 0));
+    for (const findings of detection) found(findings);
     missing.forEach((at, i) => {
       const key = keys[at];
       const findings = detection[i] as readonly Finding[];

@@ -3,7 +3,7 @@
 import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { compileCustom } from "./custom/compile.ts";
-import { engineOf, RE2_VERSION } from "./engines.ts";
+import { engineOf, installRe2 } from "./engines.ts";
 import { PHONE_REGIONS } from "./phones/numbers.ts";
 import { phoneRecognizer } from "./phones/recognizer.ts";
 import { BUILT_IN } from "./recognizers/index.ts";
@@ -30,7 +30,7 @@ export type CompiledPii =
 export function compilePii(config: DetectorConfig, usesContext: boolean): CompiledPii {
   const engine = engineOf(config.prefilter);
   if (engine === undefined) {
-    const message = `\`native\` needs the package re2, built for this Node.js: \`npm install re2@${RE2_VERSION}\`, or \`prefilter: pure\``;
+    const message = `\`native\` needs the package re2, built for this Node.js: \`${installRe2()}\`, or \`prefilter: pure\``;
     return { kind: "refused", problems: [{ path: ["prefilter"], message }] };
   }
   const builtInNames = new Set(BUILT_IN.map((recognizer) => recognizer.name));

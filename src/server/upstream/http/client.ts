@@ -39,10 +39,8 @@ interface Waiting {
   readonly outgoing: Outgoing;
   readonly request: UpstreamRequest;
   readonly handler: AnswerHandler;
-}
-
-interface Ready extends Waiting {
-  readonly connection: Connection;
+  /** That it is to go over; undefined: one is being made. */
+  connection: Connection | undefined;
 }
 
 interface Idle {
@@ -66,7 +64,7 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
   const idle: Idle[] = [];
   /** Each has a connect under way. */
   const waiting: Waiting[] = [];
-  let ready: Ready[] = [];
+  let ready: Waiting[] = [];
   let pool: Pool | undefined;
   let isHttp2 = false;
   let isClosing = false;
@@ -77,7 +75,7 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
     now: () => now,
     released(connection, keepsFor) {
       const next = waiting.shift();
-      if (next !== undefined) begin({ ...next, connection });
+      if (next !== undefined) begin(next, connection);
       else if (isClosing) connection.destroy(CLOSED());
       else keep(connection, keepsFor);
     },
@@ -106,22 +104,24 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
   /**
    * Once what has come on kept connections was read: bytes that nobody asked for, or an end, and the connection is not used.
    */
-  function begin(next: Ready): void {
+  function begin(next: Waiting, connection: Connection): void {
+    next.connection = connection;
     if (ready.push(next) === 1) setImmediate(sendReady);
   }
 
   function sendReady(): void {
     const all = ready;
     ready = [];
-    for (const { connection, ...each } of all) {
-      if (connection.isGone) place(each);
-      else connection.send(each.outgoing, each.handler);
+    for (const next of all) {
+      const { connection } = next;
+      if (connection === undefined || connection.isGone) place(next);
+      else connection.send(next.outgoing, next.handler);
     }
   }
 
   function place(next: Waiting): void {
     const connection = takeIdle();
-    if (connection !== undefined) begin({ ...next, connection });
+    if (connection !== undefined) begin(next, connection);
     else connect(next);
   }
 
@@ -209,7 +209,8 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
         dispatchOver(library(), request, handler);
         return;
       }
-      place({ outgoing: { method: request.method, text, body: request.body }, request, handler });
+      const outgoing = { method: request.method, text, body: request.body };
+      place({ outgoing, request, handler, connection: undefined });
     },
     get connections() {
       return open.size + (pool?.stats.connected ?? 0);

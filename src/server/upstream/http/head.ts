@@ -88,7 +88,9 @@ export function parseHead(text: string, method: string): AnswerHead {
     if (kind === ORDINARY) continue;
     if (kind === CONTENT_LENGTH) {
       if (length !== undefined) throw malformed("more than one content length");
-      if (!DIGITS.test(value)) throw malformed("a content length that is no number");
+      // A tab behind it is no part of it (RFC 9110, section 5.5), and other readers take it for one.
+      const isTabbed = text.slice(to, lineEnd).includes("\t");
+      if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is no number");
       length = Number(value);
     } else if (kind === TRANSFER_ENCODING) {
       if (isChunked || value.toLowerCase() !== "chunked") throw malformed("a transfer encoding besides `chunked`");

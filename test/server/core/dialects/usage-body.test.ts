@@ -7,6 +7,7 @@ import {
   normaliseUsage,
   type Usage,
 } from "../../../../src/server/core/dialects/index.ts";
+import { scanForUsage } from "../../../../src/server/core/dialects/usage-scan.ts";
 
 function read(text: string | Buffer, cuts: readonly number[] = [], dialect: Dialect = "compat"): Usage | undefined {
   const bytes = Buffer.from(text);
@@ -135,6 +136,41 @@ test("bytes of any kind never throw, and those that are JSON give its usage", ()
         assert.deepEqual(found, normaliseUsage("compat", parsed?.usage), text);
       },
     ),
+    { numRuns: 5_000, verbose: true },
+  );
+});
+
+test("a body that comes at once tells what the same body tells when it is scanned, whatever is in it and asked when", () => {
+  const pieces = [
+    '{"usage":',
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\\",
+    "null",
+    "-1",
+    '{"prompt_tokens":3}',
+    "\ufeff",
+    "é",
+    " ",
+  ];
+  const sound = fc.json({ maxDepth: 3 }).map((text) => `{"a":${text},"usage":{"prompt_tokens":-3},"b":${text}}`);
+  const odd = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.oneof(sound, odd), fc.boolean(), fc.nat(), (text, isAskedEarly, cut) => {
+      const bytes = Buffer.from(text);
+      const at = isAskedEarly ? cut % (bytes.length + 1) : bytes.length;
+      const [one, other] = [createBodyUsage("compat"), scanForUsage("compat")];
+      for (const chunk of [bytes.subarray(0, at), bytes.subarray(at)]) {
+        one.push(chunk);
+        other.push(chunk);
+        assert.deepEqual([one.end(), one.isDoubtful], [other.end(), other.isDoubtful], text);
+      }
+    }),
     { numRuns: 5_000, verbose: true },
   );
 });

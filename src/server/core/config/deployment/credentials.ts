@@ -25,9 +25,13 @@ const oauth = object(
     token_url: required(mayBeSecret(text("Token endpoint of the authorization server.", { format: "url" }))),
     client_id: required(mayBeSecret(filled("Client id at the authorization server."))),
     client_secret: required(secret(filled("Client secret, normally an environment reference."))),
-    scopes: list("Scopes to ask for; empty asks for the authorization server's default.", filled("A scope."), {
-      uniqueItems: true,
-    }),
+    scopes: list(
+      "Scopes to ask for; empty asks for the authorization server's default.",
+      filled("A scope, as the authorization server names it."),
+      {
+        uniqueItems: true,
+      },
+    ),
   },
 );
 
@@ -45,7 +49,7 @@ const tokenExchange = object(
     resource: filled("The `resource` parameter of RFC 8693."),
     scopes: list(
       "Scopes asked for with the exchange; the `on_behalf_of` grant needs one that names the target.",
-      filled("A scope."),
+      filled("A scope, as the authorization server names it."),
       { uniqueItems: true },
     ),
     grant: withDefault(

@@ -31,13 +31,13 @@ const repository = object("Where the source code is.", {
   subfolder: text("Folder inside the repository."),
 });
 
-const icon = object("An icon.", {
+const icon = object("One icon of the server, by its address.", {
   src: required(
     text("Address of the image.", { pattern: "^https://\\S+$", examples: ["https://example.com/icon.png"] }),
   ),
   mime_type: text("Media type of the image.", { pattern: "^[a-z]+/[A-Za-z0-9.+-]+$", examples: ["image/png"] }),
   sizes: list(
-    "Sizes of the image.",
+    "Sizes of the image in pixels, or `any` for one that scales.",
     text("Such as `48x48`, or `any`.", { pattern: "^([0-9]+x[0-9]+|any)$", examples: ["48x48", "any"] }),
   ),
   theme: choice("Background the image is made for.", ["light", "dark"]),
@@ -57,7 +57,7 @@ const registry = object(
     version: text(
       "Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins.",
     ),
-    title: text("Title for people."),
+    title: text("Title for people, shown in lists in place of the name."),
     description: required(filled("What the server does, in at most 100 characters.", { maxLength: 100 })),
     website_url: text("Address of a page about the server.", { format: "url" }),
     repository,

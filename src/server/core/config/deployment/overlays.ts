@@ -82,7 +82,9 @@ const operation = object("One operation on one provider of the catalog.", {
     anything("The JSON value that the field is forced to."),
   ),
   set_request_headers: headers("Headers added to a request, or overwritten."),
-  remove_request_headers: list("Headers taken out of a request.", filled("Name of a header."), { uniqueItems: true }),
+  remove_request_headers: list("Headers taken out of a request.", filled("Name of a header, in any case."), {
+    uniqueItems: true,
+  }),
   strip_path_prefix: text("Taken off the front of the incoming path before it is appended to `base_url`.", {
     pattern: "^(/\\S*)?$",
     examples: ["/v1"],

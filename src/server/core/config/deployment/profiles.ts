@@ -22,7 +22,7 @@ export const profiles = list(
     guardrails: object("Which detectors inspect this profile's traffic.", {
       detectors: list(
         "Names of `guardrails.detectors`; left out, all of them; empty, none, which exempts the profile.",
-        filled("Name of a detector."),
+        filled("Name of one of `guardrails.detectors`."),
         { uniqueItems: true },
       ),
     }),

@@ -4,6 +4,7 @@
  */
 
 import {
+  assumed,
   choice,
   duration,
   flag,
@@ -61,8 +62,11 @@ const picker = object("Scheduler that is asked, per request, which member of the
     "fallback",
   ),
   timeout: withDefault(duration("How long one decision may take."), "100ms"),
-  insecure_skip_verify: flag(
-    "Encrypts without checking the scheduler's certificate; only with `https://`. A pick outside the pool's resolved addresses is still refused.",
+  insecure_skip_verify: assumed(
+    flag(
+      "Encrypts without checking the scheduler's certificate; only with `https://`. A pick outside the pool's resolved addresses is still refused.",
+    ),
+    false,
   ),
 });
 
@@ -86,7 +90,9 @@ const provider = object(
     name: pathName(
       "Identifies the provider in routing, rules, budgets, logs and metrics; left out, the name of the preset.",
     ),
-    preset: filled("Entry of the catalog that supplies dialect, address and quirks; `dialect` is then left out."),
+    preset: filled("Entry of the catalog that supplies dialect, address and quirks; `dialect` is then left out.", {
+      examples: ["openai", "anthropic", "azure-openai", "bedrock", "gemini", "mistral", "groq", "vllm", "ollama"],
+    }),
     dialect: dialect("Dialect of a provider declared without a preset: decides what is forwarded as it is."),
     base_url: mayBeSecret(
       text("Root for requests; with a preset it takes the place of the catalog's.", {
@@ -101,7 +107,7 @@ const provider = object(
     ),
     metadata: map(
       "Free entries that rules read as `provider.metadata.<key>`; the gateway reads none of them.",
-      text("A value."),
+      text("A value, which rules compare as text."),
     ),
     api_key: secret(
       filled(
@@ -122,7 +128,7 @@ const provider = object(
     ),
     retry,
     failover,
-    cost_per_session: integer("Budget units reserved for one WebSocket session; left out, 1.", { minimum: 0 }),
+    cost_per_session: assumed(integer("Budget units reserved for one WebSocket session.", { minimum: 0 }), 1),
   },
   {
     oneOf: [["preset", "dialect"]],

@@ -11,7 +11,7 @@ const accessRule = object("One rule over who calls what.", {
   name: required(label("Appears in the refusal and in metrics.")),
   at: list(
     "Hops the rule stands at; left out, all. It may read only what all of them declare.",
-    choice("A hop.", ["llm", "mcp", "a2a"]),
+    choice("A hop: calls of models, of MCP servers, or of agents.", ["llm", "mcp", "a2a"]),
     {
       minItems: 1,
       uniqueItems: true,

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
-import { GatewayError } from "../../../../base/index.ts";
+import { GatewayError, untilDone } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
 import { decode } from "../../../coding/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
@@ -16,6 +16,7 @@ import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import {
   type ActingFor,
   type Downstream,
+  type ForwardOptions,
   forward,
   forwardedTo,
   isFailure,
@@ -239,7 +240,7 @@ async function forwardCall(
   const measured = ports.statistics?.of(provider.name);
   const { called, span } = exchange;
   let begunAt = 0;
-  await forward({
+  const options: ForwardOptions<typeof candidate> = {
     candidates: {
       at: (position) => (position === 0 ? candidate : undefined),
       mayHave: (position) => position === 0,
@@ -286,7 +287,8 @@ async function forwardCall(
         () => called?.words,
         () => failureAttributes(called?.failure),
       ),
-  });
+  };
+  await untilDone((done) => forward(options, done));
 }
 
 /** Those of a client's headers that concern the call. Source: mcp reference, 9; a2a reference, 10. */

@@ -1,4 +1,5 @@
 /** What a request may cost is held before it goes anywhere, and who keeps account of what it uses is told. */
+import type { Charge } from "../../budgets/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { createMeter, type Meter } from "../../metering/index.ts";
@@ -11,21 +12,33 @@ import { spendingOf } from "./spending.ts";
 export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
   ({ hop: "llm", provider, label, route }) as const;
 
-/** What the request may cost is held; undefined: nobody counts. */
-export async function reserve(
+/** What the request may cost is held; undefined: nobody counts. A promise only while an allowance must be waited for. */
+export function reserve(
   target: Target,
   first: Admitted,
   standing: Standing,
   exchange: Pick<Exchange, "facts" | "use" | "labels">,
-  { governing, metrics, statistics }: Ports,
-): Promise<Meter | undefined> {
+  ports: Ports,
+): Meter | undefined | Promise<Meter> {
+  const { governing } = ports;
   if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
   const spending = spendingOf(target, first, standing);
   const charge = spending && governing.budgets.reserve(spending);
-  return createMeter({
-    charge: charge instanceof Promise ? await charge : charge,
-    route: target.route,
-    label: target.label,
+  return charge instanceof Promise
+    ? charge.then((held) => meterOf(held, target, exchange, ports))
+    : meterOf(charge, target, exchange, ports);
+}
+
+const meterOf = (
+  charge: Charge | undefined,
+  { route, label }: Target,
+  exchange: Pick<Exchange, "facts" | "use" | "labels">,
+  { metrics, statistics }: Ports,
+): Meter =>
+  createMeter({
+    charge,
+    route,
+    label,
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
     counted(usage) {
@@ -34,4 +47,3 @@ export async function reserve(
     },
     account: exchange.use,
   });
-}

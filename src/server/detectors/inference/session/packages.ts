@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { installLine } from "../../../../base/index.ts";
 import type { Encoder } from "../text/tokens.ts";
 import type { Tensor } from "./shapes.ts";
 
@@ -36,7 +37,8 @@ export function locate(name: PackageName, path: string | undefined): Located {
 }
 
 /** Neither package needs its scripts: one of them fetches libraries for graphics cards, and fails where it cannot. */
-const installOf = (name: PackageName): string => `npm install --no-save --ignore-scripts ${name}@${VERSIONS[name]}`;
+const installOf = (name: PackageName): string =>
+  installLine({ wanted: `${name}@${VERSIONS[name]}`, withoutScripts: true });
 
 /** A folder or file lies so deep in a package at most. */
 const MOST_PARENTS = 6;

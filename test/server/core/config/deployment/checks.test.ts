@@ -302,6 +302,16 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       ],
     },
     {
+      name: "an alias that counts where an earlier provider fails over to this one is no mistake",
+      document: providersOf(
+        { ...OPENAI, failover: failover(["local"]) },
+        { ...LOCAL, models: ["gpt-oss"], model_aliases: { "gpt-mine": "m" } },
+      ),
+      expected: [
+        'warning providers[1].models[0]: this model is never served here: provider "openai" comes first and claims "gpt-*"',
+      ],
+    },
+    {
       name: "an exact model before a prefix that covers it shadows nothing",
       document: providersOf(LOCAL, { preset: "openai", models: ["llam*", "*"] }),
       expected: [],

@@ -61,6 +61,9 @@ function claimsOf(provider: ProviderConfig): readonly Claim[] {
  */
 export const checkShadowedModels: Check = ({ providers }, problem) => {
   const owners = new Map<string, string>();
+  const failovers = new Map(providers.map((it) => [providerName(it) ?? "", new Set(it.failover?.to)]));
+  const isFailoverOf = (owner: string, provider: ProviderConfig): boolean =>
+    failovers.get(owner)?.has(providerName(provider) ?? "") === true;
   const found: Problem[] = [];
   for (const [at, provider] of providers.entries()) {
     const claims = claimsOf(provider);
@@ -68,6 +71,8 @@ export const checkShadowedModels: Check = ({ providers }, problem) => {
       const earlier = coveringClaim(model, owners);
       if (earlier === undefined) continue;
       const owner = owners.get(earlier) ?? "";
+      // What the model is called where the owner fails over to.
+      if (path[0] === "model_aliases" && isFailoverOf(owner, provider)) continue;
       const what = path[0] === "model_aliases" ? "this alias" : "this model";
       found.push(
         problem(

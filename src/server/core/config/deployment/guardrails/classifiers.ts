@@ -22,7 +22,7 @@ import { category } from "./kinds.ts";
 const inferenceServer = object(
   "A server that runs the graph (v2 inference protocol); the tokenizer stays here, so `tokenizer` is still needed.",
   {
-    endpoint: required(mayBeSecret(text("Root of the server.", { format: "url" }))),
+    endpoint: required(mayBeSecret(text("Root of the inference server, without `/v2`.", { format: "url" }))),
     model: required(filled("Name under which the server serves the model.")),
     version: text("Version of the model; empty lets the server choose."),
     headers: secretHeaders("Headers sent with every call, for authentication."),
@@ -52,17 +52,20 @@ const LOADING_KEYS = {
 const LABEL_KEYS = {
   labels: strings(
     "Names of the model's labels in index order; left out, read from `labels_path` or beside the model.",
-    "A label.",
+    "A label, as the model gives it.",
   ),
   labels_path: filled("Configuration file from which the labels are read."),
 };
 
 const stride = integer("Tokens that consecutive windows share; left out, an eighth of `max_tokens`.", { minimum: 0 });
 
-export const tokenClassifier = object("A token classifier.", {
+export const tokenClassifier = object("A model that labels each token, for names and places.", {
   ...LOADING_KEYS,
   ...LABEL_KEYS,
-  entity_map: map("Renames labels to entity types; a label that is not listed keeps its name.", filled("Entity type.")),
+  entity_map: map(
+    "Renames labels to entity types; a label that is not listed keeps its name.",
+    filled("Entity type in place of the label."),
+  ),
   aggregation: withDefault(
     choice("How the tokens of a word become one finding.", ["none", "simple", "first", "average", "max"]),
     "max",
@@ -79,7 +82,7 @@ export const sequenceClassifier = object("A classifier of whole segments; the be
     "Labels that mean nothing was found; left out, the usual clean names under softmax and none under sigmoid.",
     "A label of the model.",
   ),
-  label_map: map("Renames labels.", filled("New name of the label.")),
+  label_map: map("Renames labels; one that is not listed keeps its name.", filled("New name of the label.")),
   activation: choice("How scores are made of the model's output; left out, read from the model, else `softmax`.", [
     "softmax",
     "sigmoid",
@@ -95,14 +98,16 @@ const topic = object("A topic, told by examples.", {
       maxLength: 128,
     }),
   ),
-  examples: required(list("Texts on the topic, usually five to twenty.", filled("A text."), { minItems: 1 })),
+  examples: required(
+    list("Texts on the topic, usually five to twenty.", filled("A text on the topic."), { minItems: 1 }),
+  ),
 });
 
 export const topicEmbedder = object("Tells topics by the nearness of embeddings to examples.", {
   ...LOADING_KEYS,
   stride,
   topics: required(list("Topics to tell apart.", topic, { minItems: 1 })),
-  background: required(list("Examples of ordinary traffic.", filled("A text."), { minItems: 1 })),
+  background: required(list("Examples of ordinary traffic.", filled("A text that is on no topic."), { minItems: 1 })),
   temperature: withDefault(
     number("Steepness of the score; never moves the boundary at one half.", { exclusiveMinimum: 0 }),
     0.05,

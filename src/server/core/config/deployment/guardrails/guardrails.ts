@@ -61,7 +61,7 @@ const overlap = object("For detectors with `schedule: overlap`.", {
 
 const background = object("For detectors with `schedule: async`.", {
   max_in_flight: withDefault(integer("Scans at once; one beyond it is dropped and counted.", { minimum: 1 }), 4),
-  timeout: withDefault(duration("Longest scan."), "30s"),
+  timeout: withDefault(duration("Longest scan of one text; one that takes longer is given up and counted."), "30s"),
 });
 
 export const guardrails = object("Detectors, and the policy over what they find.", {
@@ -114,7 +114,7 @@ export const guardrails = object("Detectors, and the policy over what they find.
   fpe_tweak: text("Separates one deployment's format-preserved values from another's; not a secret."),
   fpe_alphabets: map(
     "Characters that the values of an entity type are made of; all gateways must agree.",
-    choice("An alphabet.", ["digits", "upper", "letters", "alnum_upper", "alnum"]),
+    choice("Characters that a value may be made of.", ["digits", "upper", "letters", "alnum_upper", "alnum"]),
   ),
 });
 

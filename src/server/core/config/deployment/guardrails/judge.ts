@@ -8,10 +8,14 @@ export const judge = object("A model that judges whole segments.", {
   provider: required(filled("Name of the provider through which the judge is called.")),
   model: required(filled("Name of the model at that provider.")),
   labels: required(
-    list("Verdicts that may be given, by custom in upper case; another answer is a fault.", filled("A verdict."), {
-      minItems: 1,
-      uniqueItems: true,
-    }),
+    list(
+      "Verdicts that may be given, by custom in upper case; another answer is a fault.",
+      filled("A verdict that the model may give."),
+      {
+        minItems: 1,
+        uniqueItems: true,
+      },
+    ),
   ),
   prompt: required(filled("What each label means; the form of the answer is added to it.")),
   category: withDefault(category("Namespace; rules read `<category>/<LABEL>`."), "injection"),

@@ -9,7 +9,10 @@ const WRITABLE_KINDS = ["system", "user", "assistant", "tool_args", "tool_result
 const SEGMENT_KINDS = [...WRITABLE_KINDS, "header", "query"] as const;
 
 export const segmentKinds = (description: string): Schema<readonly (typeof SEGMENT_KINDS)[number][]> =>
-  list(description, choice("A kind of segment.", SEGMENT_KINDS), { minItems: 1, uniqueItems: true });
+  list(description, choice("A kind of segment: who wrote the text, or where it stands.", SEGMENT_KINDS), {
+    minItems: 1,
+    uniqueItems: true,
+  });
 
 /** Where `header` and `query` are refused: a rewriting rule, and what a judge is shown beside the text. */
 export const writableKinds = (description: string): Schema<readonly (typeof WRITABLE_KINDS)[number][]> =>
@@ -21,4 +24,4 @@ export const category = (description: string): Schema<string> =>
   text(description, { pattern: "^[a-z0-9_.-]*$", examples: ["pii"] });
 
 export const entityTypes = (description: string): Schema<readonly string[]> =>
-  list(description, filled("An entity type."), { uniqueItems: true });
+  list(description, filled("An entity type, without its namespace."), { uniqueItems: true });

@@ -7,10 +7,16 @@ import { writableKinds } from "./kinds.ts";
 const rule = object("One rule over what the detectors found.", {
   name: required(label("Appears in refusals, in the decision log and in `gateway_guardrail_decisions_total`.")),
   when: text("CEL expression over annotations and request; empty, the rule fires whenever something was found."),
-  action: required(choice("What the rule does.", ["deny", "redact", "annotate"])),
+  action: required(
+    choice("What the rule does: `deny` refuses, `redact` rewrites what was found, `annotate` only records.", [
+      "deny",
+      "redact",
+      "annotate",
+    ]),
+  ),
   requires: list(
     "Detectors that the decision depends on; left out, the whole ensemble; empty, none.",
-    filled("Name of a detector."),
+    filled("Name of one of `guardrails.detectors`."),
     { uniqueItems: true },
   ),
   select: text("CEL predicate over one annotation `a` that chooses what is rewritten; left out, every annotation."),

@@ -13,9 +13,14 @@ const pattern = object("A regular expression and the score of its matches.", {
 });
 
 const validator = object("Checksum over what a pattern matched: accepted values score 1.0, others are dropped.", {
-  kind: required(choice("Which checksum.", ["luhn", "verhoeff", "iso7064", "iban", "weighted", "crc32_base62"])),
+  kind: required(
+    choice("Which checksum proves a match.", ["luhn", "verhoeff", "iso7064", "iban", "weighted", "crc32_base62"]),
+  ),
   strip: text("Characters removed before the check; no digits.", { pattern: "^[^0-9]*$" }),
-  weights: list("Weights of the digits (`weighted`); as many as the value has digits.", integer("A weight.")),
+  weights: list(
+    "Weights of the digits (`weighted`); as many as the value has digits.",
+    integer("Weight of one digit, from the first on."),
+  ),
   modulus: integer("What the weighted sum must be a multiple of (`weighted`).", { minimum: 2 }),
   prefix: text("Literal text before the body (`crc32_base62`)."),
   sum_len: integer("How many trailing base-62 characters carry the CRC-32 of the body (`crc32_base62`).", {
@@ -25,8 +30,14 @@ const validator = object("Checksum over what a pattern matched: accepted values 
 });
 
 const example = object("A text and what must be found in it; a failing example refuses the document.", {
-  text: required(text("The text.")),
-  finds: withDefault(strings("Values that must be found, in order; empty, nothing may be found.", "A value."), []),
+  text: required(text("The text that is looked through.")),
+  finds: withDefault(
+    strings(
+      "Values that must be found, in order; empty, nothing may be found.",
+      "A value that is found, as it stands in the text.",
+    ),
+    [],
+  ),
 });
 
 const recognizer = object("A recognizer of one's own; without patterns it is a deny list.", {
@@ -35,10 +46,10 @@ const recognizer = object("A recognizer of one's own; without patterns it is a d
   patterns: list("Regular expressions that find the entity.", pattern),
   deny_list: strings(
     "Literals found as whole words; of two that begin at one place the first listed wins.",
-    "A literal.",
+    "A literal that is found as a whole word.",
   ),
   deny_list_score: score("Score of a literal; 0 means 1.0."),
-  context: strings("Words nearby that raise the score.", "A word."),
+  context: strings("Words nearby that raise the score.", "A word that may stand nearby."),
   validator,
   examples: list("Examples that are run at load.", example),
   case_sensitive: withDefault(flag("Turns off the ignoring of case."), false),

@@ -1,0 +1,107 @@
+/** Instruments of one process with what others counted: each series is the sum. */
+import {
+  createInstruments,
+  type HistogramSeries,
+  type Instruments,
+  MAX_SERIES,
+  type NumberSeries,
+  type Reading,
+} from "./instruments.ts";
+
+/** Another process that counts. */
+export interface ReadingSource {
+  /** As it told last. */
+  read(): readonly Reading[];
+  /** Rejects when it does not tell in time. */
+  refresh(): Promise<void>;
+}
+
+export interface MergedInstruments extends Instruments {
+  /** Gives the way to end it. */
+  join(source: ReadingSource): () => void;
+  /** What a source that has left had counted stays in the sums; its gauges do not. */
+  keep(readings: readonly Reading[]): void;
+  /** Asks all sources for what they count now, and waits for those that tell in time. Never rejects. */
+  refresh(): Promise<void>;
+}
+
+/** Until a source joins, reading costs nothing more. */
+export function createMergedInstruments(): MergedInstruments {
+  const own = createInstruments();
+  const sources = new Set<ReadingSource>();
+  let kept: readonly Reading[] = [];
+  return {
+    ...own,
+    read() {
+      if (sources.size === 0 && kept.length === 0) return own.read();
+      return [kept, ...Array.from(sources, (source) => source.read())].reduce(addReadings, own.read());
+    },
+    join(source) {
+      sources.add(source);
+      return () => sources.delete(source);
+    },
+    keep(readings) {
+      kept = addReadings(
+        kept,
+        readings.filter(({ kind }) => kind !== "gauge"),
+      );
+    },
+    async refresh() {
+      await Promise.allSettled(Array.from(sources, (source) => source.refresh()));
+    },
+  };
+}
+
+/**
+ * Sums of two readings of all instruments, those of the first in their order first. Of an instrument whose labels or bounds
+ * differ, as of another version, the first one counts.
+ */
+export function addReadings(first: readonly Reading[], second: readonly Reading[]): readonly Reading[] {
+  const more = new Map(second.map((reading) => [reading.name, reading]));
+  const sums = first.map((reading) => {
+    const other = more.get(reading.name);
+    more.delete(reading.name);
+    return other === undefined ? reading : addReading(reading, other);
+  });
+  return [...sums, ...more.values()];
+}
+
+function addReading(one: Reading, other: Reading): Reading {
+  if (one.labelNames.join() !== other.labelNames.join()) return one;
+  if (one.kind === "histogram") {
+    if (other.kind !== "histogram" || one.bounds.join() !== other.bounds.join()) return one;
+    return { ...one, series: addSeries(one.series, other.series, addHistograms) };
+  }
+  if (one.kind !== other.kind) return one;
+  return { ...one, series: addSeries(one.series, other.series, addNumbers) };
+}
+
+const addNumbers = (one: NumberSeries, { value }: NumberSeries): NumberSeries => ({ ...one, value: one.value + value });
+
+const addHistograms = (one: HistogramSeries, { cumulative, sum }: HistogramSeries): HistogramSeries => ({
+  ...one,
+  cumulative: one.cumulative.map((count, at) => count + (cumulative[at] ?? 0)),
+  sum: one.sum + sum,
+});
+
+interface Labelled {
+  readonly labelValues: readonly string[];
+}
+
+/** Bounded as one instrument is: past that, sets count under `other`. */
+function addSeries<Series extends Labelled>(
+  first: readonly Series[],
+  second: readonly Series[],
+  add: (one: Series, other: Series) => Series,
+): readonly Series[] {
+  const sums = new Map(first.map((series) => [keyOf(series), series]));
+  for (const series of second) {
+    const isKnown = sums.has(keyOf(series)) || sums.size < MAX_SERIES;
+    const counted = isKnown ? series : { ...series, labelValues: series.labelValues.map(() => "other") };
+    const known = sums.get(keyOf(counted));
+    sums.set(keyOf(counted), known === undefined ? counted : add(known, counted));
+  }
+  return [...sums.values()];
+}
+
+const keyOf = ({ labelValues }: Labelled): string => labelValues.join("\u0000");

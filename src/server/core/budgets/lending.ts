@@ -1,0 +1,298 @@
+/**
+ * A node's ledger lends to those of its other processes: what a node is to the cluster, a borrower is to its node, and
+ * better, since the node can ask for what a borrower does not use.
+ *
+ * Of each share that a borrower tells of there is a loan, with the running totals of its reports. In the node's share all
+ * loans count as requests do: what was spent as spent, what is pledged above it as reserved, what is lent above that as
+ * risk. So whatever holds of requests on one node holds of loans: all of them fit into what was granted to the node, what
+ * they may have spent is in the node's own pledge before they may, and the lease of a loan begins where the node's begins.
+ *
+ * Who needs more than is here waits: for the cluster while that may give some, then for what other borrowers give back, which
+ * whoever drives the ledger asks them for; that nothing is left is told only after that. What a borrower that is gone had
+ * pledged is charged, as that of a node that is gone. Source: cluster reference, 7.2.
+ */
+
+import {
+  type Ask,
+  bucketOf,
+  freeOf,
+  isLeased,
+  knownBucket,
+  type Ledger,
+  type Loan,
+  noteLeast,
+  type Share,
+  shareAt,
+  shareOf,
+  spareOf,
+} from "./ledger.ts";
+import { noteRate } from "./rates.ts";
+import type { ReportAnswer, ReportRow } from "./reporting.ts";
+import { askSoon, askWhenLow, isTold } from "./reserving.ts";
+import type { GivenBack, ShareName } from "./sweeping.ts";
+import { wholeUnits } from "./units.ts";
+import { windowAt } from "./windows.ts";
+
+/** One process that borrows; it tells its rows in order. */
+export interface Borrower {
+  readonly loans: Map<Share, Loan>;
+}
+
+/** A row of a report that is not answered yet. */
+export interface LoanAsk extends Ask {
+  readonly row: ReportRow;
+}
+
+/** Windows that are reported of, before the present one; earlier ones count nowhere. */
+const LATE_WINDOWS = 2;
+/** An age that no lease comes to. */
+const NOT_LEASED = 1_000_000_000;
+
+export function openBorrower(ledger: Ledger): Borrower {
+  ledger.borrowers += 1;
+  return { loans: new Map() };
+}
+
+/** What is lent, and so charged. */
+const lentOf = ({ granted, returned, spent }: Loan): number => Math.max(granted - returned, spent);
+const pledgedOf = (loan: Loan): number => Math.min(lentOf(loan), Math.max(loan.pledge, loan.spent));
+
+/** Changes a loan, and its share with it. */
+function change(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spent" | "pledge">>): void {
+  const { share } = loan;
+  const [spent, pledged, lent] = [loan.spent, pledgedOf(loan), lentOf(loan)];
+  Object.assign(loan, to);
+  const pledgedNow = pledgedOf(loan);
+  share.spent += loan.spent - spent;
+  share.reserved += pledgedNow - loan.spent - (pledged - spent);
+  share.risk += lentOf(loan) - pledgedNow - (lent - pledged);
+  noteLeast(share);
+}
+
+/** Takes a row of a borrower's report in. Its answer, or an ask: `answerOf` gives the answer once `proceed` has decided it. */
+export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): ReportAnswer | LoanAsk {
+  const loan = loanOf(ledger, borrower, row, now);
+  if (loan === undefined) {
+    return { b: row.b, w: row.w, window_ms: row.window_ms, granted: 0, remaining: 0, returned: 0, pledge: 0, age: 0 };
+  }
+  const { share } = loan;
+  tell(ledger, loan, row, now);
+  const { want, need = 0 } = row;
+  const ask: LoanAsk = {
+    ...{ loan, row, need, wish: want - need, held: 0 },
+    ...{ isPledging: false, isRecalled: false, isDecided: false },
+  };
+  // Who came before goes before.
+  if (share.asks.length === 0 || !isWaiting(ask)) lend(ledger, ask, now);
+  if (ask.isDecided) return answerOf(ledger, ask, now);
+  share.asks.push(ask);
+  ledger.asked.add(share);
+  if (!(isTold(share, now) && share.remaining === 0)) askSoon(ledger, share, now);
+  return ask;
+}
+
+function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): Loan | undefined {
+  const current = windowAt(now, row.window_ms);
+  if (row.w > current + 1 || row.w < current - LATE_WINDOWS) return undefined;
+  const { b, window_ms: windowMs, limit, limit_rev: limitRev, want } = row;
+  // A length of window that is only reported of is not put in the place of the one in force.
+  const bucket =
+    (want > 0 ? undefined : knownBucket(ledger, b, windowMs)) ?? bucketOf(ledger, b, { windowMs, limit, limitRev });
+  if (bucket === undefined) return undefined;
+  shareAt(bucket, now);
+  const share = shareOf(bucket, row.w, now);
+  const known = borrower.loans.get(share);
+  if (known !== undefined) return known;
+  const made: Loan = {
+    ...{ borrower, share, granted: 0, returned: 0, spent: 0, pledge: 0, seq: 0, spare: 0, reserved: 0 },
+  };
+  borrower.loans.set(share, made);
+  share.loans.add(made);
+  share.open += 1;
+  bucket.open += 1;
+  return made;
+}
+
+/** What the row says of what was. */
+function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
+  const { share } = loan;
+  const { bucket } = share;
+  const spent = Math.max(loan.spent, row.spent);
+  const more = spent - loan.spent;
+  const returned = Math.max(loan.returned, Math.min(row.ret, loan.granted - spent));
+  const { pledge = Number.MAX_SAFE_INTEGER, seq = loan.seq + 1, loan: facts } = row;
+  // A larger one is for `lend` to give.
+  change(loan, { spent, returned, ...(seq > loan.seq && { pledge: Math.min(loan.pledge, pledge) }) });
+  loan.seq = Math.max(loan.seq, seq);
+  if (facts !== undefined) {
+    loan.spare = facts.spare;
+    loan.reserved = facts.reserved;
+    if (facts.typical > 0) {
+      bucket.typical = Math.max(facts.typical, bucket.typical - bucket.typical / 4);
+      bucket.admittedAt = now;
+    }
+  }
+  if (more > 0) noteRate(bucket, more, now);
+  ledger.dirty.add(share);
+}
+
+/** Requests wait for it. */
+const isWaiting = ({ row, loan }: LoanAsk): boolean => (row.need ?? 0) > 0 || floorOf(row) > pledgedOf(loan);
+const floorOf = ({ loan }: ReportRow): number => loan?.floor ?? 0;
+
+/** Gives what is here. The ask is decided when nothing waits for more. */
+function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
+  const { loan, row } = ask;
+  const { share } = loan;
+  const isOver = now >= share.endsAt;
+  if (!isOver && isLeased(ledger, share, now)) {
+    grant(ledger, ask);
+    pledge(ask);
+    askWhenLow(ledger, share, now);
+  }
+  ask.held = Math.max(0, floorOf(row) - pledgedOf(loan));
+  const isBegun = share.renewedAt > Number.NEGATIVE_INFINITY || row.want === 0;
+  ask.isDecided = isOver || (isBegun && ask.need === 0 && ask.held === 0);
+}
+
+/** Of what nobody waits for, others find something too; what they lack beyond it is recalled. */
+function grant(ledger: Ledger, ask: LoanAsk): void {
+  const { loan } = ask;
+  const { granted, returned, spent } = loan;
+  // What was spent above the loan is charged to the node already.
+  const catchUp = Math.min(ask.need + ask.wish, Math.max(0, spent - (granted - returned)));
+  const spare = Math.max(0, spareOf(loan.share));
+  const needed = Math.max(0, ask.need - catchUp);
+  const wished = Math.max(0, ask.wish - Math.max(0, catchUp - ask.need));
+  const need = Math.min(needed, spare);
+  const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
+  ask.need = needed - need;
+  ask.wish = wished - wish;
+  // Until it says what it used of it: others who wait behind it may yet have it.
+  if (ask.need > 0) loan.spare += need;
+  if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
+}
+
+const partOf = (rest: number, borrowers: number): number => (borrowers <= 1 ? rest : Math.ceil(rest / (2 * borrowers)));
+
+function pledge({ loan, row }: LoanAsk): void {
+  const wished = Math.min(row.pledge ?? Number.MAX_SAFE_INTEGER, lentOf(loan));
+  const pledged = pledgedOf(loan);
+  const more = Math.min(wished - pledged, Math.max(0, freeOf(loan.share)));
+  if (more > 0) change(loan, { pledge: pledged + more });
+}
+
+/**
+ * Goes on with all that waits; to be called when the ledger, or what borrowers hold, has changed. Gives the shares of which
+ * others are to be asked for what they do not use; `recalled` follows.
+ */
+export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
+  const toRecall = new Set<Share>();
+  for (const share of ledger.asked) {
+    let isFree = true;
+    for (const ask of share.asks as LoanAsk[]) {
+      if (share.isClosed) ask.isDecided = true;
+      else if (isFree && !ask.isDecided) lend(ledger, ask, now);
+      if (!ask.isDecided && !isAsked(ledger, share) && isLeased(ledger, share, now)) goOn(ledger, ask, now, toRecall);
+      isFree &&= ask.isDecided;
+    }
+    share.asks = share.asks.filter(({ isDecided }) => !isDecided);
+    if (share.asks.length === 0) ledger.asked.delete(share);
+  }
+  return toRecall;
+}
+
+/** An answer of the cluster is under way, or will be. */
+const isAsked = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
+  hasLeader && (share.reportId !== 0 || urgent.has(share));
+
+/** Of the cluster no more is to be had for the moment. */
+function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
+  const { share } = ask.loan;
+  if (ask.need === 0 && !ask.isPledging) {
+    ask.isPledging = true;
+    askSoon(ledger, share, now);
+  } else if (ask.isRecalled || ask.need === 0) ask.isDecided = true;
+  else toRecall.add(share);
+}
+
+/** Of a share: those to ask for what they do not use. */
+export function lenders(share: Share): ReadonlySet<Borrower> {
+  const found = new Set<Borrower>();
+  for (const loan of share.loans) if (lentOf(loan) > loan.spent) found.add(loan.borrower as Borrower);
+  return found;
+}
+
+export const nameOfShare = ({ bucket, window }: Share): ShareName => ({
+  b: bucket.name,
+  w: window,
+  window_ms: bucket.windowMs,
+});
+
+/** What a borrower gave back as it was asked to; undefined: nothing, or it did not answer in time. */
+export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | undefined): void {
+  const loan = borrower.loans.get(share);
+  if (loan === undefined) return;
+  loan.spare = 0;
+  if (given === undefined) return;
+  const spent = Math.max(loan.spent, wholeUnits(given.spent));
+  change(loan, { spent, returned: Math.max(loan.returned, Math.min(wholeUnits(given.ret), loan.granted - spent)) });
+}
+
+/** What waits was asked for of all others; `proceed` decides it. */
+export function recalled(asks: Iterable<Ask>): void {
+  for (const ask of asks) ask.isRecalled = true;
+}
+
+export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswer {
+  const { loan, row, need } = ask;
+  const { share } = loan;
+  const others = [...share.loans].reduce(
+    (sum, { borrower, spare }) => sum + (borrower === loan.borrower ? 0 : spare),
+    0,
+  );
+  const left = Math.max(0, spareOf(share)) + (share.remaining ?? share.bucket.limit) + others;
+  const isSure = ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now);
+  return {
+    ...{ b: row.b, w: row.w, window_ms: row.window_ms, granted: loan.granted, returned: loan.returned },
+    // That there is none for what waits is a refusal.
+    remaining: need === 0 || isSure ? left : Math.max(1, left),
+    pledge: pledgedOf(loan),
+    age: Math.min(NOT_LEASED, Math.max(0, (ledger.elapsed ?? now) - share.renewedAt)),
+  };
+}
+
+/** Nothing more will be told of a share: its window is over there. */
+export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }: ShareName): void {
+  const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
+  const loan = share && borrower.loans.get(share);
+  if (loan === undefined) return;
+  change(loan, { returned: Math.max(loan.returned, loan.granted - loan.spent), pledge: loan.spent });
+  remove(ledger, borrower, loan);
+}
+
+/** It is gone: what it may have spent is charged. */
+export function endBorrower(ledger: Ledger, borrower: Borrower): void {
+  ledger.borrowers -= 1;
+  for (const loan of borrower.loans.values()) {
+    const charge = pledgedOf(loan);
+    if (!loan.share.isClosed) ledger.counts.untold += charge - loan.spent;
+    change(loan, { spent: charge, returned: Math.max(loan.returned, loan.granted - charge) });
+    remove(ledger, borrower, loan);
+  }
+}
+
+/** After `restart`: borrowers begin anew as well, with the same number of start. */
+export function forgetLoans(ledger: Ledger, borrower: Borrower): void {
+  for (const loan of borrower.loans.values()) remove(ledger, borrower, loan);
+}
+
+function remove(ledger: Ledger, borrower: Borrower, loan: Loan): void {
+  const { share } = loan;
+  for (const ask of share.asks) if (ask.loan === loan) ask.isDecided = true;
+  borrower.loans.delete(share);
+  share.loans.delete(loan);
+  share.open -= 1;
+  share.bucket.open -= 1;
+  if (!share.isClosed) ledger.dirty.add(share);
+}

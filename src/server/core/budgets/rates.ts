@@ -1,0 +1,54 @@
+/** How fast a bucket is used, and how much of it is to be had at a time. Times as in `ledger.ts`. */
+
+import type { Bucket, Ledger } from "./ledger.ts";
+
+/** A chunk: what the node admits in this time at its present rate, or in several times of what an answer takes. */
+const CHUNK_MS = 2_000;
+/** A pledge reaches so far ahead, or several times of what an answer takes. */
+const AHEAD_MS = 500;
+const ANSWERS_AHEAD = 4;
+const MAX_AHEAD_MS = 8_000;
+/** How often the rate is taken anew, and over what time it forgets what was. */
+const RATE_MS = 500;
+const RATE_MEMORY_MS = 1_000;
+
+/** Notes that a request was admitted with so many units, and may cost `risk` more. */
+export function noteAdmitted(
+  bucket: Bucket,
+  { units, risk }: { readonly units: number; readonly risk: number },
+  now: number,
+): void {
+  bucket.typicalRisk = bucket.typical === 0 ? risk : bucket.typicalRisk + (risk - bucket.typicalRisk) / 4;
+  bucket.typical = bucket.typical === 0 ? units : bucket.typical + (units - bucket.typical) / 4;
+  bucket.admittedAt = now;
+  noteRate(bucket, units, now);
+}
+
+/** Notes that `units` were admitted; 0: that time went by. */
+export function noteRate(bucket: Bucket, units: number, now: number): void {
+  bucket.rateUnits += units;
+  const elapsed = now - bucket.rateAt;
+  if (elapsed >= 0 && elapsed < RATE_MS) return;
+  // The first stretch has no length that would tell anything, nor has one over which the clock was set.
+  const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
+  if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
+  bucket.rateAt = now;
+  bucket.rateUnits = isKnown ? 0 : units;
+}
+
+const aheadMs = (ledger: Ledger, least: number): number =>
+  Math.min(MAX_AHEAD_MS, Math.max(least, ANSWERS_AHEAD * ledger.answerMs));
+
+/** To be had of the cluster at a time. */
+export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
+  bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
+
+/** To be had beside that, for two more requests at a time than now; a small part of the limit, which others need too. */
+export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
+  rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
+
+/** To be pledged beyond what is held. */
+export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
+
+/** A request like those before it is not to wait, be they ever so few. */
+const usedIn = ({ rate, typical }: Bucket, ms: number): number => Math.max(rate * ms, 2 * typical);

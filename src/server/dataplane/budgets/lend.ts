@@ -1,0 +1,129 @@
+/**
+ * Lends what this node holds of budgets to its other processes: their reports come in as this node's own go out to the
+ * cluster, and are answered from here where it can be. Its rules are `core/budgets/lending.ts`.
+ */
+import {
+  answerOf,
+  type Borrower,
+  borrow,
+  endBorrower,
+  endLoan,
+  forgetLoans,
+  gaveBack,
+  type LoanAsk,
+  lenders,
+  nameOfShare,
+  openBorrower,
+  proceed,
+  type ReportAnswer,
+  recalled,
+  type Share,
+} from "../../core/budgets/index.ts";
+import type { Accounts } from "./accounts.ts";
+import type { BorrowingProcess, Recall, ReportOutcome } from "./types.ts";
+
+/** As long as a report of this node may take, short of what a borrower's report may. */
+const ASK_LIMIT_MS = 1_000;
+/** A process that is stopped is not waited for by all. */
+const RECALL_LIMIT_MS = 100;
+
+export interface Lender {
+  open(recall: Recall): BorrowingProcess;
+  /** To be called when the ledger has changed, and at every tick. */
+  proceed(): void;
+  /** After `restart` of the ledger. */
+  restarted(): void;
+}
+
+interface Waiting {
+  readonly asks: readonly LoanAsk[];
+  readonly since: number;
+  readonly decided: () => void;
+}
+
+export function createLender(accounts: Accounts, monotonic: () => number): Lender {
+  const { ledger } = accounts;
+  const processes = new Map<Borrower, Recall>();
+  const waiting = new Set<Waiting>();
+  const recalling = new Set<Share>();
+
+  const goOn = (): void => {
+    if (waiting.size === 0) return;
+    const latest = monotonic() - ASK_LIMIT_MS;
+    for (const { asks, since } of waiting) if (since <= latest) giveUp(asks);
+    for (const share of proceed(ledger, accounts.now())) if (!recalling.has(share)) void recallFor(share);
+    for (const one of waiting) {
+      if (one.asks.some(({ isDecided }) => !isDecided)) continue;
+      waiting.delete(one);
+      one.decided();
+    }
+  };
+
+  const recallFor = async (share: Share): Promise<void> => {
+    recalling.add(share);
+    const asks = [...share.asks];
+    const name = nameOfShare(share);
+    const asked = Array.from(lenders(share), async (borrower) => {
+      if (asks.every(({ loan }) => loan.borrower === borrower)) return;
+      const given = await processes
+        .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
+        .catch(() => undefined);
+      gaveBack(borrower, share, given);
+    });
+    await Promise.all(asked);
+    recalling.delete(share);
+    recalled(asks);
+    accounts.changed();
+  };
+
+  const giveUp = (asks: readonly LoanAsk[]): void => {
+    for (const ask of asks) ask.isDecided = true;
+  };
+
+  const decision = (asks: readonly LoanAsk[], signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.add({ asks, since: monotonic(), decided: resolve });
+      signal.addEventListener("abort", () => giveUp(asks), { once: true });
+    });
+
+  return {
+    open(recall) {
+      const borrower = openBorrower(ledger);
+      processes.set(borrower, recall);
+      const isStale = (inc: number): boolean =>
+        ledger.incarnation === 0 || inc !== ledger.incarnation || !processes.has(borrower);
+      return {
+        async report({ inc, rows }, signal) {
+          if (isStale(inc)) return STALE;
+          const taken = rows.map((row) => borrow(ledger, borrower, row, accounts.now()));
+          const asks = taken.filter(isAsk);
+          const decided = asks.length === 0 ? undefined : decision(asks, signal);
+          accounts.changed();
+          await decided;
+          if (isStale(inc)) return STALE;
+          const answers: readonly ReportAnswer[] = taken.map((one) =>
+            isAsk(one) ? answerOf(ledger, one, accounts.now()) : one,
+          );
+          return { kind: "answered", rows: answers };
+        },
+        forget(names) {
+          for (const name of names) endLoan(ledger, borrower, name);
+          accounts.changed();
+        },
+        end() {
+          if (!processes.delete(borrower)) return;
+          endBorrower(ledger, borrower);
+          accounts.changed();
+        },
+      };
+    },
+    proceed: goOn,
+    restarted() {
+      for (const borrower of processes.keys()) forgetLoans(ledger, borrower);
+    },
+  };
+}
+
+const STALE: ReportOutcome = { kind: "refused", code: "stale_incarnation" };
+
+const isAsk = (one: ReportAnswer | LoanAsk): one is LoanAsk => "loan" in one;

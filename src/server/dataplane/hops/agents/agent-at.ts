@@ -1,0 +1,36 @@
+/** Which server or agent a request is for, and whether the page that sends it may. */
+import { GatewayError } from "../../../../base/index.ts";
+import { isForeignPage } from "../../../core/agents/index.ts";
+import type { Snapshot } from "../../../snapshot/index.ts";
+import { forwardedTo } from "../../../upstream/index.ts";
+import { CARD_HEADERS } from "../../discovery/card-document.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { Ports } from "../../ports.ts";
+import { type AgentPlace, agentPlace } from "./place.ts";
+
+/** The server or agent that the path names; undefined: it names none. Throws `forbidden` to a foreign page. */
+export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPlace | undefined {
+  const { request } = exchange;
+  const place = agentPlace(request.url ?? "/", snapshot.fronted);
+  if (place === undefined) return undefined;
+  const { kind, fronted, wants } = place;
+  const isCard = wants === "card";
+  if (isCard) exchange.shared = CARD_HEADERS;
+  else {
+    exchange.rpc = { protocol: kind, id: "null" };
+    exchange.facts.hop = kind;
+  }
+  exchange.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
+  const { host, origin } = request.headers;
+  const { publicOrigin } = snapshot.governance;
+  const isForeign = isForeignPage({
+    host,
+    origin,
+    isLoopback: isLoopback(request.socket.localAddress),
+    publicOrigin,
+  });
+  if (isForeign) throw new GatewayError("forbidden", "The Host or Origin header names another site than this gateway.");
+  return place;
+}
+
+const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);

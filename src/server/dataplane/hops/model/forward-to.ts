@@ -1,0 +1,215 @@
+/**
+ * Whom an admitted request is carried to, what each attempt is measured by, and what its answer passes on its way to the
+ * client.
+ */
+import type { Done } from "../../../../base/index.ts";
+import { responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
+import type { Holding } from "../../../memory/index.ts";
+import type { Snapshot } from "../../../snapshot/index.ts";
+import {
+  type Candidate,
+  type Candidates,
+  type Downstream,
+  type ForwardOptions,
+  forward,
+  isFailure,
+} from "../../../upstream/index.ts";
+import { attemptErrorOf } from "../../conventions/index.ts";
+import type { Exchange } from "../../exchange.ts";
+import type { Standing } from "../../governance/standing.ts";
+import type { Meter } from "../../metering/index.ts";
+import type { Ports } from "../../ports.ts";
+import type { ProviderStatistics } from "../../statistics.ts";
+import { waitOf } from "../../wait-of.ts";
+import { whose } from "../../whose.ts";
+import type { Target } from "./address.ts";
+import type { Admitted, AdmittedList } from "./admit.ts";
+import { rewriting } from "./answer.ts";
+import type { Inspecting } from "./answer-record.ts";
+import { leftOut } from "./choose-channel.ts";
+import { type InspectedDownstream, inspecting } from "./inspecting.ts";
+import { advertise, allowedModels, namedAs } from "./models-list.ts";
+import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
+import { prepare } from "./prepare.ts";
+import { prepareTranslated } from "./prepare-translated.ts";
+import { rememberingShown } from "./remembering-shown.ts";
+import { tracedAttempts, watched } from "./traced.ts";
+import { type Remembering, translating } from "./translating.ts";
+
+export interface Forwarding {
+  readonly exchange: Exchange;
+  /** Where answers go: the exchange, or what stands before it. */
+  readonly downstream: Downstream;
+  readonly target: Target;
+  readonly snapshot: Snapshot;
+  readonly standing: Standing;
+  readonly meter: Meter | undefined;
+  /** Of the request. */
+  readonly held: Holding;
+  /** Undefined: the request is none for a response. */
+  readonly asResponse: ResponseCaller | undefined;
+  readonly ports: Ports;
+  /** Undefined: guardrails do not apply to the answer. */
+  readonly answering?: Inspecting | undefined;
+}
+
+/** Who a candidate's answer goes to. `remembering`: items of it, as they are shown. */
+type Client = (remembering?: Remembering) => Downstream;
+
+/** `over` is told once, when the answer was delivered and judged or the client left, or of the refusal. */
+export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: Done): void {
+  const { exchange, downstream, target, meter, ports, answering } = forwarding;
+  let measured: ProviderStatistics | undefined;
+  let inspected: InspectedDownstream | undefined;
+  let begunAt = 0;
+  const client: Client = (remembering) => {
+    if (answering === undefined) return downstream;
+    const shown = remembering === undefined ? downstream : rememberingShown(downstream, remembering);
+    inspected = inspecting(shown, exchange, answering);
+    return inspected;
+  };
+  const options: ForwardOptions = {
+    candidates: candidatesOf(admitted, forwarding, client),
+    deadlineMs: waitOf(exchange.request) ?? Number.POSITIVE_INFINITY,
+    origins: ports.origins,
+    requestId: exchange.requestId,
+    presenter: ports.presenter,
+    presented: (bears) => {
+      exchange.bearsCredential = bears;
+    },
+    downstream,
+    attempting: ({ provider, model, channel }, isRetry) => {
+      const { labels } = exchange;
+      begunAt = performance.now();
+      exchange.use?.asked(provider.name, model);
+      // Counts what the attempt before it used, which is its provider's.
+      meter?.attempting(provider, model, channel.dialect);
+      measured = ports.statistics?.of(provider.name, labels.model);
+      measured?.begun(isRetry);
+      if (isRetry) ports.metrics.retried(provider.name);
+      else if (labels.provider !== provider.name) {
+        ports.metrics.failedOver(labels.provider, provider.name);
+        ports.statistics?.of(labels.provider)?.leftForAnother();
+        measured?.cameFromAnother();
+        exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
+      }
+      exchange.attempts++;
+    },
+    answered: (ms) => measured?.answered(ms),
+    attempted: (provider, outcome) => {
+      const { result, status, next } = outcome;
+      const seconds = (performance.now() - begunAt) / 1_000;
+      ports.metrics.attempted(provider.name, result);
+      ports.metrics.conventions.attempted(exchange.labels, seconds, attemptErrorOf(result, status));
+      if (isFailure(result)) {
+        measured?.failed({
+          kind: result,
+          status,
+          attempt: exchange.attempts,
+          movedTo: next?.name ?? null,
+          ...whose(exchange, target.model),
+          durationMs: outcome.failedAfterMs,
+          error: outcome.error,
+        });
+      }
+      measured?.ended();
+      meter?.attempted(result);
+    },
+    waited: (ms) => exchange.waited(ms),
+    tracer: tracedAttempts(forwarding, meter),
+  };
+  forward(options, (error) => {
+    // The provider may be done, and the judgement not.
+    const judged = error === undefined ? inspected?.over() : undefined;
+    if (judged === undefined) over(error);
+    else judged.then(() => over(), over);
+  });
+}
+
+/** Where guardrails hold nothing back, what ends the stream goes on from what was told. */
+const endsAs =
+  (exchange: Exchange) =>
+  (stream: StreamTranslation): void => {
+    exchange.failing = (failure) => stream.failure?.(failure) ?? responsesFailure(failure);
+  };
+
+function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
+  return {
+    at(position) {
+      const one = admitted.at(position);
+      return one && candidateFor(one, forwarding, client);
+    },
+    mayHave: (position) => admitted.mayHave(position),
+    failoverWhen: admitted.failoverWhen,
+  };
+}
+
+function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client): Candidate {
+  const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
+  return {
+    provider: admitted.provider,
+    channel: admitted.channel,
+    model: admitted.model ?? "",
+    subset: standing.profile.poolSubset,
+    prepare() {
+      const { method = "GET", rawHeaders, headers } = exchange.request;
+      const { listed } = snapshot;
+      const { dialect, route, streams } = target;
+      const { provider, lost, translated } = admitted;
+      const asked = { method, rawHeaders, connection: headers.connection };
+      const remembering = translated && asResponse && rememberingFor(asResponse, target);
+      const to = client(remembering);
+      const allows =
+        route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
+      const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
+      const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
+      const extend = isList
+        ? (body: Buffer) => advertise(body, dialect, { listed, allows })
+        : alias === undefined
+          ? undefined
+          : (body: Buffer) => namedAs(alias, body);
+      exchange.leftOut = leftOut(lost, translated !== undefined);
+      for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
+      if (translated !== undefined) {
+        const { requestId } = exchange;
+        const { reading } = translated;
+        const waited = (ms: number): void => exchange.waited(ms);
+        const { holding } = exchange;
+        const began = asResponse && answering === undefined ? endsAs(exchange) : undefined;
+        const options = {
+          dialect,
+          reading,
+          extend,
+          streams,
+          requestId,
+          // Where guardrails look at the answer, what they let go is what is remembered.
+          remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
+          began,
+          meter,
+          holding,
+          now: Date.now,
+          waited,
+        };
+        held.hold(translated.body.length);
+        return {
+          request: prepareTranslated(asked, admitted, translated, streams),
+          downstream: watched(translating(to, options), admitted, { exchange, target }),
+        };
+      }
+      const reads = isList || meter !== undefined;
+      const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
+      const { body } = prepared.request;
+      if (body !== null && body !== target.original) held.hold(body.length);
+      const edits = prepared.answerEdits;
+      const passes = edits === undefined && extend === undefined && meter === undefined;
+      return {
+        request: prepared.request,
+        downstream: watched(
+          passes ? to : rewriting(to, { edits, extend, meter, holding: exchange.holding }),
+          admitted,
+          { exchange, target },
+        ),
+      };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** The face of a node's configuration. */
+import type { Instruments, Log } from "../../base/index.ts";
+import type { Cluster, WriteOptions } from "../cluster/index.ts";
+import type { NodeFile, Problem, Source } from "../core/config/index.ts";
+import type { SourceRow } from "../core/state/index.ts";
+import type { ModelSupply } from "../models/index.ts";
+import type { SealedSecrets } from "../secrets/index.ts";
+import type { CallModel, Snapshot } from "../snapshot/index.ts";
+import type { FileOutcome } from "./deployment-file.ts";
+import type { NodeDocuments } from "./load.ts";
+import type { CompiledSources, FileStatus } from "./sources.ts";
+import type { Elsewhere } from "./worker/index.ts";
+
+export interface ConfigurationOptions {
+  /** Sound. */
+  readonly documents: NodeDocuments;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cluster: Cluster;
+  /** Undefined without a cluster secret. */
+  readonly sealed: SealedSecrets | undefined;
+  readonly models: ModelSupply;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  readonly callModel?: CallModel;
+  /** Where else a configuration is taken before it is in force here; one that cannot be taken there is refused. */
+  readonly elsewhere?: Elsewhere | undefined;
+  readonly signal: AbortSignal;
+  onSnapshot(snapshot: Snapshot): void;
+  /** The node file was read again, and is sound. */
+  onNodeFile(nodeFile: NodeFile): void;
+}
+
+/** Why nothing is served, where nobody but an operator can change that. */
+export type Standstill = { readonly kind: "refused"; readonly problems: readonly string[] };
+
+export interface Configuration {
+  /** What runs; undefined before the first. */
+  running(): CompiledSources | undefined;
+  /** Revision of each source that runs. */
+  served(): ReadonlyMap<string, number>;
+  /** Problems of the newest configuration where it does not compile here. */
+  refusal(): readonly Problem[] | undefined;
+  stored(): readonly SourceRow[];
+  textOf(name: string, revision: number): string | undefined;
+  /** With this node's environment, secrets and overlays. */
+  compile(sources: readonly Source[]): Promise<CompiledSources>;
+  /** Resolves once everything that changed before the call was compiled. */
+  settled(): Promise<void>;
+  onChange(listener: () => void): () => void;
+  fileStatus(): FileStatus;
+  /** Absolute path of the deployment document, where there is one. */
+  documentPath(): string | undefined;
+  /** The document on disk, to the whole cluster, unless it is behind. */
+  applyFile(write: WriteOptions): Promise<FileOutcome>;
+  /** The node file is read again, then its document goes by the table; what is refused is logged. */
+  reload(): Promise<void>;
+  /**
+   * Starts with what is stored, and carries the document on disk to the cluster. Resolves once that is decided, with a
+   * standstill where nothing is served then and nothing that may come would change it.
+   */
+  begin(): Promise<Standstill | undefined>;
+  close(): void;
+}

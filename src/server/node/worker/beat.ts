@@ -1,0 +1,35 @@
+/** A worker's sign of life, with what it counts: connections, requests, and the servers of its pools. */
+import { subscribe } from "node:diagnostics_channel";
+import type { Beat, Channel } from "../../workers/index.ts";
+import type { DataPlane } from "../start.ts";
+
+const EVERY_MS = 1_000;
+
+export interface ToldPlane extends Pick<DataPlane, "members"> {
+  /** Names of those that have a pool. */
+  pooled(): readonly string[];
+}
+
+/** Public channels of Node's tell of both, whoever serves. */
+export function countTraffic(channel: Channel, plane: () => ToldPlane | undefined): void {
+  let connections = 0;
+  let requests = 0;
+  let inFlight = 0;
+  subscribe("net.server.socket", () => {
+    connections += 1;
+  });
+  subscribe("http.server.request.start", () => {
+    requests += 1;
+    inFlight += 1;
+  });
+  subscribe("http.server.response.finish", () => {
+    inFlight -= 1;
+  });
+  const tell = (): void => {
+    const members: Record<string, unknown> = {};
+    for (const name of plane()?.pooled() ?? []) members[name] = plane()?.members(name);
+    channel.send("beat", { connections, requests, inFlight, members } satisfies Beat);
+  };
+  tell();
+  setInterval(tell, EVERY_MS);
+}

@@ -1,0 +1,57 @@
+import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
+import { DEFAULT_ADMISSION } from "../../memory/index.ts";
+import type { ConfigNodeOptions } from "../config-node-types.ts";
+import type { FleetOptions } from "./fleet.ts";
+import { shareOf } from "./settings.ts";
+
+interface Given
+  extends ConfigNodeOptions,
+    Pick<FleetOptions, "listen" | "otherListeners" | "node" | "cluster" | "certificates"> {
+  readonly path: string;
+  readonly metricsAddress: string | undefined;
+  readonly keks: Keks | undefined;
+}
+
+type Key = { readonly id: string; readonly key: Uint8Array };
+
+interface Keks {
+  readonly current: Key;
+  readonly all: readonly Key[];
+}
+
+/** Of a node with `count` workers. */
+export function fleetOptions(count: number, given: Given): FleetOptions {
+  const { listen, node, otherListeners, cluster, certificates, env, drainMs } = given;
+  const { path, metricsAddress, keks, build } = given;
+  const base64 = ({ key }: Key): string => Buffer.from(key).toString("base64");
+  const { maxInFlight, maxBufferedBytes } = DEFAULT_ADMISSION;
+  return {
+    count,
+    listen,
+    node,
+    otherListeners,
+    cluster,
+    certificates,
+    env,
+    drainMs,
+    settings: {
+      path,
+      build,
+      version: build.version,
+      nodeId: cluster.status().nodeId,
+      keys: keks?.all.map((key) => ({ id: key.id, key: base64(key) })),
+      current: keks && base64(keks.current),
+      hasDoor: certificates !== undefined,
+      metricsAddress,
+      bounds: shareOf(
+        {
+          ...given,
+          maxInFlight: given.maxInFlight ?? maxInFlight,
+          maxBufferedBytes: given.maxBufferedBytes ?? maxBufferedBytes,
+          responsesMemory: given.responsesMemory ?? DEFAULT_MEMORY_BYTES,
+        },
+        count,
+      ),
+    },
+  };
+}

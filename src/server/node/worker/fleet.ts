@@ -1,0 +1,246 @@
+/**
+ * The data plane of a node over several processes, behind the face that one has: a configuration is prepared by all and
+ * then taken by all, or by none; an operator's write is answered once each has the rows, or was ended.
+ */
+
+import type { Lifetime, Log } from "../../../base/index.ts";
+import { programOf } from "../../../base/index.ts";
+import type { Cluster, StateView } from "../../cluster/index.ts";
+import type { NodeFile } from "../../core/config/index.ts";
+import type { Certificates } from "../../tls/index.ts";
+import { feedCertificates, feedRows, openSupervisor, type RowsFeed, type Worker } from "../../workers/index.ts";
+import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
+import { concreteAddress } from "./address.ts";
+import type { CrossingInputs } from "./inputs.ts";
+import { cannotListen, type ListenFault, type Listening } from "./open-worker.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
+import type { Prepare } from "./snapshots.ts";
+import { type TakingNode, takePorts } from "./take-ports.ts";
+import { observeTraffic } from "./traffic.ts";
+
+/** Models are loaded within three minutes; one that hangs is ended, not waited for. */
+const PREPARE_MS = 200_000;
+const TAKE_MS = 10_000;
+const ROWS_MS = 1_000;
+const LISTEN_MS = 30_000;
+/** A worker that is drained goes by itself. */
+const EXIT_MS = 2_000;
+
+const PROGRAM = {
+  source: new URL("./program.ts", import.meta.url),
+  built: new URL("./server/node/worker/program.js", import.meta.url),
+};
+
+export interface FleetOptions {
+  readonly count: number;
+  readonly listen: string;
+  readonly drainMs: number | undefined;
+  readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners">;
+  readonly otherListeners: () => readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cluster: Pick<Cluster, "view" | "status" | "onStatus" | "askMember">;
+  /** What workers give back goes there. */
+  readonly node: TakingNode;
+  readonly certificates: Certificates | undefined;
+}
+
+/** A configuration on its way to where else it is served. */
+export interface Elsewhere {
+  /** What is wrong with it there, a line each; nothing where all can take it. */
+  prepare(inputs: CrossingInputs): Promise<readonly string[]>;
+  /** The one that was prepared last. Resolves once all have it. */
+  take(): Promise<void>;
+}
+
+export interface Fleet extends Elsewhere {
+  trust(nodeFile: NodeFile): void;
+  /** Resolves once each worker has all rows that the view had before the call, or was ended. */
+  settled(): Promise<void>;
+  /** Rejects where they cannot be started or the address cannot be had. */
+  open(options: FleetOptions, observed: Observed, owner: Lifetime, log: Log): Promise<DataPlane>;
+}
+
+interface Joined {
+  readonly worker: Worker;
+  readonly rows: RowsFeed;
+}
+
+export function createFleet(started: NodeFile): Fleet {
+  let nodeFile = started;
+  let prepared: Prepare | undefined;
+  let current: Prepare | undefined;
+  let rev = 0;
+  /** Rows are fed to these. */
+  const fed = new Map<Worker, Joined>();
+  /** These have the configuration in force. */
+  const ready = new Set<Worker>();
+
+  const prepareAt = async ({ channel, gone }: Worker, what: Prepare): Promise<readonly string[]> => {
+    const asked = channel.ask("prepare", what, AbortSignal.timeout(PREPARE_MS));
+    const answer = await Promise.race([asked, gone.then(() => [])]);
+    return answer as readonly string[];
+  };
+
+  /** Prepared or not: by the end it has it, or is ended. */
+  const takeAt = async (worker: Worker, what: Prepare): Promise<void> => {
+    try {
+      const signal = AbortSignal.timeout(TAKE_MS);
+      if (await worker.channel.ask("take", what.rev, signal)) return;
+      const problems = await prepareAt(worker, what);
+      if (problems.length > 0) throw new Error(problems.join("; "));
+      await worker.channel.ask("take", what.rev, AbortSignal.timeout(TAKE_MS));
+    } catch (error) {
+      worker.kill(`it does not take the configuration: ${error instanceof Error ? error.message : String(error)}`);
+      await worker.gone;
+    }
+  };
+
+  const begin = async (worker: Worker, signal: AbortSignal, address: string, options: FleetOptions) => {
+    const { channel, number } = worker;
+    const { settings, cluster, node, certificates } = options;
+    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners: options.otherListeners() };
+    const left = takePorts(channel, number, node);
+    channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
+    const rows = feedRows(channel, cluster.view as StateView);
+    fed.set(worker, { worker, rows });
+    const members = (): void =>
+      channel.send(
+        "members",
+        cluster.status().members.map(({ id }) => id),
+      );
+    members();
+    const ends = [rows.close, cluster.onStatus(members), left, certificates && feedCertificates(channel, certificates)];
+    void worker.gone.then(() => {
+      fed.delete(worker);
+      ready.delete(worker);
+      for (const end of ends) end?.();
+    });
+    await channel.ask("open", told, signal);
+    await rows.settled();
+    for (let has: Prepare | undefined; has === undefined || has !== current; ) {
+      if (current === undefined) throw new Error("there is no configuration yet");
+      has = current;
+      const problems = await prepareAt(worker, has);
+      if (problems.length > 0) throw new Error(`the configuration does not compile there: ${problems.join("; ")}`);
+      await channel.ask("take", has.rev, signal);
+    }
+    ready.add(worker);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(LISTEN_MS)]);
+    const answer = (await channel.ask("listen", address, limit)) as Listening | ListenFault;
+    if ("fault" in answer) throw cannotListen(answer);
+    return answer;
+  };
+
+  const others = (worker?: Worker): readonly Worker[] => [...ready].filter((it) => it !== worker);
+
+  const askAll = async (workers: readonly Worker[], question: unknown): Promise<Uint8Array | undefined> => {
+    const limit = AbortSignal.timeout(ROWS_MS);
+    const asked = workers.map(({ channel }) => channel.ask("items", question, limit).catch(() => undefined));
+    const answers = await Promise.all(asked);
+    return joinedAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
+  };
+
+  const askMember = async (
+    worker: Worker,
+    { id, question, timeoutMs }: MemberQuestion,
+    cluster: FleetOptions["cluster"],
+  ): Promise<string | undefined> => {
+    const answer =
+      id === cluster.status().nodeId
+        ? await askAll(others(worker), question)
+        : await cluster.askMember(id, question, { timeoutMs, signal: AbortSignal.timeout(timeoutMs) });
+    return answer && Buffer.from(answer).toString("base64");
+  };
+
+  return {
+    async prepare(inputs) {
+      rev += 1;
+      const next: Prepare = { rev, inputs };
+      prepared = next;
+      const problems = await Promise.all(others().map((worker) => prepareAt(worker, next)));
+      return [...new Set(problems.flat())];
+    },
+    async take() {
+      const next = prepared;
+      if (next === undefined) return;
+      current = next;
+      await Promise.all(others().map((worker) => takeAt(worker, next)));
+    },
+    trust(next) {
+      nodeFile = next;
+      for (const { channel } of fed.keys()) channel.send("node_file", next);
+    },
+    async settled() {
+      await Promise.all(
+        Array.from(fed.values(), async ({ worker, rows }) => {
+          if (!ready.has(worker)) return;
+          const limit = setTimeout(() => worker.kill("it did not take a change of the state within 1 s"), ROWS_MS);
+          await Promise.race([rows.settled(), worker.gone]);
+          clearTimeout(limit);
+        }),
+      );
+    },
+    async open(options, { instruments, reasons }, owner, log) {
+      const { count, env, settings } = options;
+      const address = await concreteAddress(options.listen);
+      let listening: Listening | undefined;
+      const observeWorker = observeTraffic(instruments);
+      const drainMs = options.drainMs ?? DRAIN_MS;
+      const supervisor = await openSupervisor({
+        program: programOf(PROGRAM),
+        count,
+        version: settings.version,
+        env,
+        instruments,
+        log,
+        reasons,
+        async begin(worker, signal) {
+          observeWorker(worker);
+          listening = await begin(worker, signal, address, options);
+        },
+        onGone: () => undefined,
+      });
+      owner.own(
+        "data plane",
+        supervisor,
+        async (it) => {
+          reasons.add("stopping");
+          it.stopping();
+          const limit = AbortSignal.timeout(drainMs + AFTER_DRAIN_MS);
+          await Promise.all(it.serving().map((worker) => drain(worker, limit)));
+          await it.close();
+        },
+        { limitMs: drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
+      );
+      const { address: bound, port } = listening ?? { address, port: 0 };
+      reasons.delete("starting");
+      return {
+        address: bound,
+        port,
+        // Each has taken it before this is called.
+        swap: () => undefined,
+        members: (provider) =>
+          supervisor
+            .serving()
+            .flatMap((it) => (it.beat()?.members[provider] as ReturnType<DataPlane["members"]>) ?? []),
+        async callModel(question, until) {
+          const [worker] = supervisor.serving();
+          if (worker === undefined) throw new Error("no worker serves");
+          return (await worker.channel.ask("call_model", question, until)) as Awaited<
+            ReturnType<DataPlane["callModel"]>
+          >;
+        },
+        answer: (question) => askAll(others(), question),
+      };
+    },
+  };
+}
+
+async function drain({ channel, gone, kill }: Worker, limit: AbortSignal): Promise<void> {
+  await channel.ask("drain", null, limit).catch(() => undefined);
+  channel.send("exit", null);
+  const late = setTimeout(() => kill("it did not end"), EXIT_MS);
+  await gone;
+  clearTimeout(late);
+}

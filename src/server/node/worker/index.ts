@@ -1,0 +1,6 @@
+/** The data plane of a node in processes of its own. */
+export { createFleet, type Elsewhere, type Fleet } from "./fleet.ts";
+export { fleetOptions } from "./fleet-options.ts";
+export { type CrossingInputs, crossing, recorded } from "./inputs.ts";
+export { refuseForWorkers, workersIn } from "./settings.ts";
+export { settling } from "./settling.ts";

@@ -1,0 +1,93 @@
+/**
+ * What a configuration is compiled from, as it crosses to another process: the compile there is the same function of the
+ * same values, secrets included, so that it comes to the same.
+ */
+import type { NamedOverlay } from "../../core/catalog/index.ts";
+import type { Source } from "../../core/config/index.ts";
+import type { Secrets } from "../../secrets/index.ts";
+import type { Trusted } from "../../snapshot/index.ts";
+import type { Views } from "../model-cache.ts";
+import type { SourcesInput } from "../sources.ts";
+
+type Lookup = ReturnType<Secrets["secret"]>;
+type Rows<Value> = readonly (readonly [name: string, value: Value])[];
+
+/** As JSON. Holds secrets: never to be logged. */
+export interface CrossingInputs {
+  readonly sources: readonly Source[];
+  readonly ofNodeFile: readonly string[];
+  readonly secrets: Rows<Lookup>;
+  readonly files: Rows<Lookup>;
+  readonly overlays: readonly NamedOverlay[];
+  readonly limitRev: number;
+  readonly hasReconciled: boolean;
+  readonly trusted:
+    | (Omit<Trusted, "adminAudiences"> & { readonly adminAudiences: Rows<readonly string[]> })
+    | undefined;
+  readonly models: Rows<NonNullable<ReturnType<Views["get"]>>>;
+  readonly storedAt: Rows<number | undefined>;
+}
+
+/** Remembers what was looked up, which is what crosses. */
+export interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
+  readonly secrets: ReadonlyMap<string, Lookup>;
+  readonly files: ReadonlyMap<string, Lookup>;
+}
+
+export function recorded(from: Pick<Secrets, "secret" | "file">): RecordedSecrets {
+  const secrets = new Map<string, Lookup>();
+  const files = new Map<string, Lookup>();
+  const keep =
+    (known: Map<string, Lookup>, look: (name: string) => Lookup) =>
+    (name: string): Lookup => {
+      const found = known.get(name) ?? look(name);
+      known.set(name, found);
+      return found;
+    };
+  return { secrets, files, secret: keep(secrets, from.secret), file: keep(files, from.file) };
+}
+
+/** After the compile: what was not looked up is not there. */
+export function crossing(input: SourcesInput, { secrets, files }: RecordedSecrets): CrossingInputs {
+  const { sources, ofNodeFile, fileOverlays, limitRev = 0, hasReconciled = false, trusted, models, storedAt } = input;
+  return {
+    sources,
+    ofNodeFile: [...(ofNodeFile ?? [])],
+    secrets: [...secrets],
+    files: [...files],
+    overlays: fileOverlays,
+    limitRev,
+    hasReconciled,
+    trusted: trusted && {
+      ...trusted,
+      adminAudiences: Array.from(trusted.adminAudiences, ([name, them]) => [name, [...them]] as const),
+    },
+    models: [...(models ?? [])],
+    storedAt: sources.map(({ name }) => [name, storedAt?.(name)] as const),
+  };
+}
+
+/** The other way; `rules` and `guardrails` are loaded by whoever compiles. */
+export function crossed(from: CrossingInputs): Omit<SourcesInput, "env" | "rules" | "guardrails"> {
+  const { trusted } = from;
+  const storedAt = new Map(from.storedAt);
+  const lookUp = (rows: Rows<Lookup>) => {
+    const known = new Map(rows);
+    return (name: string): Lookup =>
+      known.get(name) ?? { kind: "problem", message: "not looked up before", missing: true };
+  };
+  return {
+    sources: from.sources,
+    ofNodeFile: new Set(from.ofNodeFile),
+    secrets: { secret: lookUp(from.secrets), file: lookUp(from.files) },
+    fileOverlays: from.overlays,
+    limitRev: from.limitRev,
+    hasReconciled: from.hasReconciled,
+    trusted: trusted && {
+      ...trusted,
+      adminAudiences: new Map(trusted.adminAudiences.map(([name, them]) => [name, new Set(them)])),
+    },
+    models: new Map(from.models),
+    storedAt: (source) => storedAt.get(source) ?? undefined,
+  };
+}

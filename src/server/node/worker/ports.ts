@@ -1,0 +1,45 @@
+/** What a worker gives back to its node process, as the data plane has it: ports that lead there. */
+import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
+import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
+import {
+  borrowBudgets,
+  type Channel,
+  sendDecisions,
+  sendFailures,
+  sendFinished,
+  sendMetrics,
+  sendRefusals,
+  sendStatistics,
+  sendUse,
+} from "../../workers/index.ts";
+
+export interface PortsOptions {
+  readonly channel: Channel;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+export interface PortsToNode {
+  readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> & { readonly finished: FinishedSink };
+  readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;
+}
+
+/** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
+export function openPorts({ channel, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
+  owner.own("metrics", sendMetrics(channel, instruments), (end) => end());
+  const budgets = owner.own("budgets", borrowBudgets({ channel, clock: systemClock, instruments, log }), (it) =>
+    it.close(),
+  );
+  return {
+    sinks: {
+      statistics: sendStatistics(channel),
+      refusals: sendRefusals(channel),
+      finished: sendFinished(channel),
+    },
+    governing: {
+      budgets,
+      trail: { decided: sendDecisions(channel, systemClock.now), notRecognised: sendFailures(channel) },
+      ledger: sendUse(channel),
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** The program of a worker. Its node process started it, and it ends with that. */
+import { Socket } from "node:net";
+import { createLogger, parseLogLevel } from "../../../base/index.ts";
+import { openChannel, sendLog } from "../../workers/index.ts";
+import { runWorker } from "./open-worker.ts";
+
+declare const GATEWAY_BUILD: { readonly version: string } | undefined;
+
+// They come to the whole group of processes; the node process says what is to be done.
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
+process.stderr.on("error", () => undefined);
+
+const { env } = process;
+const level = parseLogLevel(env["GATEWAY_LOG"] ?? "info") ?? "info";
+/** For what can be told to nobody else. */
+const own = createLogger({ stream: process.stderr, isTerminal: process.stderr.isTTY === true, level, now: Date.now });
+const exit = (): void => process.exit(0);
+const channel = openChannel(new Socket({ fd: 3, readable: true, writable: true }), (error) =>
+  own.error("the channel to the node process is broken", { error }),
+);
+// Without it nothing can be recorded or withdrawn.
+void channel.closed.then(exit);
+runWorker({ channel, env, log: sendLog(channel, level, Date.now) }, exit);
+channel.send("hello", {
+  pid: process.pid,
+  version: typeof GATEWAY_BUILD === "undefined" ? "0.0.0" : GATEWAY_BUILD.version,
+});

@@ -1,0 +1,19 @@
+import type { Cluster } from "../../cluster/index.ts";
+import type { Fleet } from "./fleet.ts";
+
+/** A cluster whose writes are answered once every worker has what they changed: who was suspended is let in by none. */
+export function settling(cluster: Cluster, fleet: Pick<Fleet, "settled">): Cluster {
+  return {
+    ...cluster,
+    async write(command, options) {
+      const result = await cluster.write(command, options);
+      await fleet.settled();
+      return result;
+    },
+    async restore(archive, options) {
+      const info = await cluster.restore(archive, options);
+      await fleet.settled();
+      return info;
+    },
+  };
+}

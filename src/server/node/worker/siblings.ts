@@ -1,0 +1,40 @@
+/** Items of responses over the processes of a node: whoever asks the node asks each of them. */
+import type { OtherNodes } from "../../dataplane/index.ts";
+import type { Channel } from "../../workers/index.ts";
+
+export interface MemberQuestion {
+  readonly id: string;
+  readonly question: unknown;
+  readonly timeoutMs: number;
+}
+
+/** Of a worker: other nodes, and its own for the processes beside it, through the node process. */
+export function othersOver(channel: Channel): OtherNodes {
+  let ids: readonly string[] = [];
+  channel.on("members", (body) => {
+    ids = body as readonly string[];
+  });
+  return {
+    nodeIds: () => ids,
+    async ask(id, question, { timeoutMs, signal }) {
+      const limit = AbortSignal.timeout(timeoutMs);
+      try {
+        const asked = { id, question, timeoutMs } satisfies MemberQuestion;
+        const answer = await channel.ask("member", asked, AbortSignal.any([signal, limit]));
+        return typeof answer === "string" ? Buffer.from(answer, "base64") : undefined;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return undefined;
+      }
+    },
+  };
+}
+
+/** Answers of several as one: lists of items are joined, and one that did something has done it. */
+export function joined(answers: readonly Uint8Array[]): Uint8Array | undefined {
+  const [first, ...rest] = answers;
+  if (first === undefined || rest.length === 0) return first;
+  const values: readonly unknown[] = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()));
+  if (values.every(Array.isArray)) return Buffer.from(JSON.stringify(values.flat()));
+  return Buffer.from(JSON.stringify(values.includes(true)));
+}

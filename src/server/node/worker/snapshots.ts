@@ -1,0 +1,86 @@
+/** The configuration of a worker: compiled and loaded when it is told to, in force when it is told so. */
+import type { Instruments } from "../../../base/index.ts";
+import { formatProblem } from "../../core/config/index.ts";
+import {
+  type CallModel,
+  type GuardrailEngine,
+  loadGuardrails,
+  loadRules,
+  mayHoldGuardrails,
+  type Rules,
+  type Snapshot,
+} from "../../snapshot/index.ts";
+import type { Channel } from "../../workers/index.ts";
+import { compileSources, preparedSources } from "../sources.ts";
+import { type CrossingInputs, crossed } from "./inputs.ts";
+
+export interface Prepare {
+  readonly rev: number;
+  readonly inputs: CrossingInputs;
+}
+
+export interface Snapshots {
+  current(): Snapshot | undefined;
+  /** Resolves with the first. */
+  readonly first: Promise<Snapshot>;
+  onTaken(listener: (snapshot: Snapshot) => void): void;
+}
+
+export interface SnapshotsOptions {
+  readonly channel: Channel;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly instruments: Instruments;
+  readonly callModel: CallModel;
+}
+
+export function followSnapshots({ channel, env, instruments, callModel }: SnapshotsOptions): Snapshots {
+  let rules: Rules | undefined;
+  let guardrails: Promise<GuardrailEngine | undefined> | undefined;
+  let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
+  let current: Snapshot | undefined;
+  let listener: ((snapshot: Snapshot) => void) | undefined;
+  let taken: ((snapshot: Snapshot) => void) | undefined;
+  const first = new Promise<Snapshot>((resolve) => {
+    taken = resolve;
+  });
+
+  /** What is wrong with it, a line each; nothing where it can be taken. */
+  const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
+    const texts = inputs.sources.map(({ text }) => text);
+    rules ??= await loadRules(texts);
+    // Its counters can be had once.
+    if (texts.some(mayHoldGuardrails)) guardrails ??= loadGuardrails(texts, instruments, callModel);
+    const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
+    const { compiled } = await preparedSources(sources, signal);
+    if (compiled.kind === "refused") return compiled.problems.map(formatProblem);
+    if (compiled.kind === "awaits") return ["models that it needs are not in the cache any more"];
+    prepared = { rev, snapshot: compiled.snapshot };
+    return [];
+  };
+
+  /** Whether it was prepared. */
+  const take = async (rev: number): Promise<boolean> => {
+    if (prepared?.rev !== rev) return false;
+    current = prepared.snapshot;
+    prepared = undefined;
+    listener?.(current);
+    taken?.(current);
+    (await guardrails)?.keep(current.guardrails);
+    return true;
+  };
+
+  let turn: Promise<unknown> = Promise.resolve();
+  channel.answer("prepare", (body, signal) => {
+    const mine = turn.then(() => prepare(body as Prepare, signal));
+    turn = mine.catch(() => undefined);
+    return mine;
+  });
+  channel.answer("take", (rev) => take(Number(rev)));
+  return {
+    current: () => current,
+    first,
+    onTaken(next) {
+      listener = next;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** What workers give back, taken by the node process: each thing into what a node with one process has. */
+import type { Log, MergedInstruments } from "../../../base/index.ts";
+import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
+import type { Callers } from "../../auth/index.ts";
+import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
+import {
+  type Channel,
+  type LentOf,
+  lendBudgets,
+  takeDecisions,
+  takeFailures,
+  takeFinished,
+  takeKeyUse,
+  takeLog,
+  takeMetrics,
+  takeRefusals,
+  takeStatistics,
+  takeUse,
+} from "../../workers/index.ts";
+import { type ControlDecisions, isDecision } from "../control-decisions.ts";
+
+export interface TakingNode {
+  /** Workers in all. */
+  readonly count: number;
+  readonly budgets: OpenBudgets;
+  readonly cluster: LentOf;
+  readonly trail: AuditTrail;
+  readonly failures: FailureSampler;
+  readonly controls: Pick<ControlDecisions, "add">;
+  readonly callers: Pick<Callers, "usedAt">;
+  readonly ledger: UsageLedger;
+  readonly statistics: Statistics;
+  readonly refusals: Refusals;
+  readonly finished: FinishedSink;
+  readonly instruments: MergedInstruments;
+  readonly log: Log;
+}
+
+/** `number`: of the worker. Gives the end, for when it is gone and all that it wrote was taken. */
+export function takePorts(channel: Channel, number: number, node: TakingNode): () => void {
+  takeLog(channel, node.log, number);
+  takeFailures(channel, node.failures);
+  takeRefusals(channel, node.refusals);
+  takeFinished(channel, node.finished);
+  takeUse(channel, node.ledger);
+  takeKeyUse(channel, (id, at) => node.callers.usedAt(id, at));
+  const ends = [
+    takeMetrics(channel, node.instruments),
+    takeStatistics(channel, node.statistics),
+    lendBudgets(channel, node.budgets, node.cluster),
+    takeDecisions(channel, {
+      credit: node.trail.openCredit(),
+      workers: node.count,
+      decided(event, controls, at) {
+        if (isDecision(event)) node.controls.add(controls, at);
+      },
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

@@ -1,0 +1,23 @@
+/** How connections and requests spread over the workers, for who asks why one is busier than the others. */
+import type { Instruments } from "../../../base/index.ts";
+import type { Beat, Worker } from "../../workers/index.ts";
+
+/** Returns what is called with each worker at its start. */
+export function observeTraffic(instruments: Instruments): (worker: Worker) => void {
+  const connections = instruments.gauge(
+    "gateway_worker_connections",
+    "Connections that a process of the data plane took since its start.",
+    ["worker"],
+  );
+  const requests = instruments.gauge(
+    "gateway_worker_requests",
+    "Requests that a process of the data plane took since its start.",
+    ["worker"],
+  );
+  return ({ number, channel }) =>
+    channel.on("beat", (body) => {
+      const beat = body as Beat;
+      connections.with(`${number}`).set(beat.connections);
+      requests.with(`${number}`).set(beat.requests);
+    });
+}

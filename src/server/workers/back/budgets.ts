@@ -1,0 +1,90 @@
+/** Budgets of a worker: a ledger of its own, which borrows of the node's. */
+import type { Clock, Instruments, Log } from "../../../base/index.ts";
+import type { GivenBack, ShareName } from "../../core/budgets/index.ts";
+import { type OpenBudgets, openBudgets, type UsageReports } from "../../dataplane/index.ts";
+import type { Channel } from "../channel/index.ts";
+
+/** Between two reports of what is not urgent: what operators read of budgets is as old. */
+const REPORT_MS = 50;
+/** Between two looks at what the cluster is; what ends an allowance is told at once. */
+const LOOK_MS = 250;
+
+/** What a worker knows of the cluster. */
+interface ClusterState {
+  readonly incarnation: number;
+  readonly hasLeader: boolean;
+  readonly logNow: number;
+}
+
+type Outcome = Awaited<ReturnType<UsageReports["report"]>>;
+
+export interface BorrowedOptions {
+  readonly channel: Channel;
+  readonly clock: Clock;
+  readonly instruments: Instruments;
+  readonly log: Log;
+}
+
+export function borrowBudgets({ channel, clock, instruments, log }: BorrowedOptions): OpenBudgets {
+  const listeners = new Set<() => void>();
+  let state: ClusterState = { incarnation: 0, hasLeader: false, logNow: 0 };
+  channel.on("budgets.state", (body) => {
+    const before = state.incarnation;
+    state = body as ClusterState;
+    if (state.incarnation !== before) for (const listener of [...listeners]) listener();
+  });
+  const budgets = openBudgets({
+    node: "worker",
+    clock,
+    instruments,
+    log,
+    ledger: { borrows: true, reportMs: REPORT_MS },
+    onForgotten: (names) => channel.send("budgets.forget", names),
+    reports: {
+      report: async (report, signal) => (await channel.ask("budgets.report", report, signal)) as Outcome,
+      incarnation: () => state.incarnation,
+      onIncarnation(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      takesPledges: () => true,
+      hasLeader: () => state.hasLeader,
+      logNow: () => state.logNow,
+    },
+  });
+  channel.answer("budgets.recall", (name) => budgets.giveBack(name as ShareName));
+  return budgets;
+}
+
+export type LentOf = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLeader" | "logNow">;
+
+/** Lends to the worker at the other end. Gives the end, for when all that it wrote was taken. */
+export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: LentOf): () => void {
+  const borrower = budgets.lendTo(
+    async (name, signal) => ((await channel.ask("budgets.recall", name, signal)) ?? undefined) as GivenBack | undefined,
+  );
+  channel.answer("budgets.report", (body, signal) =>
+    borrower.report(body as Parameters<UsageReports["report"]>[0], signal),
+  );
+  channel.on("budgets.forget", (names) => borrower.forget(names as readonly ShareName[]));
+  let told = "";
+  const tell = (): void => {
+    const state: ClusterState = {
+      incarnation: cluster.incarnation(),
+      hasLeader: cluster.hasLeader(),
+      logNow: cluster.logNow(),
+    };
+    const text = JSON.stringify(state);
+    if (text === told) return;
+    told = text;
+    channel.send("budgets.state", state);
+  };
+  tell();
+  const unlisten = cluster.onIncarnation(tell);
+  const looking = setInterval(tell, LOOK_MS).unref();
+  return () => {
+    clearInterval(looking);
+    unlisten();
+    borrower.end();
+  };
+}

@@ -1,0 +1,34 @@
+/** Callers that were not let in: counted each, and a few a second told of, since whoever tries keys must not keep the node busy. */
+import type { AuthFailure, FailureSampler } from "../../audit/index.ts";
+import type { DecisionTrail } from "../../dataplane/index.ts";
+import type { Channel } from "../channel/index.ts";
+import { gather } from "./gather.ts";
+
+/** Enumerations of ours. */
+const MAX_KINDS = 100;
+/** Of a kind, each time that it is told of. */
+const MAX_TOLD = 10;
+
+interface Failed {
+  count: number;
+  readonly data: AuthFailure[];
+}
+
+export function sendFailures(channel: Channel): DecisionTrail["notRecognised"] {
+  const gathered = gather<Failed>(channel, "audit.failures", MAX_KINDS);
+  return (data) => {
+    const failed = gathered.at(`${data["plane"]} ${data["fault"]}`, () => ({ count: 0, data: [] }));
+    failed.count += 1;
+    if (failed.data.length < MAX_TOLD) failed.data.push(data);
+  };
+}
+
+export function takeFailures(channel: Channel, failures: FailureSampler): void {
+  channel.on("audit.failures", (body) => {
+    for (const { count, data } of body as readonly Failed[]) {
+      for (const one of data) failures.failed({ plane: "data", ...one });
+      const [first] = data;
+      if (first !== undefined && count > data.length) failures.more({ plane: "data", ...first }, count - data.length);
+    }
+  });
+}

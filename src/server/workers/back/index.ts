@@ -1,0 +1,17 @@
+/** What workers give back to their node process. */
+export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
+export { sendFailures, takeFailures } from "./failures.ts";
+export { sendLog, takeLog } from "./log.ts";
+export { sendMetrics, takeMetrics } from "./metrics.ts";
+export {
+  sendFinished,
+  sendKeyUse,
+  sendRefusals,
+  sendUse,
+  takeFinished,
+  takeKeyUse,
+  takeRefusals,
+  takeUse,
+} from "./requests.ts";
+export { type RecordedStatistics, sendStatistics, takeStatistics } from "./statistics.ts";
+export { sendDecisions, takeDecisions } from "./trail.ts";

@@ -1,0 +1,28 @@
+/** The log of a worker: its lines are written by the node, in one stream with the node's own. */
+import { createLogger, type Log, type LogLine } from "../../../base/index.ts";
+import type { Channel } from "../channel/index.ts";
+
+/** A line is not worth memory that requests need. */
+const MAX_WAITING_BYTES = 1 << 20;
+
+/** Lossy: while more than a mebibyte waits, lines are dropped, and the next one that goes says how many. */
+export function sendLog(channel: Channel, level: Parameters<typeof createLogger>[0]["level"], now: () => number): Log {
+  let dropped = 0;
+  const sink = ({ level: of, message, fields }: LogLine): void => {
+    if (channel.waitingBytes() > MAX_WAITING_BYTES) {
+      dropped += 1;
+      return;
+    }
+    channel.send("log", [of, message, dropped === 0 ? fields : { ...fields, dropped_lines: dropped }]);
+    dropped = 0;
+  };
+  return createLogger({ stream: { write: () => true }, isTerminal: false, level, now, tee: { sink } });
+}
+
+/** `worker`: its number, which each line carries. */
+export function takeLog(channel: Channel, log: Log, worker: number): void {
+  channel.on("log", (body) => {
+    const [level, message, fields] = body as readonly [LogLine["level"], string, LogLine["fields"]];
+    log[level](message, { ...fields, worker });
+  });
+}

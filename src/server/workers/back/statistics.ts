@@ -1,0 +1,123 @@
+/** What workers meet at providers: summed there, and counted by the node as if it had met it. */
+import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
+import type { Channel } from "../channel/index.ts";
+import { gather } from "./gather.ts";
+
+/** Pairs of provider and model; they come from the configuration. */
+const MAX_PAIRS = 1_000;
+/** A provider may say of its error only after an attempt has failed; as much of its body is waited for. */
+const SAID_MS = 250;
+
+/** Since the message before. */
+interface Met {
+  readonly provider: string;
+  readonly model: string | undefined;
+  begun: number;
+  retried: number;
+  ended: number;
+  came: number;
+  left: number;
+  units: number;
+  /** Milliseconds to the first byte, of each that was answered. */
+  readonly answered: number[];
+}
+
+interface ToldFailure {
+  readonly provider: string;
+  readonly model: string | undefined;
+  readonly failure: AttemptFailure;
+}
+
+/** Only what records; nothing is read here. */
+export type RecordedStatistics = Pick<Statistics, "of">;
+
+export function sendStatistics(channel: Channel): RecordedStatistics {
+  const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
+  const known = new Map<string, ProviderStatistics>();
+
+  const recording = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
+    const met = (): Met =>
+      gathered.at(key, () => ({
+        ...{ provider, model, begun: 0, retried: 0, ended: 0, came: 0, left: 0, units: 0, answered: [] },
+      }));
+    return {
+      begun(isRetry) {
+        if (isRetry) met().retried += 1;
+        else met().begun += 1;
+      },
+      answered: (ms) => void met().answered.push(Math.round(ms * 1_000) / 1_000),
+      failed(failure) {
+        const tell = (): void => {
+          const { error, ...others } = failure;
+          const said = error && { said: error.said };
+          const told: ToldFailure = { provider, model, failure: { ...others, error: said } };
+          channel.send("statistics.failed", told);
+        };
+        if (failure.error === undefined) tell();
+        else setTimeout(tell, SAID_MS).unref();
+      },
+      ended() {
+        met().ended += 1;
+      },
+      cameFromAnother() {
+        met().came += 1;
+      },
+      leftForAnother() {
+        met().left += 1;
+      },
+      spent(units) {
+        if (units !== 0) met().units += units;
+      },
+    };
+  };
+
+  return {
+    of(provider, model) {
+      const key = `${provider}\0${model ?? ""}`;
+      let made = known.get(key);
+      if (made === undefined) {
+        // Names of a configuration that is gone.
+        if (known.size >= MAX_PAIRS) known.clear();
+        made = recording(key, provider, model);
+        known.set(key, made);
+      }
+      return made;
+    },
+  };
+}
+
+/** Gives the end, for when all that the worker wrote was taken: what was under way there is over. */
+export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
+  const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
+  const times = (count: number, run: () => void): void => {
+    for (let left = count; left > 0; left -= 1) run();
+  };
+  channel.on("statistics", (body) => {
+    for (const met of body as readonly Met[]) {
+      const key = `${met.provider}\0${met.model ?? ""}`;
+      // The same over any change of the configuration, as long as something is under way there.
+      const current = statistics.of(met.provider, met.model);
+      const held = underWay.get(key);
+      const at = held?.at ?? current;
+      if (at === undefined) continue;
+      times(met.begun, () => at.begun(false));
+      times(met.retried, () => at.begun(true));
+      for (const ms of met.answered) at.answered(ms);
+      times(met.came, () => at.cameFromAnother());
+      times(met.left, () => at.leftForAnother());
+      if (met.units > 0) at.spent(met.units);
+      times(met.ended, () => at.ended());
+      const count = (held?.count ?? 0) + met.begun + met.retried - met.ended;
+      if (count <= 0) underWay.delete(key);
+      else underWay.set(key, { at, count });
+    }
+  });
+  channel.on("statistics.failed", (body) => {
+    const { provider, model, failure } = body as ToldFailure;
+    statistics.of(provider, model)?.failed(failure);
+  });
+  return () => {
+    for (const { at, count } of underWay.values()) times(count, () => at.ended());
+    underWay.clear();
+  };
+}

@@ -1,0 +1,51 @@
+/** The front door's certificate and the challenges under way, from the node process, which keeps them, to a worker. */
+import type { Certificate, CertificateStanding, Certificates } from "../tls/index.ts";
+import type { Channel } from "./channel/index.ts";
+
+interface Told {
+  readonly mode: Certificates["mode"];
+  readonly current: Certificate | undefined;
+  readonly standing: CertificateStanding;
+}
+
+/** Of the node process. Returns the way to end it. */
+export function feedCertificates(channel: Channel, certificates: Certificates): () => void {
+  const tell = (): void => {
+    const { mode } = certificates;
+    channel.send("certificate", {
+      mode,
+      current: certificates.current(),
+      standing: certificates.standing(),
+    } satisfies Told);
+  };
+  tell();
+  return certificates.onChange(tell);
+}
+
+/** Of the worker: resolves with the first. Challenges are not known here, and are asked for by `ask`. */
+export async function followCertificates(channel: Channel): Promise<Certificates> {
+  let told: Told | undefined;
+  const listeners = new Set<() => void>();
+  await new Promise<void>((resolve) =>
+    channel.on("certificate", (body) => {
+      told = body as Told;
+      for (const listener of listeners) listener();
+      resolve();
+    }),
+  );
+  const known = (): Told => {
+    if (told === undefined) throw new Error("no certificate was told of");
+    return told;
+  };
+  return {
+    mode: known().mode,
+    current: () => known().current,
+    standing: () => known().standing,
+    challenge: () => undefined,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {},
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * Between a worker and its node process: messages and questions in order, over one stream socket. What is sent within a
+ * millisecond goes out as one frame, since a message by itself costs the sender as much as fifty of a frame; a question and
+ * its answer go out at the end of the turn.
+ */
+import type { Socket } from "node:net";
+import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
+import { BrokenFrame, frameOf, frameReader, MAX_FRAME_BYTES } from "./frames.ts";
+
+const GATHER_MS = 1;
+const GATHER_BYTES = 64 * 1024;
+/** The other side reads what was sent last. */
+const CLOSE_MS = 1_000;
+/** Of all types together, before somebody listens to them: a worker opens its ports one after the other. */
+const MAX_EARLY = 10_000;
+
+export interface Channel {
+  /** Never throws; what a closed channel is given is dropped. `undefined` arrives as `null`, as in JSON. */
+  send(type: string, body: unknown): void;
+  /** Rejects with `ChannelClosed`, the signal's reason, or what the other side threw: a `GatewayError` as one, else its message. */
+  ask(type: string, body: unknown, signal: AbortSignal): Promise<unknown>;
+  /** Each of several is called. What came before the first waits for it. */
+  on(type: string, listener: (body: unknown) => void): void;
+  /** The one that answers questions of this type; `signal` is aborted when nobody waits for the answer any more. */
+  answer(type: string, answerer: (body: unknown, signal: AbortSignal) => Promise<unknown> | unknown): void;
+  /** Bytes that wait to be taken by the other side. */
+  waitingBytes(): number;
+  /** Once everything that the other side wrote has been taken. */
+  readonly closed: Promise<void>;
+  /** What was sent goes out before, for a second at most. */
+  close(): Promise<void>;
+}
+
+type Answerer = (body: unknown, signal: AbortSignal) => Promise<unknown> | unknown;
+
+interface Asked {
+  readonly resolve: (body: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Kinds of entries: a message, a question with its number, its answer, its failure, and that nobody waits for it. */
+type Entry =
+  | readonly ["m", string, unknown]
+  | readonly ["q", number, string, unknown]
+  | readonly ["a", number, unknown]
+  | readonly ["e", number, unknown]
+  | readonly ["x", number];
+
+/** `onBroken`: the other side, or this one, sent what cannot be carried; the channel ends. */
+export function openChannel(socket: Socket, onBroken: (error: Error) => void): Channel {
+  const listeners = new Map<string, ((body: unknown) => void)[]>();
+  const answerers = new Map<string, Answerer>();
+  const early = new Map<string, (readonly unknown[])[]>();
+  const asked = new Map<number, Asked>();
+  const answering = new Map<number, AbortController>();
+  let earlyCount = 0;
+  let lastAsked = 0;
+  let isClosed = false;
+  let entries: string[] = [];
+  let gathered = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
+
+  const breakOff = (error: Error): void => {
+    if (isClosed) return;
+    onBroken(error);
+    socket.destroy();
+  };
+
+  const flush = (): void => {
+    clearTimeout(timer);
+    clearImmediate(immediate);
+    timer = undefined;
+    immediate = undefined;
+    if (entries.length === 0 || isClosed || socket.destroyed || !socket.writable) return;
+    const frame = frameOf(entries, gathered);
+    entries = [];
+    gathered = 0;
+    socket.write(frame);
+  };
+
+  const put = (entry: Entry, isUrgent: boolean): void => {
+    if (isClosed) return;
+    const text = JSON.stringify(entry);
+    const bytes = Buffer.byteLength(text) + 1;
+    if (bytes >= MAX_FRAME_BYTES) {
+      breakOff(new BrokenFrame(`${entry[0] === "m" ? entry[1] : "a question or its answer"}: ${bytes} bytes`));
+      return;
+    }
+    if (gathered + bytes >= MAX_FRAME_BYTES) flush();
+    entries.push(text);
+    gathered += bytes;
+    if (gathered >= GATHER_BYTES) flush();
+    else if (isUrgent) immediate ??= setImmediate(flush);
+    else timer ??= setTimeout(flush, GATHER_MS);
+  };
+
+  const keepEarly = (type: string, entry: readonly unknown[]): void => {
+    earlyCount += 1;
+    if (earlyCount > MAX_EARLY) throw new BrokenFrame(`nobody listens to ${type}`);
+    const kept = early.get(type);
+    if (kept === undefined) early.set(type, [entry]);
+    else kept.push(entry);
+  };
+
+  const reply = async (id: number, answerer: Answerer, body: unknown): Promise<void> => {
+    const controller = new AbortController();
+    answering.set(id, controller);
+    try {
+      put(["a", id, await answerer(body, controller.signal)], true);
+    } catch (error) {
+      put(["e", id, faultOf(error)], true);
+    } finally {
+      answering.delete(id);
+    }
+  };
+
+  const takeMessage = (entry: readonly unknown[]): void => {
+    const [, type, body] = entry;
+    const found = listeners.get(String(type));
+    if (found === undefined) keepEarly(String(type), entry);
+    else for (const listener of found) listener(body);
+  };
+
+  const takeQuestion = (entry: readonly unknown[]): void => {
+    const [, id, type, body] = entry;
+    const answerer = answerers.get(String(type));
+    if (answerer === undefined) keepEarly(String(type), entry);
+    else void reply(Number(id), answerer, body);
+  };
+
+  const ended = (id: unknown): Asked | undefined => {
+    const found = asked.get(Number(id));
+    asked.delete(Number(id));
+    return found;
+  };
+
+  const take = (entry: unknown): void => {
+    if (!Array.isArray(entry)) throw new BrokenFrame("an entry is no array");
+    const kind: unknown = entry[0];
+    if (kind === "m") takeMessage(entry);
+    else if (kind === "q") takeQuestion(entry);
+    else if (kind === "a") ended(entry[1])?.resolve(entry[2]);
+    else if (kind === "e") ended(entry[1])?.reject(errorOf(entry[2]));
+    else if (kind === "x") answering.get(Number(entry[1]))?.abort();
+    else throw new BrokenFrame("an entry of no kind");
+  };
+
+  const takeEarly = (type: string, isWanted: (kind: unknown) => boolean): void => {
+    const kept = early.get(type)?.filter(([kind]) => isWanted(kind)) ?? [];
+    if (kept.length === 0) return;
+    early.delete(type);
+    earlyCount -= kept.length;
+    for (const entry of kept) take(entry);
+  };
+
+  const read = frameReader((all) => {
+    for (const entry of all) take(entry);
+  });
+  socket.on("data", (chunk: Buffer) => {
+    try {
+      read(chunk);
+    } catch (error) {
+      breakOff(error instanceof Error ? error : new BrokenFrame(String(error)));
+    }
+  });
+  // What is lost with the other side is told by `closed`.
+  socket.on("error", () => undefined);
+
+  const closed = new Promise<void>((resolve) => {
+    socket.once("close", () => {
+      isClosed = true;
+      clearTimeout(timer);
+      clearImmediate(immediate);
+      for (const { reject } of asked.values()) reject(new ChannelClosed());
+      asked.clear();
+      for (const controller of answering.values()) controller.abort(new ChannelClosed());
+      resolve();
+    });
+  });
+
+  return {
+    send: (type, body) => put(["m", type, body], false),
+    ask(type, body, signal) {
+      if (isClosed || socket.destroyed) return Promise.reject(new ChannelClosed());
+      if (signal.aborted) return Promise.reject(signal.reason);
+      lastAsked += 1;
+      const id = lastAsked;
+      return new Promise((resolve, reject) => {
+        const leave = (): void => {
+          asked.delete(id);
+          put(["x", id], true);
+          reject(signal.reason);
+        };
+        signal.addEventListener("abort", leave, { once: true });
+        const stay = (): void => signal.removeEventListener("abort", leave);
+        asked.set(id, {
+          resolve(body) {
+            stay();
+            resolve(body);
+          },
+          reject(error) {
+            stay();
+            reject(error);
+          },
+        });
+        put(["q", id, type, body], true);
+      });
+    },
+    on(type, listener) {
+      const found = listeners.get(type);
+      if (found === undefined) listeners.set(type, [listener]);
+      else found.push(listener);
+      takeEarly(type, (kind) => kind === "m");
+    },
+    answer(type, answerer) {
+      answerers.set(type, answerer);
+      takeEarly(type, (kind) => kind === "q");
+    },
+    waitingBytes: () => gathered + socket.writableLength,
+    closed,
+    async close() {
+      flush();
+      socket.end();
+      const limit = setTimeout(() => socket.destroy(), CLOSE_MS);
+      await closed;
+      clearTimeout(limit);
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** Errors on their way over a channel. */
+import { GatewayError, REFUSALS, type RefusalCode, type RefusalOptions } from "../../../base/index.ts";
+
+/** There is nobody on the other side any more. */
+export class ChannelClosed extends Error {
+  override readonly name = "ChannelClosed";
+  constructor() {
+    super("the channel between a worker and its node process is closed");
+  }
+}
+
+/** As JSON. What is no refusal of ours crosses as its message. */
+export function faultOf(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof GatewayError)) return { message: error instanceof Error ? error.message : String(error) };
+  const { code, status, message, param, retryAfterSeconds, details, challenge, by } = error;
+  return { code, status, message, param, retryAfterSeconds, details, challenge, by };
+}
+
+interface Fault extends RefusalOptions {
+  readonly code?: RefusalCode;
+  readonly status?: number;
+  readonly message?: string;
+}
+
+/** `fault`: as `faultOf` made it. */
+export function errorOf(fault: unknown): Error {
+  const { code, status, message = "unknown", ...rest } = (fault ?? {}) as Fault;
+  if (code === undefined || !(code in REFUSALS)) return new Error(message);
+  return new GatewayError(code, message, {
+    ...rest,
+    ...(status === 403 && REFUSALS[code].status !== 403 && { suspended: "caller" as const }),
+  });
+}

@@ -1,0 +1,63 @@
+/** Frames of a channel: u32 length, big-endian, then as many bytes of UTF-8 JSON, which hold one array. */
+
+const HEAD_BYTES = 4;
+
+/** Of the JSON of one frame. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+/** The other side sent what is no frame of ours; nothing that follows can be understood. */
+export class BrokenFrame extends Error {
+  override readonly name = "BrokenFrame";
+}
+
+/** `entries`: JSON texts, `bytes` of UTF-8 with a separator each. */
+export function frameOf(entries: readonly string[], bytes: number): Buffer {
+  const length = bytes + 1;
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
+  frame.writeUInt32BE(length, 0);
+  frame.write(`[${entries.join(",")}]`, HEAD_BYTES);
+  return frame;
+}
+
+/** Takes bytes as they come; calls back with the entries of each frame that is whole. Throws `BrokenFrame`. */
+export function frameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {
+  let chunks: Buffer[] = [];
+  let held = 0;
+  let wanted = HEAD_BYTES;
+  let isHead = true;
+
+  const take = (): Buffer => {
+    const all = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, held);
+    const taken = all.subarray(0, wanted);
+    held -= wanted;
+    chunks = held === 0 ? [] : [all.subarray(wanted)];
+    return taken;
+  };
+
+  return (chunk) => {
+    chunks.push(chunk);
+    held += chunk.length;
+    while (held >= wanted) {
+      const taken = take();
+      if (isHead) {
+        wanted = taken.readUInt32BE(0);
+        if (wanted < 2 || wanted > MAX_FRAME_BYTES) throw new BrokenFrame(`a frame of ${wanted} bytes`);
+      } else {
+        wanted = HEAD_BYTES;
+        onEntries(entriesOf(taken));
+      }
+      isHead = !isHead;
+    }
+  };
+}
+
+function entriesOf(bytes: Buffer): readonly unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw new BrokenFrame("a frame is not JSON");
+  }
+  if (!Array.isArray(value)) throw new BrokenFrame("a frame is no array");
+  return value;
+}

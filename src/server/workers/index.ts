@@ -1,0 +1,6 @@
+/** The data plane in processes of its own: what a worker and its node process say to each other. */
+export * from "./back/index.ts";
+export { feedCertificates, followCertificates } from "./certificates.ts";
+export * from "./channel/index.ts";
+export { feedRows, followRows, type RowsFeed } from "./rows.ts";
+export * from "./supervisor/index.ts";

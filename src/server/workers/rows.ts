@@ -1,0 +1,87 @@
+/** Rows of the replicated state that requests are judged by, from the node process to a worker: whole first, then as they change. */
+import { createView, type StateView } from "../cluster/index.ts";
+import type { Mutation } from "../core/state/index.ts";
+import type { Channel } from "./channel/index.ts";
+
+/** Keys, the ids that name them, and suspensions. */
+const TABLES = ["key/", "keyid/", "susp/"] as const;
+
+const MESSAGE_ROWS = 1_000;
+
+interface RowsMessage {
+  readonly seq: number;
+  /** `begin`: what was there is forgotten once `end` has come. */
+  readonly kind: "begin" | "add" | "end" | "change";
+  /** No value: it is gone. */
+  readonly rows: readonly (readonly [key: string, value?: string])[];
+  readonly index: number;
+}
+
+export interface RowsFeed {
+  /** Resolves once the worker has taken all that was there before the call; never, where it is gone. */
+  settled(): Promise<void>;
+  close(): void;
+}
+
+/** Of the node process. */
+export function feedRows(channel: Channel, view: StateView): RowsFeed {
+  let seq = 0;
+  let taken = 0;
+  const waiting = new Set<{ readonly seq: number; readonly resolve: () => void }>();
+  const send = (kind: RowsMessage["kind"], rows: RowsMessage["rows"]): void => {
+    seq += 1;
+    channel.send("rows", { seq, kind, rows, index: view.appliedIndex } satisfies RowsMessage);
+  };
+  const sendAll = (): void => {
+    send("begin", []);
+    let rows: (readonly [string, string])[] = [];
+    for (const table of TABLES) {
+      for (const row of view.scan(table)) {
+        rows.push(row);
+        if (rows.length < MESSAGE_ROWS) continue;
+        send("add", rows);
+        rows = [];
+      }
+    }
+    send("add", rows);
+    send("end", []);
+  };
+  const change = (mutations: readonly Mutation[] | undefined): void => {
+    if (mutations === undefined) sendAll();
+    else
+      send(
+        "change",
+        mutations.map(({ key, value }) => (value === undefined ? [key] : [key, value])),
+      );
+  };
+  channel.on("rows.taken", (body) => {
+    taken = Number(body);
+    for (const wait of waiting) {
+      if (wait.seq > taken) continue;
+      waiting.delete(wait);
+      wait.resolve();
+    }
+  });
+  sendAll();
+  const unwatch = TABLES.map((table) => view.watch(table, change));
+  return {
+    settled: () => (taken >= seq ? Promise.resolve() : new Promise((resolve) => waiting.add({ seq, resolve }))),
+    close() {
+      for (const end of unwatch) end();
+    },
+  };
+}
+
+/** Of the worker. Empty until the first rows are whole. */
+export function followRows(channel: Channel, onFailure: (error: unknown) => void): StateView {
+  const { view, follow, beginReplace, add, endReplace } = createView(onFailure);
+  channel.on("rows", (body) => {
+    const { seq, kind, rows, index } = body as RowsMessage;
+    if (kind === "begin") beginReplace();
+    else if (kind === "add") add(rows as readonly (readonly [string, string])[]);
+    else if (kind === "end") endReplace(index);
+    else follow(rows.map(([key, value]) => ({ key, value })) as readonly Mutation[], index);
+    channel.send("rows.taken", seq);
+  });
+  return view;
+}

@@ -1,0 +1,2 @@
+export { openSupervisor } from "./supervisor.ts";
+export { type Beat, CannotListen, type Supervisor, type SupervisorOptions, type Worker } from "./types.ts";

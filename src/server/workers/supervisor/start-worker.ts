@@ -1,0 +1,72 @@
+/** One process of the data plane: its start, its channel, its signs of life and its end. */
+import cluster from "node:cluster";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { Log } from "../../../base/index.ts";
+import { openChannel } from "../channel/index.ts";
+import type { Beat, Worker } from "./types.ts";
+
+/** As long as a process may take to load, on a machine that does much else. */
+const HELLO_MS = 30_000;
+const LOOK_MS = 1_000;
+/** Looks without a sign of life: looks, and not time, since this process may have been held up itself. */
+const MAX_SILENT_LOOKS = 10;
+
+export interface WorkerProcess {
+  readonly program: URL;
+  readonly number: number;
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+/** Resolves once the process has said hello. Rejects when it ends before, or is of another version. */
+export async function startWorker({ program, number, version, env, log }: WorkerProcess): Promise<Worker> {
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({
+    exec: fileURLToPath(program),
+    args: [],
+    execArgv: ["--enable-source-maps"],
+    // Descriptor 3 is a pipe in both directions: the channel.
+    stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
+  });
+  const forked = cluster.fork(env);
+  const { process: child } = forked;
+  // Sent to a process that has just died.
+  forked.on("error", () => undefined);
+  child.on("error", () => undefined);
+  const exited = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    // Of one that could not be started at all.
+    child.once("error", () => child.pid === undefined && resolve());
+  });
+  let last: Beat | undefined;
+  let silent = 0;
+  const kill = (why: string): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    log.error("a worker is ended", { worker: number, pid: child.pid, reason: why });
+    child.kill("SIGKILL");
+  };
+  const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
+  channel.on("beat", (beat) => {
+    silent = 0;
+    last = beat as Beat;
+  });
+  const looking = setInterval(() => {
+    silent += 1;
+    if (silent > MAX_SILENT_LOOKS) kill("it has given no sign of life for 10 s");
+  }, LOOK_MS).unref();
+  const gone = Promise.all([exited, channel.closed]).then(() => clearInterval(looking));
+  const worker: Worker = { number, pid: child.pid ?? -1, channel, beat: () => last, kill, gone };
+  const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
+  const limit = setTimeout(() => kill("it did not start within 30 s"), HELLO_MS);
+  const said = await Promise.race([hello, gone]).finally(() => clearTimeout(limit));
+  if (said === undefined) throw new Error(`worker ${number} ended while it started (${endOf(child)})`);
+  const { version: theirs } = said as { readonly version: string };
+  if (theirs === version) return worker;
+  kill("it is of another version");
+  throw new Error(`worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced`);
+}
+
+const endOf = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): string =>
+  signalCode ?? `status ${exitCode}`;

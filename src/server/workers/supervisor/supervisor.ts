@@ -1,0 +1,110 @@
+/** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
+import { startWorker } from "./start-worker.ts";
+import { CannotListen, type Supervisor, type SupervisorOptions, type Worker } from "./types.ts";
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
+/** One that served for so long did not fail at its start. */
+const STOOD_MS = 10_000;
+const NONE_SERVES = "workers";
+
+/** Resolves when all serve. Rejects where one could not be started twice, and ends the others. */
+export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const { count, begin, onGone, instruments, log, reasons } = options;
+  const serving = new Map<number, Worker>();
+  const running = new Set<Worker>();
+  const timers = new Set<NodeJS.Timeout>();
+  const pauses = new Map<number, number>();
+  const over = new AbortController();
+  const restarts = instruments
+    .counter("gateway_worker_restarts_total", "Processes of the data plane that took the place of one that ended.")
+    .with();
+  instruments.observedGauge("gateway_workers", "Processes of the data plane that serve.", () => serving.size);
+
+  const look = (): void => {
+    if (serving.size === 0) reasons.add(NONE_SERVES);
+    else reasons.delete(NONE_SERVES);
+  };
+
+  const start = async (number: number): Promise<void> => {
+    const worker = await startWorker({ ...options, number });
+    running.add(worker);
+    void worker.gone.then(() => running.delete(worker));
+    const ending = new AbortController();
+    void worker.gone.then(() => ending.abort(new Error(`worker ${number} ended while it started`)));
+    try {
+      await begin(worker, AbortSignal.any([ending.signal, over.signal]));
+    } catch (error) {
+      worker.kill("it could not be brought to serve");
+      await worker.gone;
+      onGone(worker);
+      throw error;
+    }
+    serving.set(number, worker);
+    look();
+    log.info("worker serves", { worker: number, pid: worker.pid });
+    const since = performance.now();
+    void worker.gone.then(() => {
+      serving.delete(number);
+      look();
+      onGone(worker);
+      if (performance.now() - since >= STOOD_MS) pauses.delete(number);
+      if (over.signal.aborted) return;
+      log.error("a worker ended; another takes its place", { worker: number, pid: worker.pid });
+      replace(number);
+    });
+  };
+
+  const replace = (number: number): void => {
+    if (over.signal.aborted) return;
+    const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
+    pauses.set(number, Math.min(2 * pause, LONGEST_PAUSE_MS));
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      start(number).then(
+        () => restarts.inc(),
+        (error: unknown) => {
+          if (over.signal.aborted) return;
+          log.error("a worker could not be replaced, and is tried again", { worker: number, error });
+          replace(number);
+        },
+      );
+    }, pause);
+    timers.add(timer);
+  };
+
+  const startTwice = async (number: number): Promise<void> => {
+    try {
+      await start(number);
+    } catch (error) {
+      if (error instanceof CannotListen || over.signal.aborted) throw error;
+      log.error("a worker could not be started, and is tried once more", { worker: number, error });
+      await start(number);
+    }
+  };
+
+  const stopping = (): void => {
+    over.abort(new Error("the gateway stops"));
+    for (const timer of timers) clearTimeout(timer);
+  };
+  const close = async (): Promise<void> => {
+    stopping();
+    const left = [...running];
+    for (const worker of left) worker.kill("the gateway stops");
+    await Promise.all(left.map(({ gone }) => gone));
+  };
+
+  reasons.add(NONE_SERVES);
+  const started = await Promise.allSettled(Array.from({ length: count }, (_, at) => startTwice(at + 1)));
+  const failed = started.find((it) => it.status === "rejected");
+  if (failed !== undefined) {
+    await close();
+    reasons.delete(NONE_SERVES);
+    throw failed.reason;
+  }
+  return {
+    serving: () => [...serving.values()].sort((a, b) => a.number - b.number),
+    stopping,
+    close,
+  };
+}

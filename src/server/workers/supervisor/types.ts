@@ -1,0 +1,61 @@
+import type { Instruments, Log } from "../../../base/index.ts";
+import type { Channel } from "../channel/index.ts";
+
+/** A process of the data plane, as its node process has it. */
+export interface Worker {
+  /** 1 and up; one that takes the place of another has its number. */
+  readonly number: number;
+  readonly pid: number;
+  readonly channel: Channel;
+  /** What it said of itself last, each second. */
+  beat(): Beat | undefined;
+  /** At once; another takes its place. */
+  kill(why: string): void;
+  /** Resolves once the process has ended and all that it wrote was taken. */
+  readonly gone: Promise<void>;
+}
+
+/** What a worker tells each second. Numbers since its start only grow. */
+export interface Beat {
+  readonly connections: number;
+  readonly requests: number;
+  readonly inFlight: number;
+  /** Servers of the pools, by provider. */
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+export interface SupervisorOptions {
+  /** What a worker runs. */
+  readonly program: URL;
+  readonly count: number;
+  /** Of the gateway: a worker of another is refused. */
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Brings one to where it serves. Rejects: it is ended, and another is tried. */
+  begin(worker: Worker, signal: AbortSignal): Promise<void>;
+  /** Of one that was begun, once all that it wrote was taken. */
+  onGone(worker: Worker): void;
+  readonly instruments: Instruments;
+  readonly log: Log;
+  /** Of readiness. */
+  readonly reasons: Set<string>;
+}
+
+export interface Supervisor {
+  /** Those that serve. */
+  serving(): readonly Worker[];
+  /** From here on none is replaced. */
+  stopping(): void;
+  /** Ends what is left. */
+  close(): Promise<void>;
+}
+
+/** The port cannot be had: another try does not help. */
+export class CannotListen extends Error {
+  override readonly name = "CannotListen";
+  readonly code: string | undefined;
+  constructor(message: string, code: string | undefined) {
+    super(message);
+    this.code = code;
+  }
+}

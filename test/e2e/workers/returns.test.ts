@@ -1,0 +1,149 @@
+/**
+ * What workers give back: budgets to the unit, every decision in the trail, and figures that are those of the node. Clients are
+ * real, workers are killed as the system kills them.
+ */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { recordsIn, verify } from "../admin/support/trail.ts";
+import { mint, say, startGoverned } from "../governance/support/governed.ts";
+import { idle, readMetrics, sumOf } from "../support/metrics.ts";
+import { eventually } from "../support/wait.ts";
+
+const LONG = "87600h";
+/** Of the campaign: `GATEWAY_TEST_KILLS=200`. */
+const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? 8);
+const CLIENTS = 8;
+
+/** Processes that this one has started. */
+const childrenOf = (pid: number): readonly number[] =>
+  execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
+    .split("\n")
+    .flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
+
+/** A chat over a connection of its own, so that calls are spread over the workers. */
+const apart = { connection: "close" };
+
+const DEPLOYMENT = {
+  budgets: [
+    { name: "ten", limit: 10, window: LONG, shared: true, cost: { type: "CEL", cel: "1" } },
+    { name: "calls", limit: 1_000_000, window: LONG, shared: true, cost: { type: "CEL", cel: "1" } },
+  ],
+  profiles: [
+    { name: "ten", budget: "ten" },
+    {
+      name: "calls",
+      budget: "calls",
+      access_rules: [{ name: "any", at: ["llm"], condition: "true", action: "allow" }],
+    },
+  ],
+};
+
+test("four workers are one node: budgets, lists, metrics and the trail", async (t) => {
+  const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "4" } });
+  const { client } = node;
+  const ten = await mint(node, "ten", { profile: "ten" });
+  const calls = await mint(node, "calls", { profile: "calls" });
+
+  await t.test("of 100 calls at once a budget for ten lets ten pass, and is charged ten", async () => {
+    const said = await Promise.all(Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: apart })));
+    const passed = said.filter(({ status }) => status === 200).length;
+    assert.equal(passed, 10);
+    for (const { status, code } of said) if (status !== 200) assert.equal(code, "budget_exhausted");
+    const row = await eventually("all that was used", async () => {
+      const { items } = await client.call("list_budgets");
+      const found = items.find(({ budget }) => budget === "ten");
+      return found?.used === 10 && found;
+    });
+    assert.equal(row.remaining, 0);
+    const { items } = await eventually("all refusals", async () => {
+      const list = await client.call("list_refusals");
+      return list.items[0]?.last_minute === 90 && list;
+    });
+    assert.deepEqual([items[0]?.code, items[0]?.caller], ["budget_exhausted", "ten"]);
+  });
+
+  await t.test("each call is counted once, wherever it was served", async () => {
+    const before = await idle(gateway);
+    const all = await Promise.all(Array.from({ length: 60 }, () => say(gateway, { key: calls, headers: apart })));
+    assert.ok(all.every(({ status }) => status === 200));
+    const after = await readMetrics(gateway);
+    assert.equal(sumOf(after, "gateway_requests_total") - sumOf(before, "gateway_requests_total"), 60);
+    assert.ok(![...after.keys()].some((series) => /gateway_requests_total.*worker/.test(series)));
+    await eventually("the statistics", async () => {
+      const { items } = await client.call("list_backends");
+      return items[0]?.in_flight === 0 && items[0].error_ratio === 0;
+    });
+    await eventually("the last requests", async () => {
+      const { items } = await client.call("list_requests");
+      return items.filter(({ caller }) => caller === "calls").length === 60;
+    });
+    const { items } = await client.call("list_keys");
+    assert.ok(items.every(({ last_used_at: at }) => at !== null));
+    await eventually("the records", () => {
+      const told = recordsIn(node.output()).filter(({ event }) => event === "access.decision");
+      return told.filter(({ data }) => data["key"] === "calls").length === 60;
+    });
+  });
+  await node.stop();
+  const verdict = await verify(t, node.dir, node.output());
+  assert.equal(verdict.status, 0, verdict.text);
+});
+
+test(`workers that are killed under load take their own requests with them, and nothing else (${KILLS} times)`, async (t) => {
+  const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "3" } });
+  const key = await mint(node, "calls", { profile: "calls" });
+  const ids = new Set<string>();
+  let [broken, isOver] = [0, false];
+  const run = async (): Promise<void> => {
+    while (!isOver) {
+      try {
+        const { status, headers, text } = await say(gateway, { key, headers: apart });
+        assert.ok(status === 200 || status === 503, `${status} ${text}`);
+        if (status === 200) ids.add(headers.get("x-gateway-request-id") ?? "");
+      } catch (error) {
+        if (error instanceof assert.AssertionError) throw error;
+        broken += 1;
+      }
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, run);
+  t.after(() => {
+    isOver = true;
+  });
+  let counted = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const answered = ids.size;
+    await eventually("more answers", () => ids.size > answered + 20);
+    const workers = childrenOf(gateway.pid);
+    const victim = workers[Math.floor(Math.random() * workers.length)];
+    if (victim !== undefined) process.kill(victim, "SIGKILL");
+    const now = sumOf(await readMetrics(gateway), "gateway_requests_total");
+    assert.ok(now >= counted, `the counter fell from ${counted} to ${now}`);
+    counted = now;
+    await eventually("another worker", () => childrenOf(gateway.pid).length === 3);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  t.diagnostic(`${ids.size} answered, ${broken} broken off by ${KILLS} kills`);
+  assert.ok(broken <= KILLS * CLIENTS);
+  const { items } = await node.client.call("list_budgets");
+  const used = items.find(({ budget }) => budget === "calls")?.used ?? 0;
+  // Never less than was used; of each that was killed, what it held and two requests ahead.
+  assert.ok(
+    used >= ids.size && used <= ids.size + broken + KILLS * (CLIENTS + 40),
+    `${used} charged, ${ids.size} answered`,
+  );
+  await node.stop();
+  const recorded = new Set(
+    recordsIn(node.output()).flatMap(({ event, data }) =>
+      event === "access.decision" ? [String(data["request"])] : [],
+    ),
+  );
+  const missing = [...ids].filter((id) => !recorded.has(id));
+  // A process that dies has a millisecond's records with it.
+  assert.ok(missing.length <= KILLS, `${missing.length} of ${ids.size} are not in the trail`);
+  t.diagnostic(`${missing.length} records went with their process; ${used} charged`);
+  const verdict = await verify(t, node.dir, node.output());
+  assert.equal(verdict.status, 0, verdict.text);
+});

@@ -1,0 +1,40 @@
+/** Starts of a data plane in several processes that cannot be. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { type Document, writeFiles } from "../support/config.ts";
+import { runProgram } from "../support/gateway.ts";
+import { listenLocally } from "../support/ports.ts";
+
+const DEPLOYMENT: Document = {
+  providers: [{ name: "only", dialect: "compat", base_url: "http://127.0.0.1:9/v1" }],
+  default_provider: "only",
+};
+
+test("a port that another process has ends the start, with the sentence that one process says", async (t) => {
+  const server = createServer();
+  const port = await listenLocally(server);
+  t.after(() => server.close());
+  const files = await writeFiles(t, DEPLOYMENT, { listen: `127.0.0.1:${port}` });
+  const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
+  assert.deepEqual(await program.ended, { status: 12, signal: null });
+  assert.match(program.stderr(), /cannot listen: another process uses the address/);
+});
+
+for (const [what, workers, changes, words] of [
+  ["no number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
+  ["too many", "65", {}, /from 1 to 64/],
+  [
+    "challenges on the data listener",
+    "2",
+    { tls: { domains: ["gateway.example.com"] } },
+    /GATEWAY_WORKERS=2: tls\.domains: .* set GATEWAY_WORKERS=1, or `tls\.dns`/,
+  ],
+] as const) {
+  test(`refused: ${what}`, async (t) => {
+    const files = await writeFiles(t, DEPLOYMENT, changes);
+    const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: workers } });
+    assert.deepEqual(await program.ended, { status: 10, signal: null });
+    assert.match(program.stderr(), words);
+  });
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createInstruments, createMergedInstruments, type Log, systemClock } from "../../../../src/base/index.ts";
+import { createFailureSampler } from "../../../../src/server/audit/index.ts";
+import {
+  type AttemptFailure,
+  createRefusals,
+  createStatistics,
+  type FinishedRequest,
+} from "../../../../src/server/dataplane/index.ts";
+import {
+  sendFailures,
+  sendFinished,
+  sendLog,
+  sendMetrics,
+  sendRefusals,
+  sendStatistics,
+  takeFailures,
+  takeFinished,
+  takeLog,
+  takeMetrics,
+  takeRefusals,
+  takeStatistics,
+} from "../../../../src/server/workers/index.ts";
+import { openPair } from "../support/pair.ts";
+
+/** Until it is so, and at most two seconds. */
+async function until(isSo: () => boolean, what: string): Promise<void> {
+  for (let waited = 0; !isSo(); waited += 5) {
+    assert.ok(waited < 2_000, what);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const FAILURE: AttemptFailure = {
+  ...{ kind: "5xx", status: 503, attempt: 1, movedTo: "b", request: "r1", caller: null, model: "m", durationMs: 3 },
+  error: undefined,
+};
+
+test("what two workers met at a provider is read at the node as if it had met it, and ends with them", async () => {
+  const statistics = createStatistics(systemClock);
+  statistics.configure(["a"]);
+  const alone = createStatistics(systemClock);
+  alone.configure(["a"]);
+  const met = (to: ReturnType<typeof sendStatistics>): void => {
+    const at = to.of("a", "m")!;
+    for (let count = 0; count < 3; count += 1) {
+      at.begun(count === 2);
+      at.answered(12.5);
+      at.spent(7);
+      if (count > 0) at.ended();
+    }
+    at.begun(false);
+    at.failed(FAILURE);
+    at.leftForAnother();
+  };
+  await using first = await openPair();
+  await using second = await openPair();
+  const ends = [takeStatistics(first.node, statistics), takeStatistics(second.node, statistics)];
+  met(sendStatistics(first.worker));
+  met(sendStatistics(second.worker));
+  // What never was configured is nobody's.
+  sendStatistics(first.worker).of("gone")?.begun(false);
+  met(alone);
+  met(alone);
+  await until(() => statistics.read("a")?.inFlight === 4 && statistics.failures("a")?.length === 2, "told");
+  const { rate: _, ...read } = statistics.read("a")!;
+  const { rate: __, ...expected } = alone.read("a")!;
+  assert.deepEqual(read, expected);
+  assert.deepEqual({ ...statistics.failures("a")?.[0], at: 0, error: undefined }, { ...FAILURE, at: 0 });
+  ends[0]?.();
+  assert.equal(statistics.read("a")?.inFlight, 2);
+});
+
+test("refusals are counted each, by who and why, with the last request", async () => {
+  await using pair = await openPair();
+  const told: string[] = [];
+  const refusals = createRefusals(systemClock, ({ requestId }) => told.push(requestId));
+  takeRefusals(pair.node, refusals);
+  const worker = sendRefusals(pair.worker);
+  for (let at = 0; at < 40; at += 1) {
+    const by = { kind: "budget", name: "team", bucket: "b/team" } as const;
+    worker.refused({ caller: undefined, code: "budget_exhausted", by, requestId: `r${at}` });
+  }
+  worker.refused({ caller: undefined, code: "overloaded", by: undefined, requestId: "last" });
+  await until(() => told.length === 41, "all are told");
+  const [budget, overloaded] = refusals.read();
+  assert.deepEqual([budget?.lastMinute, budget?.lastRequest, overloaded?.lastMinute], [40, "r39", 1]);
+  assert.equal(refusals.ofBucket("b/team"), 40);
+});
+
+test("of a flood of requests that ended, the last ones are told, in order", async () => {
+  await using pair = await openPair();
+  const rows: FinishedRequest[] = [];
+  takeFinished(pair.node, { finished: (row) => rows.push(row) });
+  const { finished } = sendFinished(pair.worker);
+  for (let at = 0; at < 1_500; at += 1) finished({ ...ENDED, id: `r${at}` });
+  await until(() => rows.length > 0, "told");
+  assert.equal(rows.length, 1_000);
+  assert.deepEqual([rows[0]?.id, rows.at(-1)?.id], ["r500", "r1499"]);
+});
+
+const ENDED: FinishedRequest = {
+  ...{ at: 1, id: "", caller: "c", profile: undefined, hop: "llm", route: "/v1/chat/completions", model: "m" },
+  ...{ provider: "a", status: 200, code: "", attempts: 1, firstByteMs: 1, totalMs: 2, inputTokens: 3, outputTokens: 4 },
+  decidedBy: undefined,
+};
+
+test("failures to authenticate are counted each, and recorded ten a second", async () => {
+  await using pair = await openPair();
+  const instruments = createInstruments();
+  const recorded: unknown[] = [];
+  const trail = { append: (event: unknown) => void recorded.push(event) };
+  takeFailures(pair.node, createFailureSampler({ trail, instruments, now: () => 1_000 }));
+  const notRecognised = sendFailures(pair.worker);
+  for (let at = 0; at < 500; at += 1) notRecognised({ fault: "unknown_key" });
+  const total = (): number => {
+    const reading = instruments.read()[0];
+    return reading?.kind === "counter" ? (reading.series[0]?.value ?? 0) : 0;
+  };
+  await until(() => total() === 500, "all are counted");
+  assert.equal(recorded.length, 10);
+});
+
+test("a series is the sum over node and workers, and a counter stays where a worker goes", async () => {
+  const node = createMergedInstruments();
+  node.counter("c_total", "C.", ["l"]).with("x").inc(1);
+  const counted = (name: string, label = "x"): number | undefined => {
+    const reading = node.read().find((one) => one.name === name);
+    if (reading === undefined || reading.kind === "histogram") return undefined;
+    return reading.series.find(({ labelValues }) => labelValues[0] === label || label === "")?.value;
+  };
+  const join = async (by: number) => {
+    const pair = await openPair();
+    const instruments = createInstruments();
+    instruments.counter("c_total", "C.", ["l"]).with("x").inc(by);
+    instruments.counter("c_total_of_workers", "D.", ["l"]).with("y").inc(by);
+    instruments.observedGauge("g", "G.", () => by);
+    instruments.histogram("h", "H.", [1, 2]).with().observe(by);
+    instruments.observedGauge("gateway_budget_buckets", "Of the node alone.", () => by);
+    sendMetrics(pair.worker, instruments);
+    return { pair, leave: takeMetrics(pair.node, node) };
+  };
+  const first = await join(2);
+  const second = await join(5);
+  await node.refresh();
+  assert.deepEqual([counted("c_total"), counted("c_total_of_workers", "y"), counted("g", "")], [8, 7, 7]);
+  const histogram = node.read().find(({ name }) => name === "h");
+  assert.deepEqual(histogram?.kind === "histogram" && histogram.series[0], {
+    labelValues: [],
+    cumulative: [0, 1, 2],
+    sum: 7,
+  });
+  assert.equal(counted("gateway_budget_buckets", ""), undefined);
+  await first.pair[Symbol.asyncDispose]();
+  first.leave();
+  assert.deepEqual([counted("c_total"), counted("g", "")], [8, 5]);
+  await second.pair[Symbol.asyncDispose]();
+  // One that does not answer any more holds up no scrape.
+  await node.refresh();
+  second.leave();
+  assert.deepEqual([counted("c_total"), counted("c_total_of_workers", "y"), counted("g", "")], [8, 7, undefined]);
+});
+
+test("as many label sets as one instrument has are told over all workers; the rest counts as other", () => {
+  const node = createMergedInstruments();
+  for (let worker = 0; worker < 3; worker += 1) {
+    const instruments = createInstruments();
+    const family = instruments.counter("c_total", "C.", ["l"]);
+    for (let at = 0; at < 1_000; at += 1) family.with(`${worker} ${at}`).inc();
+    node.keep(instruments.read());
+  }
+  const [reading] = node.read();
+  assert.ok(reading?.kind === "counter");
+  assert.ok(reading.series.length <= 2_001);
+  assert.equal(
+    reading.series.reduce((sum, { value }) => sum + value, 0),
+    3_000,
+  );
+});
+
+test("a worker's line stands in the node's log with its number", async () => {
+  await using pair = await openPair();
+  const lines: unknown[] = [];
+  const write =
+    (level: string) =>
+    (message: string, fields: object = {}): void =>
+      void lines.push([level, message, fields]);
+  const log: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  takeLog(pair.node, log, 3);
+  const worker = sendLog(pair.worker, "info", Date.now);
+  worker.debug("nothing of this");
+  worker.warn("something", { why: ["a", "b"], n: 1 });
+  await until(() => lines.length === 1, "told");
+  assert.deepEqual(lines, [["warn", "something", { why: ["a", "b"], n: 1, worker: 3 }]]);
+});
