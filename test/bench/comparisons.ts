@@ -1,9 +1,12 @@
 /** Gateway with gateway: many keys with one, translating with passing bytes, ours with Portkey's. Pure. */
 
+import type { ForeignName } from "./parts/foreign.ts";
 import { type Judged, judge } from "./report.ts";
 import type { Measured } from "./rounds.ts";
 import { type LoadScenario, MAX_MANY_KEYS_RATIO } from "./scenarios.ts";
 import { type Summary, summarize } from "./statistics.ts";
+
+const FOREIGN_NAMES: readonly ForeignName[] = ["portkey", "litellm"];
 
 export function compare(
   {
@@ -15,7 +18,7 @@ export function compare(
   measured: readonly Measured[],
 ): readonly Judged[] {
   const of = (name: Measured["name"]): Measured | undefined => measured.find((row) => row.name === name);
-  const [own, many, bytes, portkey] = [of("gateway"), of("many keys"), of("bytes"), of("portkey")];
+  const [own, many, bytes] = [of("gateway"), of("many keys"), of("bytes")];
   const governed = of("governed");
   if (own === undefined) return [];
   const rows: Judged[] = [];
@@ -42,11 +45,13 @@ export function compare(
     rows.push({ ...row, target: maxGuardedRatio?.toFixed(2) ?? "", verdict: judge(ratio.median, maxGuardedRatio) });
     rows.push(moreThan("CPU per request, guarded more than governed", own, governed));
   }
-  if (portkey !== undefined) {
-    const ratio = ratioOf(own, portkey);
-    const target = maxPortkeyShare?.toFixed(3) ?? "";
-    const row = shown("CPU per request, gateway over portkey", ratio, 3);
-    rows.push({ ...row, target, verdict: judge(ratio.median, maxPortkeyShare) });
+  for (const name of FOREIGN_NAMES) {
+    const foreign = of(name);
+    if (foreign === undefined) continue;
+    const ratio = ratioOf(own, foreign);
+    const most = name === "portkey" ? maxPortkeyShare : undefined;
+    const row = shown(`CPU per request, gateway over ${name}`, ratio, 3);
+    rows.push({ ...row, target: most?.toFixed(3) ?? "", verdict: judge(ratio.median, most) });
   }
   return rows;
 }

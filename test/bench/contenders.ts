@@ -2,11 +2,12 @@
 
 import { checkGoverned } from "./governance/check.ts";
 import { startPiece } from "./parts/children.ts";
+import type { ForeignName } from "./parts/foreign.ts";
+import { FOREIGN } from "./parts/foreign-gateways.ts";
 import { startGateway } from "./parts/gateway.ts";
 import { isNginxInstalled, startNginx } from "./parts/nginx.ts";
-import { portkeyHeaders, startPortkey } from "./parts/portkey.ts";
 import { type Contender, load } from "./rounds.ts";
-import { type LoadScenario, PORTKEY_LOAD_SHARE } from "./scenarios.ts";
+import type { LoadScenario } from "./scenarios.ts";
 import { prepare, type Stage } from "./stage.ts";
 
 /** What a foreign program cannot answer is told before the rounds, which it would break. */
@@ -52,11 +53,11 @@ export async function startContenders(scenario: LoadScenario, stage: Stage): Pro
       const bytes = await prepare(stage, scenario.mode, { ...scenario.shape, model: scenario.bytesModel });
       all.push({ name: "bytes", server: await startGateway(bytes.gateway), shape: bytes.shape });
     }
-    if (scenario.beside?.includes("portkey") === true) {
+    for (const name of scenario.foreign ?? []) {
       try {
-        all.push(await startPortkeyContender(scenario, stage));
+        all.push(await startForeign(name, scenario, stage));
       } catch (error) {
-        missing.push(`portkey: not measured: ${error instanceof Error ? error.message : String(error)}`);
+        missing.push(`${name}: not measured: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
   } catch (error) {
@@ -66,16 +67,16 @@ export async function startContenders(scenario: LoadScenario, stage: Stage): Pro
   return { all, missing, stop };
 }
 
-async function startPortkeyContender({ shape }: LoadScenario, stage: Stage): Promise<Contender> {
-  const installed = await stage.portkey();
-  if (installed.kind === "missing") throw new Error(installed.reason);
-  const server = await startPortkey(installed.entry, stage.pieces.loopback);
-  const foreign = { ...shape, headers: portkeyHeaders(stage.upstreamPort) };
+async function startForeign(name: ForeignName, { shape }: LoadScenario, stage: Stage): Promise<Contender> {
+  const { upstreamPort, pieces } = stage;
+  const installed = await stage.foreign(name);
+  const server = await installed.start({ upstreamPort, loopback: pieces.loopback, model: shape.model });
+  const foreign = installed.asked(shape, upstreamPort);
   try {
     await load(stage.ask, { port: server.port, shape: foreign, connections: 1, requests: TRIAL_REQUESTS });
   } catch (error) {
     await server.stop();
     throw error;
   }
-  return { name: "portkey", server, shape: foreign, share: PORTKEY_LOAD_SHARE };
+  return { name, server, shape: foreign, share: FOREIGN[name].share };
 }

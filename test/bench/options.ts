@@ -17,8 +17,8 @@ export interface BenchOptions {
 export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [--profile] [--strict] [--gateway FILE]
 
   --quick         a tenth of the load and three rounds
-  --only NAME     this scenario alone; may be given more than once. governed and governed-stream install Portkey's
-                  gateway into a temporary folder, and leave it out where that fails
+  --only NAME     this scenario alone; may be given more than once. governed and governed-stream install
+                  Portkey's and LiteLLM's gateways into a temporary folder, and leave out what cannot be had
   --rounds N      rounds per scenario (default 5)
   --profile       profiles the gateway under each scenario and prints where its time goes
   --strict        exit status 1 when a target is missed

@@ -48,8 +48,8 @@ export function renderLoad(scenario: LoadScenario, measured: readonly Measured[]
       row.rssMib.toFixed(0),
     ];
   });
-  const fewer = measured.find(({ requests }) => requests !== measured[0]?.requests);
-  const exception = fewer === undefined ? "" : `, ${fewer.requests} for ${fewer.name}`;
+  const fewer = measured.filter(({ requests }) => requests !== measured[0]?.requests);
+  const exception = fewer.map(({ name, requests }) => `, ${requests} for ${name}`).join("");
   const load = `${measured[0]?.requests ?? 0} requests a round${exception} on ${scenario.connections} connections`;
   return `${scenario.name}: ${scenario.about} (${load})\n${align([LOAD_HEADINGS, ...rows])}`;
 }

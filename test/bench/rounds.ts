@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadJob, LoadResult } from "./child/load.ts";
 import type { RequestShape } from "./child/requests.ts";
 import type { Piece } from "./parts/children.ts";
+import type { ForeignName } from "./parts/foreign.ts";
 import { cpuMicros, residentBytes } from "./parts/process-usage.ts";
 import type { LoadScenario } from "./scenarios.ts";
 import { type Summary, summarize } from "./statistics.ts";
@@ -17,7 +18,7 @@ import { type Summary, summarize } from "./statistics.ts";
 export type Ask = (job: LoadJob) => Promise<LoadResult>;
 
 export interface Contender {
-  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "portkey" | "bytes" | "governed";
+  readonly name: "bare" | "nginx" | "gateway" | "many keys" | "bytes" | "governed" | ForeignName;
   readonly server: Piece;
   readonly shape: RequestShape;
   /** Of the scenario's requests: 1 where left out. */

@@ -12,6 +12,7 @@ import {
   MESSAGES_MODEL,
   SIGNED_MODEL,
 } from "./parts/configuration.ts";
+import type { ForeignName } from "./parts/foreign.ts";
 
 export interface LoadScenario {
   readonly name: string;
@@ -26,10 +27,12 @@ export interface LoadScenario {
   /** Most that gateway over bare proxy may be; undefined is reported and not judged. */
   readonly maxRatio: number | undefined;
   /**
-   * Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; Portkey's; ours,
-   * governed and without guardrails.
+   * Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; ours, governed
+   * and without guardrails.
    */
-  readonly beside?: readonly ("many keys" | "portkey" | "governed")[];
+  readonly beside?: readonly ("many keys" | "governed")[];
+  /** Measured in the same rounds: gateways of others, which govern less or nothing. */
+  readonly foreign?: readonly ForeignName[];
   /** Measured in the same rounds: another such gateway that is asked for this model, of the client's own dialect. */
   readonly bytesModel?: string;
   /** Most that signing over a static key may be. */
@@ -105,7 +108,8 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     mode: "governed",
     shape: { kind: "unary", model: CONFIG_MODEL },
     maxRatio: MAX_GOVERNED_RATIO,
-    beside: ["many keys", "portkey"],
+    beside: ["many keys"],
+    foreign: ["portkey", "litellm"],
     maxPortkeyShare: 0.1,
   },
   {
@@ -115,7 +119,7 @@ export const LOAD_SCENARIOS: readonly LoadScenario[] = [
     mode: "governed",
     shape: { kind: "stream", model: CONFIG_MODEL },
     maxRatio: MAX_GOVERNED_RATIO,
-    beside: ["portkey"],
+    foreign: ["portkey", "litellm"],
   },
   {
     ...unary,
@@ -235,8 +239,6 @@ function translated(
 export const MANY_KEYS = 100_000;
 /** What many keys may cost over one where the rounds agree better than this; where they do not, less than their spread. */
 export const MAX_MANY_KEYS_RATIO = 1.05;
-/** Portkey's takes so many times as long that a round with all the requests would be one of minutes. */
-export const PORTKEY_LOAD_SHARE = 0.1;
 /** Added by the governed gateway to the median answer, at half the rate that saturates it. */
 export const MAX_HALF_LOAD_ADDED_US = 150;
 

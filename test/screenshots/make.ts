@@ -8,7 +8,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startSimulator } from "../../src/simulator/index.ts";
-import { pngOf, svgOf } from "../console/support/picture.ts";
+import { inLight, pngOf, svgOf } from "../console/support/picture.ts";
 import { openTerminal, ptySkip } from "../console/support/terminal.ts";
 import { startIssuer } from "../e2e/admin/support/issuer.ts";
 import { buildProgram } from "../e2e/cluster/support/program.ts";
@@ -19,7 +19,7 @@ import { PROVIDERS, type ProviderName } from "./documents.ts";
 import { startFronted } from "./fronted.ts";
 import { liveOn } from "./life.ts";
 import { type Provider, startProvider } from "./provider.ts";
-import { SHOTS, type Shot } from "./shots.ts";
+import { SHOTS, type Shot, SMALL } from "./shots.ts";
 
 const PICTURES = resolve(fileURLToPath(import.meta.url), "../../../screenshots");
 /** Dots of a PNG for one of the SVG: sharp where it is shown at half its size, and the folder stays small. */
@@ -36,10 +36,10 @@ async function owning(work: (owner: Owner) => Promise<void>): Promise<void> {
 }
 
 async function take(shot: Shot, cluster: DemoCluster): Promise<void> {
-  const { name, title, node = "n1", columns = 120, rows = 35, args = [], env = {} } = shot;
+  const { name, title, node = "n1", columns = 120, rows = 35, args = [], env = {}, light } = shot;
   await owning(async (owner) => {
     const terminal = openTerminal(owner, {
-      args: [GATEWAY, "console", "-socket", socketOf(node), ...args],
+      args: [GATEWAY, "console", "-socket", socketOf(node), ...(light === true ? ["-theme", "light"] : []), ...args],
       // Its memory is the pictures' own, and begins empty.
       env: { XDG_STATE_HOME: join(FOLDER, "state"), ...env },
       cwd: FOLDER,
@@ -49,6 +49,13 @@ async function take(shot: Shot, cluster: DemoCluster): Promise<void> {
     await terminal.until(/live/);
     await shot.act(terminal, cluster);
     await terminal.settled();
+    if (light === true) {
+      terminal.resize(SMALL.columns, SMALL.rows);
+      // The emulator cuts what was drawn before; the corner is there once the console has drawn anew.
+      await terminal.until(() => new RegExp(`^.{${SMALL.columns - 1}}┐$`).test(terminal.row(2)), "the new size");
+      await terminal.settled();
+      return await writeFile(join(PICTURES, `${name}.svg`), inLight(svgOf(terminal.cells(), title)));
+    }
     const svg = svgOf(terminal.cells(), title);
     await writeFile(join(PICTURES, `${name}.svg`), svg);
     await writeFile(join(PICTURES, `${name}.png`), pngOf(svg, SCALE));

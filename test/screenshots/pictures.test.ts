@@ -1,11 +1,11 @@
-/** What lies in `screenshots/`: a picture of each view, each one whole and of a bounded size. */
+/** What lies in `screenshots/`: a picture of each view, each one whole and of a bounded size; and each view once more, small and in the light theme. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { VIEWS } from "../../src/console/views/all.ts";
-import { SHOTS } from "./shots.ts";
+import { SHOTS, SMALL } from "./shots.ts";
 
 const PICTURES = new URL("../../screenshots/", import.meta.url);
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -15,15 +15,15 @@ const MAX_FOLDER_BYTES = 10 << 20;
 const files = readdirSync(PICTURES);
 const read = (name: string): string => readFileSync(new URL(name, PICTURES), "utf8");
 
-test("each view has a picture of its own", () => {
+test("each view has a picture of its own, and one that is small and light", () => {
   const missing = VIEWS.map(({ id }) => id).filter(
-    (id) => !files.includes(`${id}.svg`) || !files.includes(`${id}.png`),
+    (id) => ![`${id}.svg`, `${id}.png`, `${id}-light-80x24.svg`].every((name) => files.includes(name)),
   );
   assert.deepEqual(missing, []);
 });
 
 test("what lies there is what is taken, each as SVG and as PNG", () => {
-  const expected = SHOTS.flatMap(({ name }) => [`${name}.svg`, `${name}.png`]);
+  const expected = SHOTS.flatMap(({ name, light }) => [`${name}.svg`, ...(light === true ? [] : [`${name}.png`])]);
   assert.deepEqual([...files].sort(), [...expected].sort());
 });
 
@@ -37,7 +37,9 @@ test("no picture, nor all of them, is large", () => {
   assert.ok(all < MAX_FOLDER_BYTES, `${all} bytes`);
 });
 
-for (const { name, columns = 120, rows = 35 } of SHOTS) {
+for (const { name, light, ...size } of SHOTS) {
+  const { columns = 120, rows = 35 } = light === true ? SMALL : size;
+
   test(`${name}.svg is well-formed and as large as ${columns} by ${rows} cells`, () => {
     const svg = read(`${name}.svg`);
     const { width, height } = boxOf(svg);
@@ -48,6 +50,11 @@ for (const { name, columns = 120, rows = 35 } of SHOTS) {
     for (const [, text = ""] of svg.matchAll(/<text[^>]* x="([\d.]+)"/g)) assert.ok(Number(text) < width);
   });
 
+  test(`${name}.svg shows the console from its first line on`, () => {
+    assert.match(read(`${name}.svg`).slice(0, 20_000), />(live|OFFLINE|frozen|gateway)\b/);
+  });
+
+  if (light === true) continue;
   test(`${name}.png begins as a PNG does`, () => {
     const bytes = readFileSync(new URL(`${name}.png`, PICTURES));
     assert.deepEqual([...bytes.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

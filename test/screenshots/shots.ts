@@ -1,5 +1,6 @@
 /** The pictures, in the order in which they are taken: for each which console is opened, and what its operator does. */
 
+import { VIEWS } from "../../src/console/views/all.ts";
 import type { TestTerminal } from "../console/support/terminal.ts";
 import { CASES } from "./cases.ts";
 import { AUDIT_TRAIL, type DemoCluster, type NodeId } from "./cluster.ts";
@@ -15,11 +16,13 @@ export interface Shot {
   readonly node?: NodeId;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** In the light theme, and cut down to 80 by 24 before the picture is taken, of which there is no PNG. */
+  readonly light?: true;
   /** Until the screen shows what the picture is of. */
   act(terminal: TestTerminal, cluster: DemoCluster): Promise<void>;
 }
 
-const SMALL = { columns: 80, rows: 24 };
+export const SMALL = { columns: 80, rows: 24 };
 
 /** By its name, from anywhere but the workbench; `shows` is looked for once the view is there. */
 async function go(terminal: TestTerminal, command: string, shows: string | RegExp): Promise<void> {
@@ -125,6 +128,19 @@ const WHOLE: readonly Shot[] = [
   },
   view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),
+  {
+    name: "acknowledgements",
+    title: "What operators have acknowledged, and how it stands now",
+    async act(terminal, cluster) {
+      await overview(terminal, cluster);
+      await terminal.press("G");
+      await press(terminal, "a", /Acknowledge/);
+      terminal.type("rotation until the evening, ticket 4711");
+      await terminal.press("enter", "enter", "y");
+      await terminal.until(/1 acknowledged/);
+      await go(terminal, "acknowledgements", /ticket 4711[\s\S]*until +\d/);
+    },
+  },
   view("models", /acme-large/, "Models, and the provider that is asked now"),
   view("mcp", /!FAILING[\s\S]*org\.example[\s\S]*bad +\d/, "MCP servers, the failing one first"),
   view("a2a", /planner[\s\S]*last 15m +\d/, "A2A agents, and what their calls took"),
@@ -158,7 +174,7 @@ const WHOLE: readonly Shot[] = [
     name: "keys-80x24",
     title: "Virtual keys in 80 columns",
     ...SMALL,
-    act: (terminal) => go(terminal, "keys", /prod-search/),
+    act: (terminal) => go(terminal, "keys", /Virtual keys|Keys/),
   },
   view("profiles", /research/, "Profiles"),
   view("budgets", /profile evals/, "Budgets, the fullest first"),
@@ -223,7 +239,7 @@ const WHOLE: readonly Shot[] = [
       await terminal.until(/records/);
     },
   },
-  view("changes", /pool-eu/, "What was done through the admin API, and what was refused"),
+  view("changes", /put_|create_|login/, "What was done through the admin API, and what was refused"),
   {
     name: "query",
     title: "The query workbench with a result",
@@ -288,7 +304,7 @@ const BROKEN: readonly Shot[] = [
     async act(terminal, { n3 }) {
       await terminal.until(/team-research[\s\S]*beta-labs/);
       await n3.stop();
-      await terminal.until(/OFFLINE retry [48]s/);
+      await terminal.until(/OFFLINE since .*retry in/);
     },
   },
   {
@@ -302,4 +318,14 @@ const BROKEN: readonly Shot[] = [
   },
 ];
 
-export const SHOTS: readonly Shot[] = [...WHOLE, ...BROKEN];
+const IDS: ReadonlySet<string> = new Set(VIEWS.map(({ id }) => id));
+
+/** The other size and the other theme, of each view. */
+const SMALL_AND_LIGHT: readonly Shot[] = WHOLE.filter(({ name }) => IDS.has(name)).map((shot) => ({
+  ...shot,
+  name: `${shot.name}-light-80x24`,
+  title: `${shot.title}, in the light theme and 80 columns`,
+  light: true,
+}));
+
+export const SHOTS: readonly Shot[] = [...WHOLE, ...SMALL_AND_LIGHT, ...BROKEN];

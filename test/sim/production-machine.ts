@@ -47,6 +47,7 @@ function machineOf(load: (rules: ReadonlyMap<string, CommandRule>) => State): Ma
     name: NAME,
     version: 1,
     level: 1,
+    shape: () => "a register",
     run(given, { draft }) {
       const { key, kind, expected, value } = given as Fields;
       isFirst = true;

@@ -2,7 +2,8 @@
  * The gateway as its users run it: `node bin/gateway …` in a process of its own, found by the address in its log.
  *
  * A process ends with its owner, by SIGTERM, and must then end well; one that does not is killed and fails the test. One
- * that the test itself brings to an end is left alone. dist/ is built first when it is not of the source beside it.
+ * that the test itself brings to an end is left alone. dist/ is built first when it is not of the source beside it;
+ * GATEWAY_TEST_PROGRAM names another program to run, such as one that is installed.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -14,6 +15,12 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const STOP_LIMIT_MS = 8_000;
 /** A stop waits for connections that clients keep open, a tenth of this each; a test of the drain names its own. */
 const DRAIN = "3s";
+
+const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];
+
+/** The same tests, of a data plane in several processes: `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
+const { GATEWAY_WORKERS } = process.env;
+const WORKERS = GATEWAY_WORKERS === undefined ? {} : { GATEWAY_WORKERS };
 
 const children = new Set<() => void>();
 process.once("exit", () => {
@@ -63,8 +70,8 @@ export interface StartOptions {
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
 export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
   build();
-  const child = spawn(process.execPath, [join(root, "bin/gateway"), ...args], {
-    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...env },
+  const child = spawn(process.execPath, [installed() ?? join(root, "bin/gateway"), ...args], {
+    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...WORKERS, ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
   child.stdin?.end(input);
@@ -148,7 +155,7 @@ let isBuilt = false;
 
 /** Once a process; it does nothing when dist/ is of this source, as it is after `npm test` has begun. */
 function build(): void {
-  if (isBuilt) return;
+  if (isBuilt || installed() !== undefined) return;
   execFileSync(process.execPath, [join(root, "bin/setup.cjs")], { stdio: "inherit" });
   isBuilt = true;
 }

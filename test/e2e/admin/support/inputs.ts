@@ -26,6 +26,7 @@ export interface Input {
 const NAME = "matrix";
 const named = { name: NAME };
 const suspended = { kind: "provider", name: "one" } as const;
+const acknowledged = { name: "provider:one" } as const;
 
 const document = (name: string): string =>
   JSON.stringify({ providers: [provider(`of-${name}`, "http://127.0.0.1:9", { models: [`${name}-*`] })] });
@@ -57,6 +58,18 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_suspensions: list,
   put_suspension: { params: suspended, body: '{"reason":"r","duration":"1h"}', status: 200 },
   delete_suspension: { params: suspended, prepare: suspension, status: 204 },
+  list_acknowledgements: list,
+  put_acknowledgement: {
+    params: acknowledged,
+    body: '{"reason":"r","duration":"1h","severity":"warn","degree":2}',
+    status: 200,
+  },
+  delete_acknowledgement: {
+    params: acknowledged,
+    prepare: (client) =>
+      client.call("put_acknowledgement", { params: acknowledged, body: { reason: "r", duration: "1h" } }),
+    status: 204,
+  },
   list_secrets: list,
   put_secret: { params: named, body: '{"value":"v"}', status: 200 },
   delete_secret: { params: named, prepare: secret, status: 204 },

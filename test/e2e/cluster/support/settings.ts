@@ -28,6 +28,12 @@ export interface Settings {
   readonly as?: string;
   /** Where the log and the state are; in the node's own folder if left out. */
   readonly dataDir?: string;
+  /** `bin/gateway` of another build. */
+  readonly program?: string;
+  /** Address of the data plane; any port if left out. */
+  readonly listen?: string;
+  /** Its deployment arrives through the admin API. */
+  readonly isWithoutFile?: boolean;
 }
 
 /** Where a node listens, and what it tells of it. */
@@ -71,16 +77,16 @@ export async function commandOf(placed: Placed): Promise<Command> {
     ...(previousSecret !== undefined && { GATEWAY_CLUSTER_SECRET_PREVIOUS: previousSecret }),
     ...(clockShiftMs !== 0 && { NODE_OPTIONS: `--import=${shift}` }),
   };
-  return { command: [process.execPath, GATEWAY, "-config", path], env, socketPath };
+  return { command: [process.execPath, settings.program ?? GATEWAY, "-config", path], env, socketPath };
 }
 
 function nodeFile({ id, dataDir, settings, addressesOf }: Placed, socketPath: string): unknown {
   const { begin, secret, rejoinAfterMs, deadAfterMs } = settings;
   const own = addressesOf(id);
   return {
-    listen: "127.0.0.1:0",
+    listen: settings.listen ?? "127.0.0.1:0",
     metrics_listen: "none",
-    deployment: "deployment.yaml",
+    ...(settings.isWithoutFile !== true && { deployment: "deployment.yaml" }),
     admin: { local_socket: socketPath },
     cluster: {
       node_id: settings.as ?? id,

@@ -86,6 +86,9 @@ export interface Asked {
 }
 
 /** A chat completion unless `path` says otherwise. */
+/** For an answer; a connection that was being handed to a process that is killed is never answered. */
+const LIMIT_MS = 30_000;
+
 export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Promise<Said> {
   const { key, path = "/v1/chat/completions", method = "POST", body = chat(), headers = {} } = asked;
   const response = await fetch(gateway.url + path, {
@@ -96,6 +99,7 @@ export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Pro
       ...headers,
     },
     ...(method !== "GET" && method !== "HEAD" && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(LIMIT_MS),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, code: codeOf(text) };

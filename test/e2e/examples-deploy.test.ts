@@ -1,0 +1,261 @@
+/**
+ * examples/deploy, each file read by the program that it is for, or run: the unit by systemd, manifests by their schemas,
+ * rules by promtool, and the nodes of the manifest as processes.
+ */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { parse, parseAllDocuments } from "yaml";
+import { makePlaceholder } from "../../src/server/tls/index.ts";
+import { peer } from "../peers/index.ts";
+import { writeFiles } from "./support/config.ts";
+import { type Gateway, runProgram, startGateway } from "./support/gateway.ts";
+import { freePort } from "./support/ports.ts";
+import { simulated } from "./support/simulated.ts";
+import { atEnd, eventually, type Owner } from "./support/wait.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const DEPLOY = join(ROOT, "examples/deploy");
+const [promtool, kubernetes, logrotate] = await Promise.all([
+  peer("promtool"),
+  peer("kubernetes-schemas"),
+  peer("logrotate"),
+]);
+
+const run = promisify(execFile);
+const textOf = (name: string): Promise<string> => readFile(join(DEPLOY, name), "utf8");
+
+async function folder(owner: Owner): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "gateway-deploy-"));
+  atEnd(owner, () => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Each secret that the examples read. */
+async function credentials(dir: string): Promise<string> {
+  const path = join(dir, "credentials");
+  await mkdir(path);
+  for (const name of ["CLUSTER_SECRET", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"]) {
+    await writeFile(join(path, name), `a-secret-that-is-long-enough-for-${name}`);
+  }
+  return path;
+}
+
+const systemd = spawnSync("systemd-analyze", ["--version"]).status === 0 ? false : "no systemd-analyze";
+
+test("systemd takes the unit, and finds little to take from the process", { skip: systemd }, async (t) => {
+  const dir = await folder(t);
+  const unit = join(dir, "gateway.service");
+  const text = await textOf("systemd/gateway.service");
+  assert.match(text, /^ExecStart=\/usr\/local\/bin\/gateway -config /m);
+  await writeFile(unit, text.replaceAll("/usr/local/bin/gateway", join(ROOT, "bin/gateway")));
+  const verified = spawnSync("systemd-analyze", ["verify", "--man=no", unit], { encoding: "utf8" });
+  assert.equal(verified.status, 0, verified.stderr);
+  assert.doesNotMatch(verified.stderr, /gateway\.service/);
+  // Of 100, in which more is worse.
+  const judged = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", unit], {
+    encoding: "utf8",
+  });
+  assert.equal(judged.status, 0, judged.stdout.slice(-300));
+});
+
+test("each secret that the unit's documents read is a credential of the unit, and they compile with those", async (t) => {
+  const dir = await folder(t);
+  const CREDENTIALS_DIRECTORY = await credentials(dir);
+  for (const name of ["node.yaml", "deployment.yaml"]) await copyFile(join(DEPLOY, "systemd", name), join(dir, name));
+  const [unit, ...documents] = await Promise.all(
+    ["gateway.service", "node.yaml", "deployment.yaml"].map((name) => textOf(`systemd/${name}`)),
+  );
+  const given = [...(unit ?? "").matchAll(/^LoadCredential=(\w+):/gm)].map(([, name]) => name);
+  const wanted = [...documents.join("\n").matchAll(/\$\{secret:(\w+)\}/g)].map(([, name]) => name);
+  assert.deepEqual([...new Set(wanted)].sort(), given.sort());
+  await assertCompiles(t, join(dir, "node.yaml"), { CREDENTIALS_DIRECTORY });
+});
+
+async function assertCompiles(owner: Owner, path: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const check = runProgram(owner, { args: ["check", "-offline", "-config", path], env });
+  assert.equal((await check.ended).status, 0, check.stdout());
+  assert.doesNotMatch(check.stdout(), /warning: |^note {2}secret /m);
+}
+
+test("logrotate reads its file", { skip: logrotate.missing }, async (t) => {
+  const dir = await folder(t);
+  const path = join(dir, "gateway.logrotate");
+  await writeFile(path, await textOf("systemd/gateway.logrotate"), { mode: 0o644 });
+  const { stderr } = await run(logrotate.path, ["-d", "-s", join(dir, "state"), path]);
+  assert.doesNotMatch(stderr, /error/i);
+  assert.match(stderr, /trail\.jsonl/);
+});
+
+test("the container file takes the tarball, runs as nobody special, and its health is the node's", async (t) => {
+  const text = await textOf("container/Containerfile");
+  assert.match(text, /^COPY gateway-\*\.tgz /m);
+  assert.match(text, /^USER 10001:10001$/m);
+  const simulator = await simulated(t);
+  const gateway = await startGateway(t, {
+    args: ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0", "-upstream", simulator.url],
+  });
+  const [, line = "[]"] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(text) ?? [];
+  const [program, flag = "", code = ""] = JSON.parse(line) as readonly string[];
+  assert.deepEqual([program, flag], ["node", "-e"]);
+  const at = (host: string) => spawnHealth(code.replace("127.0.0.1:9464", host));
+  assert.equal(await at(new URL(gateway.metricsUrl ?? "").host), 0);
+  assert.equal(await at("127.0.0.1:9"), 1);
+});
+
+async function spawnHealth(code: string): Promise<number> {
+  return await run(process.execPath, ["-e", code]).then(
+    () => 0,
+    (error: { code: number }) => error.code,
+  );
+}
+
+test("the nodes of the Compose file are the members of its node file, which compiles", async (t) => {
+  const dir = await folder(t);
+  const secrets = await credentials(dir);
+  const compose = parse(await textOf("compose/compose.yaml"), { merge: true }) as {
+    readonly services: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  const node = await textOf("compose/node.yaml");
+  const members = (parse(node) as { cluster: { peers: readonly { id: string }[] } }).cluster.peers.map(({ id }) => id);
+  assert.deepEqual(Object.keys(compose.services), members);
+  for (const [name, service] of Object.entries(compose.services)) {
+    assert.deepEqual(
+      [service["hostname"], service["environment"], service["read_only"]],
+      [name, { NODE_NAME: name }, true],
+    );
+  }
+  await writeFile(join(dir, "node.yaml"), node.replace("/run/secrets", secrets));
+  await copyFile(join(DEPLOY, "compose/deployment.yaml"), join(dir, "deployment.yaml"));
+  await assertCompiles(t, join(dir, "node.yaml"), { NODE_NAME: "gateway-1" });
+});
+
+test("the manifests are sound by the schemas of Kubernetes", { skip: kubernetes.missing }, async () => {
+  const path = join(DEPLOY, "kubernetes/gateway.yaml");
+  await run(kubernetes.path, ["-m", "kubernetes_validate", "--strict", path]).catch((error: { stdout: string }) =>
+    assert.fail(error.stdout),
+  );
+});
+
+test("the pods come up in order as one cluster, and the first alone is ready when all were stopped", async (t) => {
+  const documents = parseAllDocuments(await textOf("kubernetes/gateway.yaml")).map(
+    (it) => it.toJS() as { kind: string; data: Record<string, string>; spec: Record<string, unknown> },
+  );
+  const [map] = documents.filter(({ kind }) => kind === "ConfigMap");
+  const [set] = documents.filter(({ kind }) => kind === "StatefulSet");
+  assert.equal(set?.spec["podManagementPolicy"], "OrderedReady");
+  const dir = await folder(t);
+  const secrets = await credentials(dir);
+  const pods = await Promise.all(
+    [0, 1, 2].map(async (index) => ({ name: `gateway-${index}`, raft: await freePort(), forward: await freePort() })),
+  );
+  const start = async (index: number) => {
+    const { name, raft, forward } = pods[index]!;
+    const home = join(dir, name);
+    await mkdir(home, { recursive: true });
+    let node = (map?.data["node.yaml"] ?? "")
+      .replace('":8484"', '"127.0.0.1:0"')
+      .replace('":9464"', '"127.0.0.1:0"')
+      .replace('":7000"', `"127.0.0.1:${raft}"`)
+      .replace('":7001"', `"127.0.0.1:${forward}"`)
+      .replaceAll("${POD_NAME}.gateway-nodes:7000", `127.0.0.1:${raft}`)
+      .replaceAll("${POD_NAME}.gateway-nodes:7001", `127.0.0.1:${forward}`)
+      .replace("/etc/gateway-secrets", secrets)
+      .replace("/var/lib/gateway", join(home, "data"))
+      .replace("/run/gateway", home);
+    for (const it of pods) node = node.replace(`${it.name}.gateway-nodes:7001`, `127.0.0.1:${it.forward}`);
+    assert.doesNotMatch(node, /gateway-nodes/);
+    await writeFile(join(home, "node.yaml"), node);
+    await writeFile(join(home, "deployment.yaml"), map?.data["deployment.yaml"] ?? "");
+    const pod = await startGateway(t, { args: ["-config", join(home, "node.yaml")], env: { POD_NAME: name } });
+    await eventually(`${name} is ready`, async () => (await fetch(readyOf(pod.metricsUrl))).ok);
+    return pod;
+  };
+  const running: Gateway[] = [];
+  for (const index of [0, 1, 2]) running.push(await start(index));
+  await eventually("three members", async () =>
+    /^gateway_raft_voters 3$/m.test(await (await fetch(running[0]?.metricsUrl ?? "")).text()),
+  );
+  for (const pod of running.reverse()) {
+    pod.signal("SIGTERM");
+    await pod.ended;
+  }
+  // Pods start one after the other: one that waited for the others would wait for ever.
+  const alone = await start(0);
+  assert.match(await (await fetch(alone.metricsUrl ?? "")).text(), /^gateway_raft_voters 3$/m);
+  await start(1);
+  await eventually("a leader", async () =>
+    /^gateway_raft_has_leader 1$/m.test(await (await fetch(alone.metricsUrl ?? "")).text()),
+  );
+});
+
+const readyOf = (metricsUrl: string | undefined): string => (metricsUrl ?? "").replace(/metrics$/, "readyz");
+
+test("promtool takes the rules, and each of their tests passes", { skip: promtool.missing }, async () => {
+  const cwd = join(DEPLOY, "monitoring");
+  for (const args of [
+    ["check", "rules", "--lint-fatal", "rules.yaml"],
+    ["test", "rules", "rules.test.yaml"],
+  ]) {
+    await run(promtool.path, args, { cwd }).catch((error: { stdout: string; stderr: string }) =>
+      assert.fail(`${error.stdout}${error.stderr}`),
+    );
+  }
+});
+
+test("rules and dashboard ask for series that a node has", async (t) => {
+  const served = await servedNames(t);
+  const asked = new Set<string>();
+  for (const file of ["monitoring/rules.yaml", "monitoring/dashboard.json"]) {
+    const parsed: unknown = file.endsWith("json") ? JSON.parse(await textOf(file)) : parse(await textOf(file));
+    for (const expression of expressions(parsed)) {
+      for (const [name] of expression.matchAll(/\b(?:gateway|process)_[a-z0-9_]+\b/g)) asked.add(name);
+    }
+  }
+  assert.ok(asked.size > 25, `${asked.size} names`);
+  const missing = [...asked].filter(
+    (name) => !served.has(name) && !served.has(name.replace(/_(bucket|count|sum)$/, "")),
+  );
+  assert.deepEqual(missing, []);
+});
+
+/** `expr` and `query` of whatever holds one. */
+function expressions(node: unknown): readonly string[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    (key === "expr" || key === "query") && typeof value === "string" ? [value] : expressions(value),
+  );
+}
+
+/** Of a node with a cluster, and a certificate. */
+async function servedNames(owner: Owner): Promise<ReadonlySet<string>> {
+  const dir = await folder(owner);
+  const { chain, key } = await makePlaceholder(Date.now());
+  await writeFile(join(dir, "chain.pem"), chain);
+  await writeFile(join(dir, "key.pem"), key, { mode: 0o600 });
+  const tls = { cert_file: join(dir, "chain.pem"), key_file: join(dir, "key.pem") };
+  const guardrails = { detectors: [{ type: "pii", prefilter: "pure" }], rules: [] };
+  const files = await writeFiles(owner, { providers: [], guardrails }, { tls });
+  const gateway = await startGateway(owner, { args: ["-config", files.nodePath] });
+  const text = await (await fetch(gateway.metricsUrl ?? "")).text();
+  return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = ""]) => name));
+}
+
+test("the pipelines of the collector are of parts that it declares, and each part is in one", async () => {
+  const { service, ...declared } = parse(await textOf("monitoring/collector.yaml")) as {
+    readonly service: {
+      readonly extensions: readonly string[];
+      readonly pipelines: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+    };
+  } & Readonly<Record<"receivers" | "processors" | "exporters" | "extensions", object>>;
+  assert.deepEqual(Object.keys(service.pipelines), ["traces", "metrics", "logs"]);
+  assert.deepEqual(service.extensions, Object.keys(declared.extensions));
+  for (const kind of ["receivers", "processors", "exporters"] as const) {
+    const used = new Set(Object.values(service.pipelines).flatMap((it) => it[kind] ?? []));
+    assert.deepEqual([...used].sort(), Object.keys(declared[kind]).sort(), kind);
+  }
+});
