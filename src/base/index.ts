@@ -18,6 +18,7 @@ export * from "./optional-part.ts";
 export * from "./pause.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
+export * from "./stop-accepting.ts";
 export * from "./terminal-text.ts";
 export * from "./tracers.ts";
 export * from "./wire-reason.ts";

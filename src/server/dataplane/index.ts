@@ -1,7 +1,7 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
-export { type Listener, listen } from "./listen.ts";
+export { type Accepted, type Listener, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";

@@ -1,10 +1,17 @@
 /** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
 import { setMaxListeners } from "node:events";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
-import { type AddressInfo, Server, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import Fastify from "fastify";
-import { formatAddress, formatDuration, GatewayError, parseAddress } from "../../base/index.ts";
+import Fastify, { type FastifyInstance } from "fastify";
+import {
+  formatAddress,
+  formatDuration,
+  GatewayError,
+  type Log,
+  parseAddress,
+  stopAccepting,
+} from "../../base/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { type Connections, createConnections } from "./connections.ts";
 import { Exchange, requestIdOf } from "./exchange.ts";
@@ -37,8 +44,16 @@ export interface Listener {
   drain(limitMs: number): Promise<void>;
 }
 
+/** Connections that another process accepts at this address. */
+export interface Accepted {
+  readonly address: string;
+  readonly port: number;
+  /** Called once. No byte of a connection was read before. */
+  onConnection(listener: (socket: Socket) => void): void;
+}
+
 /** Rejects with the system's error when the address cannot be bound. Without a `door` it speaks plain HTTP. */
-export async function listen(address: string, ports: Ports, door?: Door): Promise<Listener> {
+export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
@@ -101,19 +116,14 @@ export async function listen(address: string, ports: Ports, door?: Door): Promis
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
-  const parsed = parseAddress(address);
-  if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
-  await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
-  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
-  app.server.on("error", (error) => ports.log.warn("data plane failed to accept", { error }));
-  const bound = app.server.address() as AddressInfo;
+  const accepting = typeof from === "string" ? await acceptAt(from, app, ports.log) : await takeFrom(from, app);
   return {
-    address: formatAddress({ host: bound.address, port: bound.port }),
-    port: bound.port,
+    address: accepting.address,
+    port: accepting.port,
     async drain(limitMs) {
       draining.abort();
       connections.drain(limitMs);
-      const closed = stopAccepting(app.server);
+      const closed = accepting.stop();
       const cut = setTimeout(() => {
         over.abort();
         const left = connections.cut();
@@ -157,32 +167,51 @@ function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex
   refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
 }
 
-/** Turns of the event loop that are waited for one that is short, and how short that is. */
-const MAX_TURNS = 20;
-const SHORT_TURN_MS = 0.2;
+/** Where connections come from. */
+interface Accepting {
+  readonly address: string;
+  readonly port: number;
+  /** No more come; resolves once all are closed. */
+  stop(): Promise<void>;
+}
 
-/**
- * Resolves when all connections are closed. Closing the socket resets what the system has connected and we have not taken,
- * so it is done right behind a turn of the loop that took all there was, and that others did not make long.
- */
-function stopAccepting(server: Server): Promise<void> {
-  return new Promise((done) => {
-    let turns = 0;
-    let startedAt = Number.NEGATIVE_INFINITY;
-    const turn = (): void => {
-      const now = performance.now();
-      turns++;
-      if (now - startedAt < SHORT_TURN_MS || turns > MAX_TURNS) {
-        // Of `net`, and not of `http`: that one would close the idle ones at once and stop timing the others.
-        Server.prototype.close.call(server, () => done());
-        return;
-      }
-      startedAt = now;
-      setImmediate(turn);
-    };
-    // Whoever was just woken is not soon put to sleep.
-    setTimeout(() => setImmediate(turn), 1);
+async function acceptAt(address: string, app: FastifyInstance, log: Log): Promise<Accepting> {
+  const parsed = parseAddress(address);
+  if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
+  await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
+  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+  app.server.on("error", (error) => log.warn("data plane failed to accept", { error }));
+  const bound = app.server.address() as AddressInfo;
+  return {
+    address: formatAddress({ host: bound.address, port: bound.port }),
+    port: bound.port,
+    stop: () => new Promise((closed) => void stopAccepting(app.server, closed)),
+  };
+}
+
+async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyInstance): Promise<Accepting> {
+  await app.ready();
+  // From here on it looks after the time limits of its connections.
+  app.server.emit("listening");
+  const open = new Set<Socket>();
+  let onNone: (() => void) | undefined;
+  onConnection((socket) => {
+    open.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      if (open.size === 0) onNone?.();
+    });
+    app.server.emit("connection", socket);
   });
+  return {
+    address,
+    port,
+    stop: () =>
+      new Promise((closed) => {
+        onNone = closed;
+        if (open.size === 0) closed();
+      }),
+  };
 }
 
 /** What the HTTP parser refuses never becomes a request; it is answered in the compat shape and the socket closed. */

@@ -15,6 +15,7 @@ import {
 import type { IssuerOptions } from "../auth/index.ts";
 import { openPresenter } from "../credentials/index.ts";
 import {
+  type Accepted,
   createMetrics,
   createModelCalls,
   createOwnCards,
@@ -161,7 +162,8 @@ export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds):
   });
 
 export interface DataPlaneOptions extends DataPlaneBounds {
-  readonly listen: string;
+  /** Where it listens, or what another process accepts. */
+  readonly listen: string | Accepted;
   /** Left out where nothing else in this process holds bodies. */
   readonly admission?: Admission;
   readonly snapshot: Snapshot;

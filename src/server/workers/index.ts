@@ -1,4 +1,5 @@
 /** The data plane in processes of its own: what a worker and its node process say to each other. */
+export * from "./acceptor/index.ts";
 export * from "./back/index.ts";
 export { feedCertificates, followCertificates } from "./certificates.ts";
 export * from "./channel/index.ts";

@@ -90,12 +90,7 @@ test("four workers are one node: budgets, lists, metrics and the trail", async (
   assert.equal(verdict.status, 0, verdict.text);
 });
 
-const LOST =
-  "a connection on its way to a worker that dies is lost with it, which the listener of node:cluster cannot tell";
-
-test(`workers that are killed under load take their own requests with them, and nothing else (${KILLS} times)`, {
-  skip: LOST,
-}, async (t) => {
+test(`workers that are killed under load take their own requests with them, and nothing else (${KILLS} times)`, async (t) => {
   const { node, gateway } = await startGoverned(t, { deployment: DEPLOYMENT, env: { GATEWAY_WORKERS: "3" } });
   const key = await mint(node, "calls", { profile: "calls" });
   const ids = new Set<string>();

@@ -10,14 +10,16 @@ export interface ToldPlane extends Pick<DataPlane, "members"> {
   pooled(): readonly string[];
 }
 
-/** Public channels of Node's tell of both, whoever serves. */
-export function countTraffic(channel: Channel, plane: () => ToldPlane | undefined): void {
+export interface Traffic {
+  /** A connection was taken. */
+  connected(): void;
+}
+
+/** A public channel of Node's tells of requests. */
+export function countTraffic(channel: Channel, plane: () => ToldPlane | undefined): Traffic {
   let connections = 0;
   let requests = 0;
   let inFlight = 0;
-  subscribe("net.server.socket", () => {
-    connections += 1;
-  });
   subscribe("http.server.request.start", () => {
     requests += 1;
     inFlight += 1;
@@ -32,4 +34,9 @@ export function countTraffic(channel: Channel, plane: () => ToldPlane | undefine
   };
   tell();
   setInterval(tell, EVERY_MS);
+  return {
+    connected() {
+      connections += 1;
+    },
+  };
 }

@@ -8,11 +8,16 @@ import { programOf } from "../../../base/index.ts";
 import type { Cluster, StateView } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Certificates } from "../../tls/index.ts";
-import { feedCertificates, feedRows, openSupervisor, type RowsFeed, type Worker } from "../../workers/index.ts";
+import {
+  feedCertificates,
+  feedRows,
+  openAcceptor,
+  openSupervisor,
+  type RowsFeed,
+  type Worker,
+} from "../../workers/index.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
-import { concreteAddress } from "./address.ts";
 import type { CrossingInputs } from "./inputs.ts";
-import { cannotListen, type ListenFault, type Listening } from "./open-worker.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
 import type { Prepare } from "./snapshots.ts";
@@ -23,7 +28,9 @@ import { observeTraffic } from "./traffic.ts";
 const PREPARE_MS = 200_000;
 const TAKE_MS = 10_000;
 const ROWS_MS = 1_000;
-const LISTEN_MS = 30_000;
+const SERVE_MS = 30_000;
+/** Connections that were accepted at the end are taken at once by whoever lives. */
+const HANDED_MS = 2_000;
 /** A worker that is drained goes by itself. */
 const EXIT_MS = 2_000;
 
@@ -36,7 +43,7 @@ export interface FleetOptions {
   readonly count: number;
   readonly listen: string;
   readonly drainMs: number | undefined;
-  readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners">;
+  readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners" | "address" | "port">;
   readonly otherListeners: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Pick<Cluster, "view" | "status" | "onStatus" | "askMember">;
@@ -96,10 +103,16 @@ export function createFleet(started: NodeFile): Fleet {
     }
   };
 
-  const begin = async (worker: Worker, signal: AbortSignal, address: string, options: FleetOptions) => {
+  const begin = async (
+    worker: Worker,
+    signal: AbortSignal,
+    { address, port }: Pick<WorkerSettings, "address" | "port">,
+    options: FleetOptions,
+  ): Promise<void> => {
     const { channel, number } = worker;
     const { settings, cluster, node, certificates } = options;
-    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners: options.otherListeners() };
+    const otherListeners = options.otherListeners();
+    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port };
     const left = takePorts(channel, number, node);
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
     const rows = feedRows(channel, cluster.view as StateView);
@@ -126,10 +139,7 @@ export function createFleet(started: NodeFile): Fleet {
       await channel.ask("take", has.rev, signal);
     }
     ready.add(worker);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(LISTEN_MS)]);
-    const answer = (await channel.ask("listen", address, limit)) as Listening | ListenFault;
-    if ("fault" in answer) throw cannotListen(answer);
-    return answer;
+    await channel.ask("serve", null, AbortSignal.any([signal, AbortSignal.timeout(SERVE_MS)]));
   };
 
   const others = (worker?: Worker): readonly Worker[] => [...ready].filter((it) => it !== worker);
@@ -183,8 +193,9 @@ export function createFleet(started: NodeFile): Fleet {
     },
     async open(options, { instruments, reasons }, owner, log) {
       const { count, env, settings } = options;
-      const address = await concreteAddress(options.listen);
-      let listening: Listening | undefined;
+      // Before the workers, since they may not have it; who connects meanwhile waits for them.
+      const acceptor = await openAcceptor(options.listen, instruments, log);
+      owner.own("acceptor", acceptor, (it) => it.close());
       const observeWorker = observeTraffic(instruments);
       const drainMs = options.drainMs ?? DRAIN_MS;
       const supervisor = await openSupervisor({
@@ -197,7 +208,8 @@ export function createFleet(started: NodeFile): Fleet {
         reasons,
         async begin(worker, signal) {
           observeWorker(worker);
-          listening = await begin(worker, signal, address, options);
+          await begin(worker, signal, acceptor, options);
+          acceptor.serve(worker);
         },
         onGone: () => undefined,
       });
@@ -207,17 +219,17 @@ export function createFleet(started: NodeFile): Fleet {
         async (it) => {
           reasons.add("stopping");
           it.stopping();
+          await acceptor.stop(AbortSignal.timeout(HANDED_MS));
           const limit = AbortSignal.timeout(drainMs + AFTER_DRAIN_MS);
           await Promise.all(it.serving().map((worker) => drain(worker, limit)));
           await it.close();
         },
-        { limitMs: drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
+        { limitMs: HANDED_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
       );
-      const { address: bound, port } = listening ?? { address, port: 0 };
       reasons.delete("starting");
       return {
-        address: bound,
-        port,
+        address: acceptor.address,
+        port: acceptor.port,
         // Each has taken it before this is called.
         swap: () => undefined,
         members: (provider) =>

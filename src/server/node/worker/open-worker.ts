@@ -10,12 +10,12 @@ import {
   nativeCallsEnded,
   systemClock,
 } from "../../../base/index.ts";
-import { createMetrics } from "../../dataplane/index.ts";
+import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
-import { CannotListen, type Channel, followCertificates } from "../../workers/index.ts";
+import { type Channel, followCertificates, takeConnections } from "../../workers/index.ts";
 import { type DataPlane, type Observed, serveDataPlane } from "../start.ts";
-import { countTraffic, type ToldPlane } from "./beat.ts";
+import { countTraffic, type ToldPlane, type Traffic } from "./beat.ts";
 import { openJudging } from "./governed.ts";
 import { openPorts } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
@@ -30,20 +30,21 @@ export interface WorkerOptions {
   readonly log: Log;
 }
 
+interface PartsOptions extends WorkerOptions {
+  readonly traffic: Traffic;
+}
+
 /** Answers what the node process asks; `exit` is called when it is done. */
 export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void): void {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   let plane: ToldPlane | undefined;
   channel.answer("open", async (body) => {
-    const open = await openParts({ channel, env, log }, body as WorkerSettings, owner);
-    channel.answer("listen", async (address) => {
-      const opened = await open(String(address));
-      if ("fault" in opened) return opened;
-      plane = opened;
-      return { address: opened.address, port: opened.port } satisfies Listening;
+    const serve = await openParts({ channel, env, log, traffic }, body as WorkerSettings, owner);
+    channel.answer("serve", async () => {
+      plane = await serve();
     });
   });
-  countTraffic(channel, () => plane);
+  const traffic = countTraffic(channel, () => plane);
   channel.answer("drain", async () => {
     await owner.close();
     await nativeCallsEnded(NATIVE_CALLS_MS);
@@ -51,7 +52,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   channel.on("exit", exit);
 }
 
-async function openParts({ channel, env, log }: WorkerOptions, settings: WorkerSettings, owner: Lifetime) {
+async function openParts({ channel, env, log, traffic }: PartsOptions, settings: WorkerSettings, owner: Lifetime) {
   const { nodeFile, path, bounds, nodeId, keys } = settings;
   const instruments = createInstruments();
   const reasons = new Set<string>();
@@ -84,35 +85,30 @@ async function openParts({ channel, env, log }: WorkerOptions, settings: WorkerS
   });
   const others = othersOver(channel);
   const door = settings.hasDoor ? openDoor(settings, channel, observed, log, owner) : undefined;
-  return async (listen: string) => {
+  return async () => {
     const snapshot = await snapshots.first;
-    try {
-      dataPlane = await serveDataPlane(
-        {
-          ...bounds,
-          ...ports.sinks,
-          listen,
-          snapshot,
-          governing: { ...judging, ...ports.governing },
-          issuer: (name) => tokens.issuer(name),
-          env,
-          member: {
-            nodeId,
-            keys: keys?.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64") })),
-            others,
-            hasSiblings: true,
-          },
-          otherListeners: () => settings.otherListeners,
-          door: await door,
+    dataPlane = await serveDataPlane(
+      {
+        ...bounds,
+        ...ports.sinks,
+        listen: acceptedBy(channel, settings, traffic),
+        snapshot,
+        governing: { ...judging, ...ports.governing },
+        issuer: (name) => tokens.issuer(name),
+        env,
+        member: {
+          nodeId,
+          keys: keys?.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64") })),
+          others,
+          hasSiblings: true,
         },
-        observed,
-        owner,
-        log,
-      );
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      return { fault: { code, message } };
-    }
+        otherListeners: () => settings.otherListeners,
+        door: await door,
+      },
+      observed,
+      owner,
+      log,
+    );
     const { swap } = dataPlane;
     snapshots.onTaken(swap);
     // Another may have been taken while the listener opened.
@@ -122,6 +118,16 @@ async function openParts({ channel, env, log }: WorkerOptions, settings: WorkerS
     return { ...dataPlane, pooled };
   };
 }
+
+const acceptedBy = (channel: Channel, { address, port }: WorkerSettings, { connected }: Traffic): Accepted => ({
+  address,
+  port,
+  onConnection: (listener) =>
+    takeConnections(channel, (socket) => {
+      connected();
+      listener(socket);
+    }),
+});
 
 /** Traces are exported by whoever serves; metrics, lines of the log and the trail by the node. */
 async function openTraces(
@@ -137,19 +143,6 @@ async function openTraces(
   });
   return traces && owner.own("traces", traces, (it) => it.close());
 }
-
-/** What `listen` answers. */
-export interface Listening {
-  readonly address: string;
-  readonly port: number;
-}
-
-/** What it answers where the port cannot be had. */
-export interface ListenFault {
-  readonly fault: { readonly code: string | undefined; readonly message: string };
-}
-
-export const cannotListen = ({ fault }: ListenFault): Error => new CannotListen(fault.message, fault.code);
 
 async function openDoor(
   { current }: WorkerSettings,

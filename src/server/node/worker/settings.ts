@@ -20,6 +20,9 @@ export interface WorkerSettings {
   readonly hasDoor: boolean;
   readonly bounds: DataPlaneBounds;
   readonly metricsAddress: string | undefined;
+  /** Where the node accepts for the data plane: `host:port`, and the port. */
+  readonly address: string;
+  readonly port: number;
   /** `host:port` of the node's other listeners. */
   readonly otherListeners: readonly string[];
 }

@@ -15,8 +15,11 @@ const CLOSE_MS = 1_000;
 const MAX_EARLY = 10_000;
 
 export interface Channel {
-  /** Never throws; what a closed channel is given is dropped. `undefined` arrives as `null`, as in JSON. */
-  send(type: string, body: unknown): void;
+  /**
+   * Never throws; what a closed channel is given is dropped. `undefined` arrives as `null`, as in JSON. `isUrgent`: goes out
+   * at the end of the turn, before anything more is read.
+   */
+  send(type: string, body: unknown, isUrgent?: boolean): void;
   /** Rejects with `ChannelClosed`, the signal's reason, or what the other side threw: a `GatewayError` as one, else its message. */
   ask(type: string, body: unknown, signal: AbortSignal): Promise<unknown>;
   /** Each of several is called. What came before the first waits for it. */
@@ -180,7 +183,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
   });
 
   return {
-    send: (type, body) => put(["m", type, body], false),
+    send: (type, body, isUrgent = false) => put(["m", type, body], isUrgent),
     ask(type, body, signal) {
       if (isClosed || socket.destroyed) return Promise.reject(new ChannelClosed());
       if (signal.aborted) return Promise.reject(signal.reason);

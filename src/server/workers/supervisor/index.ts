@@ -1,2 +1,2 @@
 export { openSupervisor } from "./supervisor.ts";
-export { type Beat, CannotListen, type Supervisor, type SupervisorOptions, type Worker } from "./types.ts";
+export type { Beat, Supervisor, SupervisorOptions, Worker } from "./types.ts";

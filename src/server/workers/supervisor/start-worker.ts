@@ -1,9 +1,9 @@
 /** One process of the data plane: its start, its channel, its signs of life and its end. */
-import cluster from "node:cluster";
+import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
-import { openChannel } from "../channel/index.ts";
+import { type Channel, openChannel } from "../channel/index.ts";
 import type { Beat, Worker } from "./types.ts";
 
 /** As long as a process may take to load, on a machine that does much else. */
@@ -22,18 +22,13 @@ export interface WorkerProcess {
 
 /** Resolves once the process has said hello. Rejects when it ends before, or is of another version. */
 export async function startWorker({ program, number, version, env, log }: WorkerProcess): Promise<Worker> {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({
-    exec: fileURLToPath(program),
-    args: [],
+  const child = fork(fileURLToPath(program), {
+    env,
     execArgv: ["--enable-source-maps"],
-    // Descriptor 3 is a pipe in both directions: the channel.
+    // Descriptor 3 is a pipe in both directions: the channel. Connections go over the other, with their descriptors.
     stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
   });
-  const forked = cluster.fork(env);
-  const { process: child } = forked;
   // Sent to a process that has just died.
-  forked.on("error", () => undefined);
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
@@ -57,7 +52,15 @@ export async function startWorker({ program, number, version, env, log }: Worker
     if (silent > MAX_SILENT_LOOKS) kill("it has given no sign of life for 10 s");
   }, LOOK_MS).unref();
   const gone = Promise.all([exited, channel.closed]).then(() => clearInterval(looking));
-  const worker: Worker = { number, pid: child.pid ?? -1, channel, beat: () => last, kill, gone };
+  const worker: Worker = {
+    number,
+    pid: child.pid ?? -1,
+    channel,
+    beat: () => last,
+    take: handOver(child, channel),
+    kill,
+    gone,
+  };
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
   const limit = setTimeout(() => kill("it did not start within 30 s"), HELLO_MS);
   const said = await Promise.race([hello, gone]).finally(() => clearTimeout(limit));
@@ -66,6 +69,31 @@ export async function startWorker({ program, number, version, env, log }: Worker
   if (theirs === version) return worker;
   kill("it is of another version");
   throw new Error(`worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced`);
+}
+
+/** That a connection was taken is told by the channel, whose end is told too; that of the other way is not always. */
+function handOver(child: ChildProcess, channel: Channel): Worker["take"] {
+  const handed = new Map<number, (isTaken: boolean) => void>();
+  let last = 0;
+  let isOver = false;
+  channel.on("connections.taken", (number) => {
+    handed.get(Number(number))?.(true);
+    handed.delete(Number(number));
+  });
+  void channel.closed.then(() => {
+    isOver = true;
+    for (const say of handed.values()) say(false);
+    handed.clear();
+  });
+  return (socket) => {
+    if (isOver) return Promise.resolve(false);
+    last += 1;
+    const number = last;
+    const answer = new Promise<boolean>((resolve) => handed.set(number, resolve));
+    // It stays open here until it is taken there.
+    child.send(number, socket, { keepOpen: true }, () => undefined);
+    return answer;
+  };
 }
 
 const endOf = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): string =>

@@ -1,6 +1,6 @@
 /** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
 import { startWorker } from "./start-worker.ts";
-import { CannotListen, type Supervisor, type SupervisorOptions, type Worker } from "./types.ts";
+import type { Supervisor, SupervisorOptions, Worker } from "./types.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
@@ -77,7 +77,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     try {
       await start(number);
     } catch (error) {
-      if (error instanceof CannotListen || over.signal.aborted) throw error;
+      if (over.signal.aborted) throw error;
       log.error("a worker could not be started, and is tried once more", { worker: number, error });
       await start(number);
     }

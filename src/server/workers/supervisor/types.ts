@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { Instruments, Log } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
@@ -9,6 +10,8 @@ export interface Worker {
   readonly channel: Channel;
   /** What it said of itself last, each second. */
   beat(): Beat | undefined;
+  /** A connection of which no byte was read. False: the process ended without having taken it. */
+  take(connection: Socket): Promise<boolean>;
   /** At once; another takes its place. */
   kill(why: string): void;
   /** Resolves once the process has ended and all that it wrote was taken. */
@@ -48,14 +51,4 @@ export interface Supervisor {
   stopping(): void;
   /** Ends what is left. */
   close(): Promise<void>;
-}
-
-/** The port cannot be had: another try does not help. */
-export class CannotListen extends Error {
-  override readonly name = "CannotListen";
-  readonly code: string | undefined;
-  constructor(message: string, code: string | undefined) {
-    super(message);
-    this.code = code;
-  }
 }

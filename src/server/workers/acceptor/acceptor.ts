@@ -1,0 +1,172 @@
+/**
+ * The listening socket of a data plane in several processes: connections are accepted here, unread, and each is handed to the
+ * worker that has the fewest. One that a worker died over before it had taken it goes to another; no byte of it was read.
+ * Not by the listener of `node:cluster`, which forgets what it was handing over. Source: hot-path reference, section 3.
+ */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { formatAddress, type Instruments, type Log, parseAddress, stopAccepting } from "../../../base/index.ts";
+import type { Worker } from "../supervisor/index.ts";
+
+/** A worker that takes longer for one gets no further one before it has taken it. */
+const SLOW_MS = 100;
+/** Connections that wait for a worker, and for how long: some are replaced within a second. */
+const MAX_WAITING = 1_024;
+const WAIT_MS = 10_000;
+
+export interface Acceptor {
+  /** Actual. */
+  readonly address: string;
+  readonly port: number;
+  /** Hands connections to it from here on, until it is gone. */
+  serve(worker: Worker): void;
+  /** Accepts no more; resolves once no connection is on its way to a worker, `limit` at the latest. */
+  stop(limit: AbortSignal): Promise<void>;
+  /** Ends what nobody took. */
+  close(): void;
+}
+
+interface Receiver {
+  readonly worker: Worker;
+  /** Its connections, with those that it is to have. */
+  open: number;
+  readonly queue: Socket[];
+  /** What it is being handed. */
+  handing: Socket | undefined;
+  slow: NodeJS.Timeout | undefined;
+}
+
+/** Rejects with the system's error where the address cannot be bound. */
+export async function openAcceptor(listen: string, instruments: Instruments, log: Log): Promise<Acceptor> {
+  const receivers = new Set<Receiver>();
+  /** Each with the end of its patience. */
+  const waiting = new Map<Socket, NodeJS.Timeout>();
+  let onIdle: (() => void) | undefined;
+  const handedAgain = instruments
+    .counter(
+      "gateway_worker_handovers_repeated_total",
+      "Connections given to another process, for one died or was slow.",
+    )
+    .with();
+
+  const isIdle = (): boolean =>
+    waiting.size === 0 && [...receivers].every(({ handing, queue }) => handing === undefined && queue.length === 0);
+
+  /** Of those that take what they are given, the one with the fewest. */
+  const chosen = (): Receiver | undefined => {
+    let best: Receiver | undefined;
+    for (const one of receivers) {
+      const isSlow = one.handing !== undefined && one.slow === undefined;
+      if (!isSlow && (best === undefined || one.open < best.open)) best = one;
+    }
+    return best;
+  };
+
+  const wait = (socket: Socket): void => {
+    if (waiting.size >= MAX_WAITING) {
+      socket.destroy();
+      return;
+    }
+    const giveUp = (): void => {
+      waiting.delete(socket);
+      socket.destroy();
+    };
+    waiting.set(socket, setTimeout(giveUp, WAIT_MS));
+  };
+
+  const assign = (socket: Socket): void => {
+    const receiver = chosen();
+    if (receiver === undefined) {
+      wait(socket);
+      return;
+    }
+    receiver.open += 1;
+    receiver.queue.push(socket);
+    void hand(receiver);
+  };
+
+  const assignAgain = (sockets: readonly Socket[]): void => {
+    handedAgain.inc(sockets.length);
+    for (const socket of sockets) assign(socket);
+  };
+
+  const assignWaiting = (): void => {
+    const all = [...waiting];
+    waiting.clear();
+    for (const [socket, patience] of all) {
+      clearTimeout(patience);
+      assign(socket);
+    }
+  };
+
+  /** What it was to have beside the one that it does not take. */
+  const turnAway = (receiver: Receiver): void => {
+    receiver.slow = undefined;
+    receiver.open -= receiver.queue.length;
+    assignAgain(receiver.queue.splice(0));
+  };
+
+  /** One after the other: it is the pace of the worker that says how much it is given. */
+  const hand = async (receiver: Receiver): Promise<void> => {
+    if (receiver.handing !== undefined) return;
+    for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
+      receiver.handing = socket;
+      receiver.slow = setTimeout(turnAway, SLOW_MS, receiver);
+      const isTaken = await receiver.worker.take(socket);
+      const wasSlow = receiver.slow === undefined;
+      clearTimeout(receiver.slow);
+      receiver.slow = undefined;
+      receiver.handing = undefined;
+      if (!isTaken) {
+        receivers.delete(receiver);
+        assignAgain([socket, ...receiver.queue.splice(0)]);
+        break;
+      }
+      // Its descriptor alone: the connection is the worker's.
+      socket.destroy();
+      if (wasSlow) assignWaiting();
+    }
+    if (isIdle()) onIdle?.();
+  };
+
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    // It may be reset while it waits.
+    socket.on("error", () => undefined);
+    assign(socket);
+  });
+  const parsed = parseAddress(listen);
+  if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);
+  server.listen({ port: parsed.port, host: parsed.host ?? "::" });
+  await once(server, "listening");
+  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+  server.on("error", (error) => log.warn("data plane failed to accept", { error }));
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: formatAddress({ host: address, port }),
+    port,
+    serve(worker) {
+      const receiver: Receiver = { worker, open: 0, queue: [], handing: undefined, slow: undefined };
+      receivers.add(receiver);
+      worker.channel.on("connections.closed", (count) => {
+        receiver.open -= Number(count);
+      });
+      void worker.gone.then(() => receivers.delete(receiver));
+      assignWaiting();
+    },
+    async stop(limit) {
+      await stopAccepting(server);
+      if (isIdle() || limit.aborted) return;
+      await new Promise<void>((resolve) => {
+        onIdle = resolve;
+        limit.addEventListener("abort", () => resolve(), { once: true });
+      });
+    },
+    close() {
+      for (const [socket, patience] of waiting) {
+        clearTimeout(patience);
+        socket.destroy();
+      }
+      waiting.clear();
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { type Acceptor, openAcceptor } from "./acceptor.ts";
+export { takeConnections } from "./taken.ts";
