@@ -90,6 +90,8 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
     maxBodyBytes: options.maxBody,
   });
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
+  if (!["", "1"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
+    log.warn("GATEWAY_WORKERS holds in config mode alone: one process serves here");
   return untilStopped(io, log, async ({ owner, bounds, build }) => {
     const exporting = { env: io.env, nodeId: randomUUID(), tee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);

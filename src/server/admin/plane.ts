@@ -37,7 +37,9 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
   });
   ports.cluster.onQuestion(async (value) => {
     const question = readQuestion(value);
-    return question === undefined ? undefined : await answerHere(question, ports, lists);
+    if (question === undefined) return undefined;
+    await ports.caughtUp?.();
+    return await answerHere(question, ports, lists);
   });
   const underWay = new Set<Promise<void>>();
   const end = async (): Promise<void> => {

@@ -56,6 +56,8 @@ export interface Ports {
   /** Empty where no issuer of the admin API has a `login` block. */
   readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
+  /** Resolves once what other processes of this node have measured is known here, soon in any case. */
+  readonly caughtUp?: (() => Promise<void>) | undefined;
   /** Unpredictable bytes: that of `node:crypto` but for tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;

@@ -108,6 +108,7 @@ async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {
   );
   if (operation.answer.kind === "list") {
     await noBody(plane.bodies, request, operation, signal);
+    await plane.ports.caughtUp?.();
     return await answerList(plane, exchange, operation.answer.table, query, asked.asked?.principal.expiresAt);
   }
   const body = await receive(plane.bodies, request, operation, signal);
@@ -160,7 +161,10 @@ async function reached(
     signal,
   };
   const change = (): Promise<Reply<OperationId>> => handle(ports, id, call);
-  if (asked === undefined || matched.operation.group === "read") return await change();
+  if (asked === undefined || matched.operation.group === "read") {
+    await ports.caughtUp?.();
+    return await change();
+  }
   const isDryRun = "dry_run" in query && query.dry_run === true;
   return await recorded(ports.audit, { ...asked, isDryRun }, change);
 }

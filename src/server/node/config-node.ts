@@ -289,6 +289,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock: systemClock,
+        caughtUp:
+          fleet === undefined
+            ? undefined
+            : async () => {
+                await Promise.all([fleet.caughtUp(), instruments.refresh()]);
+              },
         randomBytes,
         log,
       },

@@ -111,6 +111,7 @@ test(`workers that are killed under load take their own requests with them, and 
   t.after(() => {
     isOver = true;
   });
+  const allRun = () => childrenOf(gateway.pid).length === 3;
   let counted = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const answered = ids.size;
@@ -121,7 +122,7 @@ test(`workers that are killed under load take their own requests with them, and 
     const now = sumOf(await readMetrics(gateway), "gateway_requests_total");
     assert.ok(now >= counted, `the counter fell from ${counted} to ${now}`);
     counted = now;
-    await eventually("another worker", () => childrenOf(gateway.pid).length === 3);
+    await eventually("another worker", allRun);
   }
   isOver = true;
   await Promise.all(clients);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { type Document, writeFiles } from "../support/config.ts";
-import { runProgram } from "../support/gateway.ts";
+import { runProgram, startGateway } from "../support/gateway.ts";
 import { listenLocally } from "../support/ports.ts";
 
 const DEPLOYMENT: Document = {
@@ -19,6 +19,14 @@ test("a port that another process has ends the start, with the sentence that one
   const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
   assert.deepEqual(await program.ended, { status: 12, signal: null });
   assert.match(program.stderr(), /cannot listen: another process uses the address/);
+});
+
+test("with flags alone one process serves, and the log says so", async (t) => {
+  const gateway = await startGateway(t, {
+    args: ["-upstream", "http://127.0.0.1:9/v1"],
+    env: { GATEWAY_WORKERS: "2" },
+  });
+  assert.ok(gateway.log().some(({ message }) => /GATEWAY_WORKERS holds in config mode alone/.test(String(message))));
 });
 
 for (const [what, workers, changes, words] of [

@@ -71,6 +71,7 @@ export {
   type Report,
   type ReportAnswer,
   type ReportRow,
+  reportSoon,
   restart,
   takeReport,
 } from "./reporting.ts";

@@ -83,6 +83,11 @@ export interface ReportAnswer {
   readonly age?: number;
 }
 
+/** What was spent is due at once. */
+export function reportSoon(ledger: Ledger): void {
+  ledger.reportedAt = Number.NEGATIVE_INFINITY;
+}
+
 /**
  * The next report to send now; undefined when there is none. To be called until it is undefined: at every tick, and
  * as soon as `isAsking`. Each report must come to `answered` or `lost`.

@@ -20,6 +20,8 @@ export interface ReportCarrier {
   changed(): void;
   /** To be called at every tick: sends what is due, and gives up what takes too long. */
   tick(): void;
+  /** Sends what is due, after what is under way; resolves once that has ended. */
+  sendNow(): Promise<void>;
   /**
    * The end: waits a second at most for what is under way, then sends all there is, one report after the other, and a lost
    * one again. `prepare` is called before each, since an answer may tell of grants that a lost one had asked for.
@@ -112,6 +114,11 @@ export function carryReports(
       const latest = monotonic() - (isEnding ? LAST_LIMIT_MS : REPORT_LIMIT_MS);
       for (const { since, giveUp } of underWay) if (since <= latest) giveUp();
       send();
+    },
+    async sendNow() {
+      await Promise.all(Array.from(underWay, ({ ended }) => ended));
+      send();
+      await Promise.all(Array.from(underWay, ({ ended }) => ended));
     },
     async sendLast(prepare) {
       isEnding = true;

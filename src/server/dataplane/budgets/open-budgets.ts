@@ -18,6 +18,7 @@ import {
   type Reservation,
   refusalOf,
   release,
+  reportSoon,
   reserve,
   restart,
   type ShareName,
@@ -179,6 +180,10 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       const given = giveBackNow(ledger, name, now());
       accounts.changed();
       return given;
+    },
+    async tell() {
+      reportSoon(ledger);
+      await carrier.sendNow();
     },
     async close() {
       if (isClosed) return;

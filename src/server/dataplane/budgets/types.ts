@@ -95,6 +95,8 @@ export interface OpenBudgets extends Budgets {
   lendTo(recall: Recall): BorrowingProcess;
   /** Of a process that borrows: what nothing here may come to need of a share goes back at once. */
   giveBack(name: ShareName): GivenBack | undefined;
+  /** Sends what was spent and is not yet told, in place of at its time; resolves once that was answered, or given up. */
+  tell(): Promise<void>;
   /** Nothing is reserved from here on. Gives back what is not used and reports what was spent, for two seconds at most. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
 import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
 import {
+  answerCatchUp,
   borrowBudgets,
   type Channel,
   sendDecisions,
@@ -30,6 +31,7 @@ export function openPorts({ channel, instruments, log }: PortsOptions, owner: Li
   const budgets = owner.own("budgets", borrowBudgets({ channel, clock: systemClock, instruments, log }), (it) =>
     it.close(),
   );
+  answerCatchUp(channel, budgets);
   return {
     sinks: {
       statistics: sendStatistics(channel),

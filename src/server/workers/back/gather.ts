@@ -7,10 +7,9 @@ const EVERY_MS = 20;
 export interface Gathered<Item> {
   /** The item of this key, to be added to. */
   at(key: string, make: () => Item): Item;
-  flush(): void;
 }
 
-/** `limit`: of keys; past it, what is there goes out at once. */
+/** `limit`: of keys; past it, what is there goes out at once, and so it does when the node asks for all (`catchUp`). */
 export function gather<Item>(channel: Channel, type: string, limit: number): Gathered<Item> {
   let items = new Map<string, Item>();
   let timer: NodeJS.Timeout | undefined;
@@ -21,6 +20,7 @@ export function gather<Item>(channel: Channel, type: string, limit: number): Gat
     channel.send(type, [...items.values()]);
     items = new Map();
   };
+  channel.on("tell", flush);
   return {
     at(key, make) {
       const known = items.get(key);
@@ -31,6 +31,5 @@ export function gather<Item>(channel: Channel, type: string, limit: number): Gat
       timer ??= setTimeout(flush, EVERY_MS).unref();
       return made;
     },
-    flush,
   };
 }

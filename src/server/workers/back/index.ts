@@ -1,5 +1,6 @@
 /** What workers give back to their node process. */
 export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
+export { answerCatchUp, catchUp } from "./catch-up.ts";
 export { sendFailures, takeFailures } from "./failures.ts";
 export { sendLog, takeLog } from "./log.ts";
 export { sendMetrics, takeMetrics } from "./metrics.ts";

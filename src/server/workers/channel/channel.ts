@@ -5,7 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
-import { BrokenFrame, frameOf, frameReader, MAX_FRAME_BYTES } from "./frames.ts";
+import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, PART_LENGTH } from "./frames.ts";
 
 const GATHER_MS = 1;
 const GATHER_BYTES = 64 * 1024;
@@ -41,13 +41,17 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Kinds of entries: a message, a question with its number, its answer, its failure, and that nobody waits for it. */
+/**
+ * Kinds of entries: a message, a question with its number, its answer, its failure, that nobody waits for it, and a part of
+ * the JSON of one that is longer than a frame.
+ */
 type Entry =
   | readonly ["m", string, unknown]
   | readonly ["q", number, string, unknown]
   | readonly ["a", number, unknown]
   | readonly ["e", number, unknown]
-  | readonly ["x", number];
+  | readonly ["x", number]
+  | readonly ["p", isLast: boolean, text: string];
 
 /** `onBroken`: the other side, or this one, sent what cannot be carried; the channel ends. */
 export function openChannel(socket: Socket, onBroken: (error: Error) => void): Channel {
@@ -60,6 +64,8 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
   let lastAsked = 0;
   let isClosed = false;
   let entries: string[] = [];
+  let parts: string[] = [];
+  let partsLength = 0;
   let gathered = 0;
   let timer: NodeJS.Timeout | undefined;
   let immediate: NodeJS.Immediate | undefined;
@@ -87,7 +93,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     const text = JSON.stringify(entry);
     const bytes = Buffer.byteLength(text) + 1;
     if (bytes >= MAX_FRAME_BYTES) {
-      breakOff(new BrokenFrame(`${entry[0] === "m" ? entry[1] : "a question or its answer"}: ${bytes} bytes`));
+      putParts(text);
       return;
     }
     if (gathered + bytes >= MAX_FRAME_BYTES) flush();
@@ -96,6 +102,28 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     if (gathered >= GATHER_BYTES) flush();
     else if (isUrgent) immediate ??= setImmediate(flush);
     else timer ??= setTimeout(flush, GATHER_MS);
+  };
+
+  const putParts = (text: string): void => {
+    if (text.length > MAX_ENTRY_LENGTH) {
+      breakOff(new BrokenFrame(`an entry of ${text.length} characters`));
+      return;
+    }
+    for (let at = 0; at < text.length; at += PART_LENGTH) {
+      put(["p", at + PART_LENGTH >= text.length, text.slice(at, at + PART_LENGTH)], false);
+      flush();
+    }
+  };
+
+  const takePart = (isLast: boolean, text: string): void => {
+    partsLength += text.length;
+    if (partsLength > MAX_ENTRY_LENGTH) throw new BrokenFrame(`an entry of more than ${MAX_ENTRY_LENGTH} characters`);
+    parts.push(text);
+    if (!isLast) return;
+    const whole = parts.join("");
+    parts = [];
+    partsLength = 0;
+    take(JSON.parse(whole));
   };
 
   const keepEarly = (type: string, entry: readonly unknown[]): void => {
@@ -146,6 +174,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     else if (kind === "a") ended(entry[1])?.resolve(entry[2]);
     else if (kind === "e") ended(entry[1])?.reject(errorOf(entry[2]));
     else if (kind === "x") answering.get(Number(entry[1]))?.abort();
+    else if (kind === "p") takePart(entry[1] === true, String(entry[2]));
     else throw new BrokenFrame("an entry of no kind");
   };
 

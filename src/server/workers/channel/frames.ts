@@ -5,6 +5,12 @@ const HEAD_BYTES = 4;
 /** Of the JSON of one frame. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
+/** Of an entry that is longer, a frame has a part: characters, each of which is six bytes of JSON at most. */
+export const PART_LENGTH = 2 * 1024 * 1024;
+
+/** Of an entry, in characters: ten times what a configuration may hold. */
+export const MAX_ENTRY_LENGTH = 256 * 1024 * 1024;
+
 /** The other side sent what is no frame of ours; nothing that follows can be understood. */
 export class BrokenFrame extends Error {
   override readonly name = "BrokenFrame";

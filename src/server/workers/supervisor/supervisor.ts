@@ -4,8 +4,8 @@ import type { Supervisor, SupervisorOptions, Worker } from "./types.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** One that served for so long did not fail at its start. */
-const STOOD_MS = 10_000;
+/** One that served for so long did not fail at its start; a second is also what one that ends is to be missed for at most. */
+const STOOD_MS = 1_000;
 const NONE_SERVES = "workers";
 
 /** Resolves when all serve. Rejects where one could not be started twice, and ends the others. */

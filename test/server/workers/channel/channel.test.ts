@@ -112,11 +112,27 @@ test("what is no frame ends the channel", async (t) => {
   }
 });
 
-test("what is larger than a frame may be ends the channel and says so", async () => {
+test("what is longer than a frame goes in parts, in its place, and comes whole", async () => {
   await using pair = await openPair();
-  const waiting = pair.worker.ask("echo", "x".repeat(MAX_FRAME_BYTES), LIMIT());
-  await assert.rejects(waiting, ChannelClosed);
-  assert.ok(pair.broken[0] instanceof BrokenFrame);
+  const seen: string[] = [];
+  pair.node.on("m", (body) => seen.push(String(body)));
+  pair.node.answer("echo", (body) => body);
+  const long = "x\u0000\ud83d\ude00".repeat(MAX_FRAME_BYTES / 4);
+  for (const body of ["before", long, "after"]) pair.worker.send("m", body);
+  const answer = await pair.worker.ask("echo", long, LIMIT());
+  assert.ok(answer === long);
+  assert.deepEqual(
+    seen.map((text) => (text === long ? "long" : text)),
+    ["before", "long", "after"],
+  );
+});
+
+test("parts that are no entry end the channel", async () => {
+  await using pair = await openPair();
+  const text = '[["p",true,"[1"]]';
+  pair.sockets.worker.write(Buffer.from([0, 0, 0, text.length, ...Buffer.from(text)]));
+  await pair.node.closed;
+  assert.equal(pair.broken.length, 1);
 });
 
 test("frames that come byte by byte are read", async () => {
