@@ -20,6 +20,7 @@ import { LOAD_SCENARIOS, type LoadScenario, OTHER_SCENARIOS } from "./scenarios.
 import { openStage, prepare, type Stage } from "./stage.ts";
 import { measureReady, measureVersion } from "./startup.ts";
 import { measureTls } from "./tls/cost.ts";
+import { measureWorkers } from "./workers/measure.ts";
 
 function readOptions(): BenchOptions | undefined {
   try {
@@ -90,6 +91,7 @@ async function measureOthers(stage: Stage, isAsked: (name: string) => boolean): 
   };
   if (isAsked("tls")) await measure("tls", () => measureTls(stage));
   if (isAsked("half-load")) await measure("half-load", () => measureHalfLoad(stage));
+  if (isAsked("workers")) await measure("workers", () => measureWorkers(stage));
   if (isAsked("key-memory")) await measure("key-memory", () => measureKeyMemory(stage));
   if (isAsked("version")) judged.push(measureVersion({ ...common, runs: options.isQuick ? 7 : 21 }));
   if (isAsked("ready")) {

@@ -253,4 +253,4 @@ export const MAX_RSS_GROWTH_MIB = 10;
 /** What TLS adds to a request of the gateway, over what it adds to one of the bare proxy. */
 export const MAX_TLS_ADDED_RATIO = 1.05;
 
-export const OTHER_SCENARIOS = ["tls", "half-load", "key-memory", "version", "ready", "rss"] as const;
+export const OTHER_SCENARIOS = ["tls", "half-load", "workers", "key-memory", "version", "ready", "rss"] as const;

@@ -92,7 +92,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const own = door?.judge(request);
     if (own?.kind === "challenge") {
-      answerChallenge(response, own.keyAuthorization);
+      void answerChallenge(response, own.keyAuthorization);
       return;
     }
     const exchange = new Exchange(request, response, ports);
@@ -151,7 +151,11 @@ function putBehind(door: Door, server: HttpServer, connections: Connections): vo
 }
 
 /** RFC 8555 section 8.3. A validator comes from several places, and more than once. */
-function answerChallenge(response: ServerResponse, keyAuthorization = ""): void {
+async function answerChallenge(
+  response: ServerResponse,
+  asked: Extract<DoorAnswer, { kind: "challenge" }>["keyAuthorization"],
+): Promise<void> {
+  const keyAuthorization = (await asked) ?? "";
   const headers = { "content-type": "application/octet-stream", "content-length": keyAuthorization.length };
   response.writeHead(keyAuthorization === "" ? 404 : 200, { ...headers, connection: "close" });
   response.end(keyAuthorization);

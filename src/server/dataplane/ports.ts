@@ -52,7 +52,7 @@ export interface Door {
 export type DoorAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** Of a challenge of RFC 8555 section 8.3; undefined: none of ours. */
-  | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined };
+  | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined | Promise<string | undefined> };
 
 /** What governs requests and is not configuration: replicated state as this node has it, allowances, the trail. */
 export interface Governing {

@@ -49,7 +49,7 @@ import { admissionOf, type DataPlane, observe, serveDataPlane } from "./start.ts
 import { openTokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
 import { whenLevelStands } from "./when-level-stands.ts";
-import { createFleet, fleetOptions, refuseForWorkers, settling, workersIn } from "./worker/index.ts";
+import { createFleet, fleetOptions, settling, workersIn } from "./worker/index.ts";
 
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
@@ -62,7 +62,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const { documents, env, build, log, signal } = options;
   const { nodeFile, path } = documents;
   const workers = workersIn(env);
-  refuseForWorkers(nodeFile, workers);
   const fleet = workers === 1 ? undefined : createFleet(nodeFile);
   const startedAt = systemClock.now();
   const keySources = keySourcesOf(nodeFile, path, env);

@@ -11,7 +11,7 @@ import { type Clock, GatewayError, type Instruments, type Log } from "../../base
 import { createHandshakes } from "./handshakes.ts";
 import { type HandshakeCounters, observeHandshakes } from "./metrics.ts";
 import type { TicketKeys } from "./ticket-keys.ts";
-import type { Certificate, Certificates } from "./types.ts";
+import type { Certificate, Certificates, MaybeLater } from "./types.ts";
 
 /** RFC 8446 section 5.1: the content type `handshake`. No method of HTTP begins so. */
 const HANDSHAKE = 0x16;
@@ -62,7 +62,7 @@ export interface DoorOptions {
 export type DoorAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** Of a challenge; undefined: none of ours. */
-  | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined };
+  | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
 
 export interface Door {
   /** `speak` is given the connection once HTTP is what comes next on it. */
@@ -192,7 +192,10 @@ interface Pending {
 const addressesOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 
-function challengeOf(certificates: Certificates, { url = "", headers }: IncomingMessage): string | undefined {
+function challengeOf(
+  certificates: Certificates,
+  { url = "", headers }: IncomingMessage,
+): MaybeLater<string | undefined> {
   const token = url.slice(CHALLENGE_PATH.length);
   const host = (headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
   return TOKEN.test(token) ? certificates.challenge(host, token) : undefined;

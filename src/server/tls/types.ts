@@ -44,6 +44,9 @@ export interface CertificateStanding {
   readonly nextAttempt: number | undefined;
 }
 
+/** A worker asks its node process. */
+export type MaybeLater<Value> = Value | Promise<Value>;
+
 /** All that the listener and the admin plane need to know. Nothing here waits. */
 export interface Certificates {
   readonly mode: "files" | "acme";
@@ -54,7 +57,7 @@ export interface Certificates {
    * The key authorization of an HTTP-01 challenge that is under way (RFC 8555 section 8.3); undefined: none of ours.
    * `host`: as the client named it, without its port, in lower case.
    */
-  challenge(host: string, token: string): string | undefined;
+  challenge(host: string, token: string): MaybeLater<string | undefined>;
   /** Called after `current` or `standing` changed; returns the way to end it. */
   onChange(listener: () => void): () => void;
   close(): void | Promise<void>;

@@ -8,6 +8,11 @@ interface Told {
   readonly standing: CertificateStanding;
 }
 
+type Challenge = readonly [host: string, token: string];
+
+/** An authority waits longer, and asks again. */
+const CHALLENGE_MS = 2_000;
+
 /** Of the node process. Returns the way to end it. */
 export function feedCertificates(channel: Channel, certificates: Certificates): () => void {
   const tell = (): void => {
@@ -19,10 +24,14 @@ export function feedCertificates(channel: Channel, certificates: Certificates): 
     } satisfies Told);
   };
   tell();
+  channel.answer("challenge", (body) => {
+    const [host, token] = body as Challenge;
+    return certificates.challenge(host, token);
+  });
   return certificates.onChange(tell);
 }
 
-/** Of the worker: resolves with the first. Challenges are not known here, and are asked for by `ask`. */
+/** Of the worker: resolves with the first. Challenges are not known here, and the node is asked for each. */
 export async function followCertificates(channel: Channel): Promise<Certificates> {
   let told: Told | undefined;
   const listeners = new Set<() => void>();
@@ -41,7 +50,11 @@ export async function followCertificates(channel: Channel): Promise<Certificates
     mode: known().mode,
     current: () => known().current,
     standing: () => known().standing,
-    challenge: () => undefined,
+    async challenge(host, token) {
+      const asked = channel.ask("challenge", [host, token] satisfies Challenge, AbortSignal.timeout(CHALLENGE_MS));
+      const answer = await asked.catch(() => undefined);
+      return typeof answer === "string" ? answer : undefined;
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

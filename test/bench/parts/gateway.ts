@@ -20,6 +20,8 @@ export interface GatewayOptions {
   readonly home?: string;
   /** Of a gateway with a node file: it speaks TLS. */
   readonly tls?: CertificateFiles;
+  /** Beside the bench's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Flags for node itself, such as those of the profiler. */
   readonly nodeFlags?: readonly string[];
 }
@@ -35,7 +37,8 @@ export interface StartedGateway extends Piece {
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
   const { port, args } = await configured(options);
   const startedAt = performance.now();
-  const child = startChild(process.execPath, [...(options.nodeFlags ?? []), options.file, ...args]);
+  const env = { ...process.env, ...options.env };
+  const child = startChild(process.execPath, [...(options.nodeFlags ?? []), options.file, ...args], { env });
   await waitForPort(port, child);
   return Object.assign(child, { port, listeningMs: performance.now() - startedAt });
 }

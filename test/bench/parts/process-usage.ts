@@ -81,6 +81,14 @@ export function mainThreadWaitMicros(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e3;
 }
 
+/** Processes that it has started; none without /proc. */
+export function childrenOf(pid: number): readonly number[] {
+  if (!hasProc) return [];
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+}
+
 /** utime + stime of a `/proc/<pid>/stat` line. The command may hold spaces and brackets, so fields count from its end. */
 export function parseStatTicks(line: string): number {
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");

@@ -3,23 +3,17 @@
  * real, workers are killed as the system kills them.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { recordsIn, verify } from "../admin/support/trail.ts";
 import { mint, say, startGoverned } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually } from "../support/wait.ts";
+import { allServe } from "./support/workers.ts";
 
 const LONG = "87600h";
 /** Of the campaign: `GATEWAY_TEST_KILLS=200`. */
 const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? 8);
 const CLIENTS = 8;
-
-/** Processes that this one has started. */
-const childrenOf = (pid: number): readonly number[] =>
-  execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
-    .split("\n")
-    .flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
 
 /** A chat over a connection of its own, so that calls are spread over the workers. */
 const apart = { connection: "close" };
@@ -111,18 +105,17 @@ test(`workers that are killed under load take their own requests with them, and 
   t.after(() => {
     isOver = true;
   });
-  const allRun = () => childrenOf(gateway.pid).length === 3;
   let counted = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const answered = ids.size;
     await eventually("more answers", () => ids.size > answered + 20);
-    const workers = childrenOf(gateway.pid);
-    const victim = workers[Math.floor(Math.random() * workers.length)];
-    if (victim !== undefined) process.kill(victim, "SIGKILL");
+    const workers = await allServe(gateway, 3);
+    const { pid } = workers[Math.floor(Math.random() * workers.length)] ?? { pid: 0 };
+    process.kill(pid, "SIGKILL");
     const now = sumOf(await readMetrics(gateway), "gateway_requests_total");
     assert.ok(now >= counted, `the counter fell from ${counted} to ${now}`);
     counted = now;
-    await eventually("another worker", allRun);
+    await allServe(gateway, 3, [pid]);
   }
   isOver = true;
   await Promise.all(clients);

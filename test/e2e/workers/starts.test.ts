@@ -32,12 +32,6 @@ test("with flags alone one process serves, and the log says so", async (t) => {
 for (const [what, workers, changes, words] of [
   ["no number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
   ["too many", "65", {}, /from 1 to 64/],
-  [
-    "challenges on the data listener",
-    "2",
-    { tls: { domains: ["gateway.example.com"] } },
-    /GATEWAY_WORKERS=2: tls\.domains: .* set GATEWAY_WORKERS=1, or `tls\.dns`/,
-  ],
 ] as const) {
   test(`refused: ${what}`, async (t) => {
     const files = await writeFiles(t, DEPLOYMENT, changes);

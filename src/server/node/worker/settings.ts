@@ -43,15 +43,6 @@ export function workersIn(env: Readonly<Record<string, string | undefined>>): nu
   ]);
 }
 
-/** Of one that cannot be served by several processes. */
-export function refuseForWorkers({ tls }: NodeFile, count: number): void {
-  if (count === 1 || tls?.domains === undefined || tls.dns !== undefined) return;
-  throw new ConfigurationRefused([
-    `GATEWAY_WORKERS=${count}: tls.domains: challenges on the data listener (http-01) are answered by a node with one ` +
-      "process alone; set GATEWAY_WORKERS=1, or `tls.dns`",
-  ]);
-}
-
 /** Bounds are those of the node: each gets its share, rounded up. */
 export function shareOf(bounds: DataPlaneBounds & DefaultBounds, count: number): DataPlaneBounds {
   const { maxInFlight, maxBufferedBytes, responsesMemory } = bounds;
