@@ -23,4 +23,4 @@ export { makePlaceholder } from "./placeholder.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
 export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-files.ts";
 export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
-export type { Certificate, CertificateFailure, CertificateStanding, Certificates } from "./types.ts";
+export type { Certificate, CertificateFailure, CertificateStanding, Certificates, MaybeLater } from "./types.ts";

@@ -80,6 +80,8 @@ export interface Share {
   /** As of the last answered report. */
   ackedSpent: number;
   ackedReturned: number;
+  /** What a lender was told last to be reserved. */
+  toldReserved: number;
   /** Of the report under way; 0: none is. */
   reportId: number;
   /** Nothing is asked before this time: the last ask brought nothing although there was something. */
@@ -343,6 +345,7 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
     answeredAt: Number.NEGATIVE_INFINITY,
     ackedSpent: 0,
     ackedReturned: 0,
+    toldReserved: 0,
     reportId: 0,
     quietUntil: Number.NEGATIVE_INFINITY,
     least: 0,

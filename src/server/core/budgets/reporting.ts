@@ -83,9 +83,15 @@ export interface ReportAnswer {
   readonly age?: number;
 }
 
-/** What was spent is due at once. */
+/** What was spent is due at once, and so is what requests hold where a lender is to know it. */
 export function reportSoon(ledger: Ledger): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
+  if (!ledger.borrows) return;
+  for (const { shares } of ledger.buckets.values()) {
+    for (const share of shares.values()) {
+      if (!share.isClosed && share.reserved !== share.toldReserved) ledger.dirty.add(share);
+    }
+  }
 }
 
 /**
@@ -147,6 +153,7 @@ function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
 
 function factsOf(share: Share): LoanFacts {
   const waiting = heldByWaiting(share);
+  share.toldReserved = share.reserved;
   return {
     spare: Math.max(0, spareOf(share)),
     reserved: share.reserved,

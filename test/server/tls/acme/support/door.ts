@@ -1,20 +1,21 @@
 /** What the validator asks: the challenge path over plain HTTP, answered by whichever node's turn it is. */
 import { createServer, type Server } from "node:http";
+import type { MaybeLater } from "../../../../../src/server/tls/index.ts";
 
 export interface ChallengeDoor {
   readonly port: number;
   /** In turn. */
-  answerers: readonly ((host: string, token: string) => string | undefined)[];
+  answerers: readonly ((host: string, token: string) => MaybeLater<string | undefined>)[];
   readonly asked: () => number;
   close(): Promise<void>;
 }
 
 export async function openChallengeDoor(): Promise<ChallengeDoor> {
   let asked = 0;
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer(async (request, response) => {
     const token = /^\/\.well-known\/acme-challenge\/([^/]+)$/.exec(request.url ?? "")?.[1];
     const host = (request.headers.host ?? "").replace(/:\d+$/, "");
-    const answer = token && door.answerers[asked++ % door.answerers.length]?.(host, token);
+    const answer = token && (await door.answerers[asked++ % door.answerers.length]?.(host, token));
     response.statusCode = answer ? 200 : 404;
     response.end(answer || "");
   });
