@@ -16,6 +16,7 @@ import { type Machine, predict, type RequestCost } from "./model.ts";
 const MODES = ["config", "governed", "recorded"] as const;
 const CONNECTIONS = 64;
 const REQUESTS = 25_000;
+const WARM_RUNS = 3;
 /** Changes by one operator, one after the other. */
 const WRITES = 200;
 const MAX_CPU_RATIO = 1.08;
@@ -54,7 +55,8 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
         const own = await prepare(stage, mode, { kind: "unary", model: CONFIG_MODEL });
         const server = await startGateway({ ...own.gateway, env: { GATEWAY_WORKERS: `${count}` } });
         started.push({ count, own, server });
-        await run(stage, server, own);
+        // Each process compiles for itself what it runs often.
+        for (let warm = 0; warm < WARM_RUNS * count; warm += 1) await run(stage, server, own);
         const sample = await run(stage, server, own);
         if (round >= 0) samples.get(count)?.push(sample);
         await server.stop();

@@ -5,8 +5,12 @@ import { gather } from "./gather.ts";
 
 /** Callers by code and cause, until the next message. */
 const MAX_REFUSED = 500;
-/** A list of the last requests has no more. */
-const MAX_FINISHED = 1_000;
+/** Of the last requests of each worker, which are a list of the last of the node. */
+const MAX_FINISHED = 500;
+/** Whoever reads asks for what was not told; what waits to be read under full load is mostly never told. */
+const FINISHED_MS = 250;
+/** Keys that were used since the last message. */
+const MAX_USED_KEYS = 1_000;
 
 interface Refused {
   readonly refusal: Refusal;
@@ -44,20 +48,20 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
 }
 
 export function sendFinished(channel: Channel): FinishedSink {
-  const gathered = gather<FinishedRequest[]>(channel, "finished", 1);
+  const gathered = gather<FinishedRequest[]>(channel, "finished", 1, FINISHED_MS);
   return {
     finished(request) {
       const rows = gathered.at("", () => []);
       rows.push(request);
-      // Older ones would not be seen.
-      if (rows.length > MAX_FINISHED) rows.shift();
+      if (rows.length >= 2 * MAX_FINISHED) rows.splice(0, MAX_FINISHED);
     },
   };
 }
 
 export function takeFinished(channel: Channel, sink: FinishedSink): void {
   channel.on("finished", (body) => {
-    for (const rows of body as readonly (readonly FinishedRequest[])[]) for (const row of rows) sink.finished(row);
+    for (const rows of body as readonly (readonly FinishedRequest[])[])
+      for (const row of rows.slice(-MAX_FINISHED)) sink.finished(row);
   });
 }
 
@@ -67,15 +71,22 @@ export function takeUse(channel: Channel, ledger: UsageLedger): void {
   channel.on("use", (use) => ledger.add(use as Parameters<UsageLedger["add"]>[0]));
 }
 
-/** Of a key, and when it was used, in milliseconds since 1970. */
-export const sendKeyUse =
-  (channel: Channel): ((id: string, at: number) => void) =>
-  (id, at) =>
-    channel.send("key_use", [id, at]);
+interface UsedKey {
+  readonly id: string;
+  at: number;
+}
+
+/** Of a key, and when it was used last, in milliseconds since 1970. */
+export function sendKeyUse(channel: Channel): (id: string, at: number) => void {
+  const gathered = gather<UsedKey>(channel, "key_use", MAX_USED_KEYS);
+  return (id, at) => {
+    const used = gathered.at(id, () => ({ id, at }));
+    used.at = at;
+  };
+}
 
 export function takeKeyUse(channel: Channel, used: (id: string, at: number) => void): void {
   channel.on("key_use", (body) => {
-    const [id, at] = body as readonly [string, number];
-    used(id, at);
+    for (const { id, at } of body as readonly UsedKey[]) used(id, at);
   });
 }

@@ -96,8 +96,8 @@ test("of a flood of requests that ended, the last ones are told, in order", asyn
   const { finished } = sendFinished(pair.worker);
   for (let at = 0; at < 1_500; at += 1) finished({ ...ENDED, id: `r${at}` });
   await until(() => rows.length > 0, "told");
-  assert.equal(rows.length, 1_000);
-  assert.deepEqual([rows[0]?.id, rows.at(-1)?.id], ["r500", "r1499"]);
+  assert.equal(rows.length, 500);
+  assert.deepEqual([rows[0]?.id, rows.at(-1)?.id], ["r1000", "r1499"]);
 });
 
 const ENDED: FinishedRequest = {
