@@ -53,6 +53,8 @@ export interface Reservation {
   spentHere: number;
   /** A session's later usage is charged in the window in which it flows. */
   readonly isSession: boolean;
+  /** A report was sent since it waits. */
+  isAskedFor: boolean;
   /** Of the wait, while it waits. */
   since: number;
 }

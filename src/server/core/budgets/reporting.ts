@@ -9,7 +9,7 @@
  */
 
 import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
-import { askWhenLow, decideQueue, heldByWaiting, needOf, pledgeOf, wantOf } from "./reserving.ts";
+import { askWhenLow, decideQueue, heldByWaiting, needOf, noteAskedFor, pledgeOf, wantOf } from "./reserving.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
@@ -136,6 +136,7 @@ export const isAsking = (ledger: Ledger): boolean =>
 function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
   const { name, windowMs, limit, limitRev } = share.bucket;
   const need = needOf(share, now);
+  noteAskedFor(share);
   return {
     b: name,
     w: share.window,

@@ -82,11 +82,12 @@ export function reserve(
     before: 0,
     spentHere: 0,
     isSession,
+    isAskedFor: false,
     since: now,
   };
   if (share.queue.length > 0) decideQueue(ledger, share, now);
   if (share.queue.length === 0 && hold(ledger, reservation, now)) return reservation;
-  if (isExhausted(reservation, now)) refuse(ledger, reservation, "exhausted");
+  if (isExhausted(ledger, reservation, now)) refuse(ledger, reservation, "exhausted");
   else if (ledger.waiting.size >= MAX_WAITING) refuse(ledger, reservation, "unavailable");
   else {
     share.queue.push(reservation);
@@ -142,8 +143,10 @@ function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
 const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
   least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
 
-function isExhausted({ share, hard, least }: Reservation, now: number): boolean {
+/** A process that borrows believes no answer to an earlier question: others of its node may have released since, and to ask costs no commit. */
+function isExhausted(ledger: Ledger, { share, hard, least, isAskedFor }: Reservation, now: number): boolean {
   if (least > share.bucket.limit && least > freeOf(share)) return true;
+  if (ledger.borrows && !isAskedFor) return false;
   const needed = share.open === 0 ? least : share.risk + hard;
   return isTold(share, now) && needed > roomOf(share, share.remaining ?? 0);
 }
@@ -167,7 +170,7 @@ export function decideQueue(ledger: Ledger, share: Share, now: number): void {
   for (const next of queue) {
     if (next.state === "waiting") {
       if (!hold(ledger, next, now)) {
-        if (!isExhausted(next, now)) break;
+        if (!isExhausted(ledger, next, now)) break;
         refuse(ledger, next, "exhausted");
       }
       ledger.waiting.delete(next);
@@ -252,6 +255,11 @@ function waitingIn(share: Share): { readonly held: number; readonly bounds: numb
 }
 
 export const heldByWaiting = (share: Share): number => waitingIn(share).held;
+
+/** Those that wait are in the report that is taken now. */
+export function noteAskedFor({ queue }: Share): void {
+  for (const next of queue) next.isAskedFor = true;
+}
 
 /** What waits, with its bounds and all risks, above what this node has. */
 const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);

@@ -142,6 +142,8 @@ export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now:
   if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
   share.returned += Math.max(0, spareOf(share));
   noteLeast(share);
+  // What was told counted this in.
+  share.remaining = undefined;
   ledger.dirty.add(share);
   return { b, w, window_ms, spent: share.spent, ret: share.returned };
 }

@@ -97,6 +97,27 @@ test("over channels: of 100 calls by four workers ten fit, all is charged once, 
   assert.deepEqual(node.used(), { spent: 10, granted: 10 });
 });
 
+test("what one of three has released is had by the others, one call after the other", async () => {
+  const node = openNode();
+  const workers = await Promise.all(Array.from({ length: 3 }, () => openWorker(node)));
+  // Room for one call, and not for two.
+  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { like: "one" });
+  for (let at = 0; at < 30; at += 1) {
+    const charge = await workers[(at * 7) % 3]!.budgets.reserve(spending);
+    charge.release();
+    // The same one again, and the one of which it was taken.
+    (await workers[(at * 5) % 3]!.budgets.reserve(spending)).release();
+  }
+  const held = await workers[0]!.budgets.reserve(spending);
+  await assert.rejects(async () => await workers[1]!.budgets.reserve(spending), { code: "budget_exhausted" });
+  held.release();
+  // It was told that nothing is left, and asks again all the same.
+  (await workers[1]!.budgets.reserve(spending)).release();
+  await Promise.all(workers.map((it) => it.close()));
+  await node.budgets.close();
+  assert.equal(node.used().spent, 0);
+});
+
 test("what a worker that is killed held is charged, and the others have the rest", async () => {
   const node = openNode();
   const [first, second] = [await openWorker(node), await openWorker(node)];
