@@ -265,6 +265,8 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         await within(`the end of ${lost.id}`, lost.program.ended);
         await hand.go("clus");
         await hand.sees(/! silent/);
+        // Without one the dialog says so, and decides nothing.
+        await hand.sees(/n[12] (?:\* )? *leader/);
         await hand.press("P");
         await hand.sees(`[ ] ${lost.id}`);
         await hand.press("shift-tab", "shift-tab", "right");
