@@ -1,6 +1,7 @@
 /** What every folder may build on: errors, time, ownership, logging and instruments. Imports nothing of ours. */
 
 export * from "./address.ts";
+export * from "./allotment.ts";
 export * from "./clock.ts";
 export * from "./done.ts";
 export * from "./duration.ts";
