@@ -30,6 +30,12 @@ interface Described {
   readonly unit?: string | undefined;
 }
 
+/**
+ * What becomes of a gauge that several processes of a node have: what each holds a part of is summed, and of what each sees
+ * for itself the one that is farthest from 0 is told.
+ */
+export type Merging = "sum" | "farthest";
+
 export interface Family<Child> extends Described {
   /** The child for these label values, in the order of `labelNames`; the same one each time. */
   with(...labelValues: string[]): Child;
@@ -48,7 +54,12 @@ export interface HistogramSeries {
 }
 
 export type Reading =
-  | (Described & { readonly kind: "counter" | "gauge"; readonly series: readonly NumberSeries[] })
+  | (Described & {
+      readonly kind: "counter" | "gauge";
+      readonly series: readonly NumberSeries[];
+      /** Left out: `sum`. */
+      readonly merging?: Merging;
+    })
   | (Described & {
       readonly kind: "histogram";
       readonly bounds: readonly number[];
@@ -57,7 +68,7 @@ export type Reading =
 
 export interface Instruments {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
-  gauge(name: string, help: string, labelNames?: readonly string[]): Family<Gauge>;
+  gauge(name: string, help: string, labelNames?: readonly string[], merging?: Merging): Family<Gauge>;
   /** A gauge that is read, not written: `read` runs at each scrape and must be cheap. */
   observedGauge(name: string, help: string, read: () => number): void;
   /**
@@ -142,13 +153,20 @@ class Series<Child> {
 export function createInstruments(): Instruments {
   const readers: (() => Reading)[] = [];
 
-  function numbers(kind: "counter" | "gauge", name: string, help: string, labelNames: readonly string[]) {
+  function numbers(
+    kind: "counter" | "gauge",
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    merging?: Merging,
+  ) {
     const series = new Series(labelNames.length, () => new NumberChild());
     readers.push(() => ({
       kind,
       name,
       help,
       labelNames,
+      ...(merging !== undefined && { merging }),
       series: [...series.children.values()].map(({ labelValues, child }) => ({ labelValues, value: child.value })),
     }));
     return { name, help, labelNames, with: (...labelValues: string[]) => series.with(labelValues) };
@@ -156,7 +174,7 @@ export function createInstruments(): Instruments {
 
   return {
     counter: (name, help, labelNames = []) => numbers("counter", name, help, labelNames),
-    gauge: (name, help, labelNames = []) => numbers("gauge", name, help, labelNames),
+    gauge: (name, help, labelNames = [], merging = undefined) => numbers("gauge", name, help, labelNames, merging),
     observedGauge(name, help, read) {
       readers.push(() => ({ kind: "gauge", name, help, labelNames: [], series: [{ labelValues: [], value: read() }] }));
     },

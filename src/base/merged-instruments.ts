@@ -1,4 +1,4 @@
-/** Instruments of one process with what others counted: each series is the sum. */
+/** Instruments of one process with what others counted: each series is the sum, or what its gauge is merged by. */
 import {
   createInstruments,
   type HistogramSeries,
@@ -73,10 +73,14 @@ function addReading(one: Reading, other: Reading): Reading {
     return { ...one, series: addSeries(one.series, other.series, addHistograms) };
   }
   if (one.kind !== other.kind) return one;
-  return { ...one, series: addSeries(one.series, other.series, addNumbers) };
+  const merge = one.merging === "farthest" ? farthestOf : addNumbers;
+  return { ...one, series: addSeries(one.series, other.series, merge) };
 }
 
 const addNumbers = (one: NumberSeries, { value }: NumberSeries): NumberSeries => ({ ...one, value: one.value + value });
+
+const farthestOf = (one: NumberSeries, other: NumberSeries): NumberSeries =>
+  Math.abs(other.value) > Math.abs(one.value) ? other : one;
 
 const addHistograms = (one: HistogramSeries, { cumulative, sum }: HistogramSeries): HistogramSeries => ({
   ...one,

@@ -12,6 +12,17 @@ export interface SpanWords {
 /** Traces the attempts of one request, or of one question. */
 export interface AttemptTracer {
   attempt(started: StartedAttempt): AttemptSpan;
+  /** Of a question: where another process goes on with it. */
+  readonly place?: QuestionPlace;
+}
+
+/** Below which span a question is asked; as JSON. */
+export interface QuestionPlace {
+  readonly detector: string;
+  /** Of the span, as W3C Trace Context writes it. */
+  readonly traceparent: string;
+  /** The client had sent a context, which is replaced. */
+  readonly isContinued: boolean;
 }
 
 export interface StartedAttempt {

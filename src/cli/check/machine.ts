@@ -5,19 +5,16 @@
 import type { StatsFs } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
-import { totalmem } from "node:os";
 import { dirname } from "node:path";
-import { parseAddress } from "../../base/index.ts";
+import { allottedCores, allottedMemory, parseAddress } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
-import { countIn } from "../../server/node/index.ts";
+import { countIn, neededMemory, workersIn } from "../../server/node/index.ts";
 import type { Answer } from "./answer.ts";
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;
 
-/** What the program takes before the first request, guardrails included. */
-const PROGRAM_BYTES = 256 * MIB;
 /** Files of the database, sockets between nodes, and listeners. */
 const OTHER_DESCRIPTORS = 256;
 /** Below the first no write is taken (`GATEWAY_MIN_FREE_BYTES`); below the second there is not long to go. */
@@ -32,14 +29,14 @@ export interface Machine {
   /** Undefined: it does not say, or there is no limit. */
   readonly descriptors: number | undefined;
   readonly memoryBytes: number;
+  readonly cores: number;
 }
 
 export async function thisMachine(): Promise<Machine> {
-  const constrained = process.constrainedMemory();
   return {
     descriptors: descriptorsIn(await readFile("/proc/self/limits", "utf8").catch(() => "")),
-    // Without a limit, a number beyond what there is.
-    memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    memoryBytes: allottedMemory(),
+    cores: allottedCores(),
   };
 }
 
@@ -60,12 +57,18 @@ export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | u
   return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", words };
 }
 
-export function memoryAnswer({ memoryBytes }: Machine, env: Env): Answer | undefined {
+const workersOn = ({ memoryBytes, cores }: Machine, env: Env): number => workersIn(env, { memory: memoryBytes, cores });
+
+export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
+  const { memoryBytes } = machine;
   const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
-  if (held + PROGRAM_BYTES <= memoryBytes) return undefined;
-  const most = Math.max(0, memoryBytes - PROGRAM_BYTES);
+  const workers = workersOn(machine, env);
+  const program = neededMemory(env, workers) - held;
+  if (held + program <= memoryBytes) return undefined;
+  const most = Math.max(0, memoryBytes - program);
+  const processes = workers === 1 ? "" : ` in ${workers} processes of the data plane (GATEWAY_WORKERS)`;
   const words =
-    `${sized(held)} may be held for requests beside the program's ${sized(PROGRAM_BYTES)}, and there are ` +
+    `${sized(held)} may be held for requests beside the program's ${sized(program)}${processes}, and there are ` +
     `${sized(memoryBytes)}: the system ends a process that takes more. GATEWAY_MAX_BUFFERED_BYTES=${most}, or more memory`;
   return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", words };
 }
@@ -200,12 +203,14 @@ export async function machineAnswers(
   const found = [descriptorAnswer(machine, env), memoryAnswer(machine, env), ...disks].filter((it) => it !== undefined);
   const answers = [...found, ...(await portAnswers(nodeFile, isRunning))];
   if (answers.some(({ verdict }) => verdict !== "ok")) return answers;
+  const workers = workersOn(machine, env);
+  const processes = workers === 1 ? "1 process" : `${workers} processes`;
   const files = machine.descriptors === undefined ? "" : `${machine.descriptors} descriptors, `;
   return [
     {
       verdict: "ok",
       subject: "machine",
-      words: `${files}${sized(machine.memoryBytes)} of memory, room on its disks, ports free`,
+      words: `${files}${sized(machine.memoryBytes)} of memory, ${processes} of the data plane, room on its disks, ports free`,
     },
   ];
 }

@@ -31,6 +31,7 @@ export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, o
     {
       documents: { ...documents, nodeFile },
       env: io.env,
+      workers: 1,
       build: { version, commit, node: process.versions.node },
       log,
       signal: io.signal,

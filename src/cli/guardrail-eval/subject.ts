@@ -81,7 +81,7 @@ async function compileRead(read: ReadGuardrails, io: Io, sweeps: boolean): Promi
   const obtained = await obtainModels(read, io);
   if (obtained.kind === "refused") return { kind: "refused", problems: [...warnings, ...obtained.problems] };
   const calls = read.judged && openModelCallsAlone(read.judged, io.env);
-  const engine = await loadGuardrailEngine(undefined, calls?.callModel);
+  const engine = await loadGuardrailEngine({ callModel: calls?.callModel });
   const close = async (): Promise<void> => {
     engine.close();
     await calls?.close();

@@ -18,6 +18,7 @@ import {
   readNode,
   serveDataPlane,
   startConfigNode,
+  workersIn,
 } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
@@ -90,7 +91,7 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
     maxBodyBytes: options.maxBody,
   });
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
-  if (!["", "1"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
+  if (!["", "1", "auto"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
     log.warn("GATEWAY_WORKERS holds in config mode alone: one process serves here");
   return untilStopped(io, log, async ({ owner, bounds, build }) => {
     const exporting = { env: io.env, nodeId: randomUUID(), tee };
@@ -134,7 +135,9 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
   return untilStopped(io, log, async ({ owner, bounds, build, signal }) => {
-    const options = { ...bounds, documents: { ...documents, nodeFile }, env: io.env, build, log, tee, signal };
+    const workers = workersIn(io.env);
+    const ofRun = { env: io.env, workers, build, log, tee, signal };
+    const options = { ...bounds, ...ofRun, documents: { ...documents, nodeFile } };
     const node = await startConfigNode(options, owner);
     hangups.serve(node);
     const serving = await node.serving;
@@ -146,6 +149,7 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
       admin: serving.admin ?? "none",
       admin_socket: serving.socket ?? "none",
       providers: serving.providers,
+      workers,
       version: build.version,
     });
     return node;

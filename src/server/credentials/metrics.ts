@@ -22,6 +22,7 @@ export function createCredentialMetrics(instruments: Instruments): CredentialMet
     "gateway_credential_failing",
     "1 while a credential cannot be fetched; what was fetched before is presented until it ends.",
     ["credential"],
+    "farthest",
   );
   const repeats = instruments.counter(
     "gateway_credential_repeats_total",
@@ -32,6 +33,7 @@ export function createCredentialMetrics(instruments: Instruments): CredentialMet
     "gateway_signing_clock_offset_seconds",
     "What is added to this node's time where requests are signed, since the verifier's clock is another.",
     ["host"],
+    "farthest",
   );
   return {
     fetched: (name, kind, outcome) => fetches.with(name, kind, outcome).inc(),

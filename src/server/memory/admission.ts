@@ -8,7 +8,16 @@ export interface AdmissionLimits {
 
 export const DEFAULT_ADMISSION: AdmissionLimits = { maxInFlight: 4_096, maxBufferedBytes: 512 << 20 };
 
+/** What is under way. */
+export interface Held {
+  readonly inFlight: number;
+  readonly bytes: number;
+}
+
+export const NOTHING_HELD: Held = { inFlight: 0, bytes: 0 };
+
 export interface Admission {
+  readonly limits: AdmissionLimits;
   /** Counts a request in; throws `overloaded`. */
   enter(): void;
   leave(): void;
@@ -17,21 +26,27 @@ export interface Admission {
   release(bytes: number): void;
   inFlight(): number;
   bufferedBytes(): number;
+  /** What other processes hold within the same limits, from now on. */
+  besides(others: Held): void;
 }
 
-export function createAdmission({ maxInFlight, maxBufferedBytes }: AdmissionLimits): Admission {
+export function createAdmission(limits: AdmissionLimits): Admission {
+  const { maxInFlight, maxBufferedBytes } = limits;
+  let others = NOTHING_HELD;
   let inFlight = 0;
   let buffered = 0;
   return {
+    limits,
     enter() {
-      if (inFlight >= maxInFlight) throw new GatewayError("overloaded", "The gateway has too many requests in flight.");
+      if (inFlight + others.inFlight >= maxInFlight)
+        throw new GatewayError("overloaded", "The gateway has too many requests in flight.");
       inFlight++;
     },
     leave() {
       inFlight--;
     },
     hold(bytes) {
-      if (buffered + bytes > maxBufferedBytes) {
+      if (buffered + bytes + others.bytes > maxBufferedBytes) {
         throw new GatewayError("overloaded", "The gateway holds too many bytes of other requests.");
       }
       buffered += bytes;
@@ -41,5 +56,8 @@ export function createAdmission({ maxInFlight, maxBufferedBytes }: AdmissionLimi
     },
     inFlight: () => inFlight,
     bufferedBytes: () => buffered,
+    besides(held) {
+      others = held;
+    },
   };
 }

@@ -1,21 +1,21 @@
 /** The port `Requests` of the admin plane: the last requests of this node, put into words as they are read. */
 import { KEPT_REQUESTS, type RequestRecord, type Requests } from "../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../dataplane/index.ts";
-import { createRing } from "../usage/index.ts";
+import { createNewest } from "../usage/index.ts";
 import { heard } from "./measuring.ts";
 
 export function createRequests(): FinishedSink & { readonly port: Requests } {
-  const ring = createRing<FinishedRequest>(KEPT_REQUESTS);
-  const onChange = heard({ changesInMs: () => undefined, awaitChange: ring.awaitChange });
+  const newest = createNewest<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
+  const onChange = heard({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
   const list = (): ReturnType<Requests["list"]> => {
-    const rows = ring.read();
+    const rows = newest.read();
     return {
       *[Symbol.iterator]() {
         for (const row of rows) yield requestRecord(row);
       },
     };
   };
-  return { finished: ring.add, port: { list, onChange } };
+  return { finished: newest.add, port: { list, onChange } };
 }
 
 /** Names are what callers wrote: cut, and with nothing in them that a terminal obeys. */

@@ -9,6 +9,8 @@ export interface ConfigNodeOptions extends DataPlaneBounds {
   /** Sound. */
   readonly documents: NodeDocuments & { readonly nodeFile: NodeFile };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Processes of the data plane; 1: it is served by the node's own. */
+  readonly workers: number;
   readonly build: BuildInfo;
   readonly log: Log;
   /** Of `log`; without it no log line is exported. */

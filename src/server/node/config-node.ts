@@ -13,6 +13,7 @@ import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
+import { openHeld } from "../workers/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { artifactsPort } from "./admin-artifacts.ts";
 import { backendsPort } from "./admin-backends.ts";
@@ -45,11 +46,11 @@ import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
-import { admissionOf, type DataPlane, observe, serveDataPlane } from "./start.ts";
+import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane } from "./start.ts";
 import { openTokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
-import { whenLevelStands } from "./when-level-stands.ts";
-import { createFleet, fleetOptions, settling, workersIn } from "./worker/index.ts";
+import { whenStanding } from "./when-standing.ts";
+import { createFleet, fleetOptions, settling } from "./worker/index.ts";
 
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
@@ -59,9 +60,8 @@ const AUDIT_CLOSE_MS = 30_000;
 
 /** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
-  const { documents, env, build, log, signal } = options;
+  const { documents, env, workers, build, log, signal } = options;
   const { nodeFile, path } = documents;
-  const workers = workersIn(env);
   const fleet = workers === 1 ? undefined : createFleet(nodeFile);
   const startedAt = systemClock.now();
   const keySources = keySourcesOf(nodeFile, path, env);
@@ -189,6 +189,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       },
       signal: AbortSignal.any([signal, stop.signal]),
       elsewhere: fleet,
+      isSpare: fleet !== undefined && nodeFile.extproc?.inspect_listen === undefined,
       onNodeFile(next) {
         tokens.trust(next);
         fleet?.trust(next);
@@ -323,7 +324,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       const node = {
         ...{ count: workers, budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
         ...{ ledger, statistics, refusals, finished: requests, instruments, log },
+        held: owner.own("bounds", openHeld(admission), (it) => it.close()),
       };
+      measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };
       dataPlane = await fleet.open(fleetOptions(workers, { ...common, ...here }), observed, owner, log);
       return;
@@ -348,6 +351,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
     const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
+    await Promise.race([whenStanding(cluster), fault, aborted(signal)]);
     const { extproc } = nodeFile;
     if (extproc?.inspect_listen !== undefined) {
       const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };
@@ -359,7 +363,6 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       routes = openOnce(openDataPlane, log);
       routes(inForce ?? snapshot);
     }
-    await whenLevelStands(cluster.view);
     observed.reasons.delete("starting");
     return {
       listen: dataPlane?.address,

@@ -22,6 +22,8 @@ export interface ConfigurationOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   readonly callModel?: CallModel;
+  /** Others inspect what flows: detectors are made ready here when they are needed. */
+  readonly isSpare?: boolean;
   /** Where else a configuration is taken before it is in force here; one that cannot be taken there is refused. */
   readonly elsewhere?: Elsewhere | undefined;
   readonly signal: AbortSignal;

@@ -84,7 +84,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rules ??= await loadRules(texts);
     // Its counters can be had once, and two may come here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
-      loading ??= loadGuardrails(texts, options.instruments, options.callModel);
+      const { instruments, callModel, isSpare } = options;
+      loading ??= loadGuardrails(texts, { instruments, callModel, ...(isSpare && { isSpare }) });
       guardrails = await loading;
     }
   };

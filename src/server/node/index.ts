@@ -35,3 +35,4 @@ export {
   type SourcesInput,
 } from "./sources.ts";
 export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
+export { neededMemory, workersIn } from "./worker/index.ts";

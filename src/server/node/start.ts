@@ -161,6 +161,12 @@ export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds):
     maxBufferedBytes: maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
   });
 
+/** Of a node with several processes, the sum over them. */
+export function measureAdmission(admission: Admission, instruments: Instruments): void {
+  instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
+  instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
+}
+
 export interface DataPlaneOptions extends DataPlaneBounds {
   /** Where it listens, or what another process accepts. */
   readonly listen: string | Accepted;
@@ -218,8 +224,7 @@ export async function serveDataPlane(
     (it) => it.close(),
   );
   const { admission = admissionOf(options) } = options;
-  instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
-  instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
+  measureAdmission(admission, instruments);
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const { statistics, refusals, finished, governing, member, env, issuer = () => undefined } = options;

@@ -1,28 +1,45 @@
 /**
- * What is written right after a node has started may need the level that its leader is about to raise: a node calls
- * itself ready once that is done. It never waits for members of older builds. Source: cluster reference, 6.3.
+ * What is asked of a node right after it has started may need what its cluster is about to settle: the level that the leader
+ * raises, without which a write of a new kind is refused, and the number of this start, without which no budget is. A node
+ * serves once both are known. It never waits for members of older builds. Source: cluster reference, 6.3 and 7.2.
  */
-
-import type { StateView } from "../cluster/index.ts";
+import type { Cluster, StateView } from "../cluster/index.ts";
 import { isLevelRising } from "../core/state/index.ts";
+import { startsOf } from "./usage-reports.ts";
 
-/** A cluster without a leader raises nothing, and serves what it has. */
-const LIMIT_MS = 1_000;
+/** An election, and more. A cluster without a leader settles nothing, and its nodes serve what they have. */
+const START_LIMIT_MS = 3_000;
+/** Raised by a leader that is there. */
+const LEVEL_LIMIT_MS = 1_000;
 
-/** Resolves once the level is what all members speak, or after a second; never rejects. */
-export function whenLevelStands(view: StateView): Promise<void> {
+/** Resolves once the cluster knows of this start, or after three seconds, and then of the level, or after one; never rejects. */
+export async function whenStanding(cluster: Pick<Cluster, "view" | "status" | "onStatus">): Promise<void> {
+  const { view, status, onStatus } = cluster;
+  const { incarnation, onIncarnation } = startsOf(cluster);
+  const isKnown = (): boolean => incarnation() > 0 && status().leaderId !== undefined;
+  await until(isKnown, START_LIMIT_MS, (look) => [onIncarnation(look), onStatus(look)]);
+  await until(
+    () => !isLevelRising(view as StateView),
+    LEVEL_LIMIT_MS,
+    (look) => ["member/", "feat/"].map((prefix) => view.watch(prefix, look)),
+  );
+}
+
+function until(
+  isSo: () => boolean,
+  limitMs: number,
+  watch: (look: () => void) => readonly (() => void)[],
+): Promise<void> {
   return new Promise((resolve) => {
-    const look = (): void => {
-      if (isLevelRising(view)) return;
+    const end = (): void => {
       clearTimeout(limit);
-      for (const end of watches) end();
+      for (const unwatch of watches) unwatch();
       resolve();
     };
-    const watches = ["member/", "feat/"].map((prefix) => view.watch(prefix, look));
-    const limit = setTimeout(() => {
-      for (const end of watches) end();
-      resolve();
-    }, LIMIT_MS);
-    look();
+    const limit = setTimeout(end, limitMs);
+    const watches = watch(() => {
+      if (isSo()) end();
+    });
+    if (isSo()) end();
   });
 }

@@ -3,7 +3,7 @@
  * nothing else. Source: specification document 3; design decisions, section 11.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Instruments, inSlices } from "../../base/index.ts";
+import { inSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
@@ -38,6 +38,7 @@ import {
   type AssembledGuardrails,
   type CompiledGuardrails,
   createGuard,
+  type EngineOptions,
   type GuardrailEngine,
   type GuardrailSnapshot,
   type Held,
@@ -48,10 +49,13 @@ import { type GuardedProfile, inForceOf } from "./in-force.ts";
 import { rehearse } from "./rehearse.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
-export function openEngine(instruments: Instruments | undefined, callModel?: CallModel): GuardrailEngine {
+export function openEngine({ instruments, callModel, threads, isSpare = false }: EngineOptions): GuardrailEngine {
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
-  const pool = createScanPool(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) });
+  const pool = createScanPool({
+    ...(threads !== undefined && { threads }),
+    ...(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) }),
+  });
   const sessions = createSessions(
     instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) },
   );
@@ -84,7 +88,7 @@ export function openEngine(instruments: Instruments | undefined, callModel?: Cal
       reaching.abort();
       reaching = new AbortController();
       for (const reach of reaches) void reachedBy(reach, reaching.signal);
-      if (warmUps.length === 0) return;
+      if (warmUps.length === 0 || isSpare) return;
       pool.warmUp();
       inSlices(eachOf(warmUps), () => now !== guardrails);
     },

@@ -2,6 +2,7 @@
  * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
  * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
  */
+import type { Instruments } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import {
   type AnswerTerms,
@@ -24,7 +25,7 @@ import {
   rehearsedSegments,
   told,
 } from "../core/guardrails/index.ts";
-import type { DetectorProbe, Ensemble, Member, Views } from "../detectors/index.ts";
+import type { CallModel, DetectorProbe, Ensemble, Member, Views } from "../detectors/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
@@ -61,6 +62,17 @@ export interface CompiledGuardrails {
   readonly prepare?: Prepare | undefined;
   /** Servers and judges that detectors depend on, to be asked by who wants to know. */
   readonly probes?: readonly DetectorProbe[];
+}
+
+export interface EngineOptions {
+  /** What detectors do is counted; once a process. */
+  readonly instruments?: Instruments;
+  /** Left out where no gateway serves, and judges cannot be asked. */
+  readonly callModel?: CallModel | undefined;
+  /** Threads for long texts. */
+  readonly threads?: number;
+  /** Others inspect what flows: nothing is made ready before it is needed. */
+  readonly isSpare?: boolean;
 }
 
 /** What is found in a text is remembered over all documents that one engine compiles. */

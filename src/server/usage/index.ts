@@ -3,5 +3,5 @@ export type { MeteredRow } from "../core/state/index.ts";
 export { BUCKET_MS, createHistory, type History, KEPT_BUCKETS, MAX_SERIES, type Point } from "./history/index.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
-export { createRing, type Ring } from "./requests/index.ts";
+export { createNewest, type Newest } from "./requests/index.ts";
 export type { AddOutcome, LedgerReports, Report } from "./types.ts";

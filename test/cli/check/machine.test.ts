@@ -32,7 +32,7 @@ test("the soft limit of descriptors is read, and none where there is none or not
   assert.equal(descriptorsIn(""), undefined);
 });
 
-const machine = (descriptors: number | undefined, memoryBytes = 4096 * MIB) => ({ descriptors, memoryBytes });
+const machine = (descriptors: number | undefined, memoryBytes = 4096 * MIB) => ({ descriptors, memoryBytes, cores: 2 });
 
 test("descriptors suffice for as many requests as are taken at once, or it is said what to set", () => {
   assert.equal(descriptorAnswer(machine(undefined), {}), undefined);
@@ -50,6 +50,13 @@ test("memory bears what may be held for requests, or it is said how much would",
   assert.equal(tight?.verdict, "note");
   assert.match(tight?.words ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
   assert.equal(memoryAnswer(machine(1, 256 * MIB), {})?.verdict, "fail");
+  // As many processes as fit unless they are asked for.
+  assert.equal(memoryAnswer(machine(1, 1_024 * MIB), {}), undefined);
+  const many = memoryAnswer(machine(1, 1_024 * MIB), { GATEWAY_WORKERS: "8" });
+  assert.match(
+    many?.words ?? "",
+    /1\.3 GiB in 8 processes of the data plane \(GATEWAY_WORKERS\), and there are 1\.0 GiB/,
+  );
   assert.equal(memoryAnswer(machine(1, 512 * MIB), { GATEWAY_MAX_BUFFERED_BYTES: String(64 * MIB) }), undefined);
 });
 

@@ -25,6 +25,8 @@ export interface Refusal {
   readonly code: RefusalCode;
   readonly by: RefusedBy | undefined;
   readonly requestId: string;
+  /** Of one that another process tells: when it was, in microseconds of the machine's monotonic clock. */
+  readonly at?: number;
 }
 
 export interface CountedRefusal {
@@ -71,6 +73,8 @@ interface Row {
   readonly fixed: Pick<CountedRefusal, "callerKind" | "caller" | "code" | "by" | "firstAt">;
   lastAt: number;
   lastRequest: string;
+  /** As `Refusal` has it. */
+  lastTold: number;
 }
 
 /** `onRefused`: told of each that is told here. */
@@ -104,6 +108,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
         fixed: { ...fixed, firstAt: clock.now() },
         lastAt: 0,
         lastRequest: "",
+        lastTold: 0,
       };
       held.set(name, row);
       return row;
@@ -129,7 +134,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
 
   return {
     refused(given) {
-      const { code, requestId } = given;
+      const { code, requestId, at } = given;
       if (NOT_TOLD.has(code)) return;
       const by = causeOf(given);
       const refusal = { ...given, by };
@@ -137,7 +142,8 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       const row = rowOf(refusal, second);
       row.tally.count(second);
       row.lastAt = clock.now();
-      row.lastRequest = requestId;
+      if (at === undefined || at >= row.lastTold) row.lastRequest = requestId;
+      row.lastTold = Math.max(row.lastTold, at ?? 0);
       if (by?.bucket !== undefined) countBucket(by.bucket, second);
       lastSecond = second;
       onRefused(refusal);

@@ -1,4 +1,4 @@
-/** A worker's sign of life, with what it counts: connections, requests, and the servers of its pools. */
+/** A worker's sign of life, each second and when the node asks for all that was not told (`catchUp`), with what it counts: connections, requests, and the servers of its pools. */
 import { subscribe } from "node:diagnostics_channel";
 import type { Beat, Channel } from "../../workers/index.ts";
 import type { DataPlane } from "../start.ts";
@@ -33,6 +33,7 @@ export function countTraffic(channel: Channel, plane: () => ToldPlane | undefine
     channel.send("beat", { connections, requests, inFlight, members } satisfies Beat);
   };
   tell();
+  channel.on("tell", tell);
   setInterval(tell, EVERY_MS);
   return {
     connected() {

@@ -1,8 +1,6 @@
-import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
-import { DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { ConfigNodeOptions } from "../config-node-types.ts";
 import type { FleetOptions } from "./fleet.ts";
-import { shareOf } from "./settings.ts";
+import { boundsOf, scanThreadsOf } from "./settings.ts";
 
 interface Given
   extends ConfigNodeOptions,
@@ -24,7 +22,6 @@ export function fleetOptions(count: number, given: Given): FleetOptions {
   const { listen, node, otherListeners, cluster, certificates, env, drainMs } = given;
   const { path, metricsAddress, keks, build } = given;
   const base64 = ({ key }: Key): string => Buffer.from(key).toString("base64");
-  const { maxInFlight, maxBufferedBytes } = DEFAULT_ADMISSION;
   return {
     count,
     listen,
@@ -43,15 +40,8 @@ export function fleetOptions(count: number, given: Given): FleetOptions {
       current: keks && base64(keks.current),
       hasDoor: certificates !== undefined,
       metricsAddress,
-      bounds: shareOf(
-        {
-          ...given,
-          maxInFlight: given.maxInFlight ?? maxInFlight,
-          maxBufferedBytes: given.maxBufferedBytes ?? maxBufferedBytes,
-          responsesMemory: given.responsesMemory ?? DEFAULT_MEMORY_BYTES,
-        },
-        count,
-      ),
+      scanThreads: scanThreadsOf(count),
+      bounds: boundsOf(given, count),
     },
   };
 }

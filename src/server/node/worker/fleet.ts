@@ -8,6 +8,7 @@ import { programOf } from "../../../base/index.ts";
 import type { Cluster, StateView } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Certificates } from "../../tls/index.ts";
+import type { PoolMember } from "../../upstream/index.ts";
 import {
   catchUp,
   feedCertificates,
@@ -19,6 +20,7 @@ import {
 } from "../../workers/index.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import type { CrossingInputs } from "./inputs.ts";
+import { mergedMembers } from "./members.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
 import type { Prepare } from "./snapshots.ts";
@@ -37,7 +39,7 @@ const EXIT_MS = 2_000;
 
 const PROGRAM = {
   source: new URL("./program.ts", import.meta.url),
-  built: new URL("./server/node/worker/program.js", import.meta.url),
+  built: new URL("./worker.js", import.meta.url),
 };
 
 export interface FleetOptions {
@@ -239,13 +241,13 @@ export function createFleet(started: NodeFile): Fleet {
         // Each has taken it before this is called.
         swap: () => undefined,
         members: (provider) =>
-          supervisor
-            .serving()
-            .flatMap((it) => (it.beat()?.members[provider] as ReturnType<DataPlane["members"]>) ?? []),
-        async callModel(question, until) {
+          mergedMembers(
+            supervisor.serving().map((it) => (it.beat()?.members[provider] as readonly PoolMember[] | undefined) ?? []),
+          ),
+        async callModel(question, until, tracer) {
           const [worker] = supervisor.serving();
           if (worker === undefined) throw new Error("no worker serves");
-          return (await worker.channel.ask("call_model", question, until)) as Awaited<
+          return (await worker.channel.ask("call_model", { question, place: tracer?.place }, until)) as Awaited<
             ReturnType<DataPlane["callModel"]>
           >;
         },

@@ -2,5 +2,5 @@
 export { createFleet, type Elsewhere, type Fleet } from "./fleet.ts";
 export { fleetOptions } from "./fleet-options.ts";
 export { type CrossingInputs, crossing, recorded } from "./inputs.ts";
-export { workersIn } from "./settings.ts";
+export { neededMemory, workersIn } from "./settings.ts";
 export { settling } from "./settling.ts";

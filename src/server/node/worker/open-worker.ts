@@ -8,13 +8,14 @@ import {
   Lifetime,
   type Log,
   nativeCallsEnded,
+  type QuestionPlace,
   systemClock,
 } from "../../../base/index.ts";
 import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
-import { type Channel, followCertificates, takeConnections } from "../../workers/index.ts";
-import { type DataPlane, type Observed, serveDataPlane } from "../start.ts";
+import { type Channel, followCertificates, sendHeld, takeConnections } from "../../workers/index.ts";
+import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
 import { countTraffic, type ToldPlane, type Traffic } from "./beat.ts";
 import { openJudging } from "./governed.ts";
 import { openPorts } from "./ports.ts";
@@ -39,7 +40,10 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   let plane: ToldPlane | undefined;
   channel.answer("open", async (body) => {
-    const serve = await openParts({ channel, env, log, traffic }, body as WorkerSettings, owner);
+    const settings = body as WorkerSettings;
+    // As lists of processes show it.
+    process.title = `gateway worker ${settings.number}`;
+    const serve = await openParts({ channel, env, log, traffic }, settings, owner);
     channel.answer("serve", async () => {
       plane = await serve();
     });
@@ -50,6 +54,12 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
     await nativeCallsEnded(NATIVE_CALLS_MS);
   });
   channel.on("exit", exit);
+}
+
+/** A detector of the node process asks a model, through a provider that workers call. */
+interface CallOfNode {
+  readonly question: Parameters<DataPlane["callModel"]>[0];
+  readonly place?: QuestionPlace;
 }
 
 async function openParts({ channel, env, log, traffic }: PartsOptions, settings: WorkerSettings, owner: Lifetime) {
@@ -71,19 +81,23 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
     channel,
     env,
     instruments,
+    threads: settings.scanThreads,
     async callModel(question, until, tracer) {
       if (dataPlane === undefined) throw new Error("the worker does not serve yet");
       return await dataPlane.callModel(question, until, tracer);
     },
   });
-  channel.answer("call_model", (question, signal) =>
-    dataPlane?.callModel(question as Parameters<DataPlane["callModel"]>[0], signal),
-  );
+  channel.answer("call_model", (body, signal) => {
+    const { question, place } = body as CallOfNode;
+    return dataPlane?.callModel(question, signal, place && observed.otlp?.tracing?.questionAt(place));
+  });
   channel.answer("items", async (question) => {
     const answer = await dataPlane?.answer(question);
     return answer === undefined ? undefined : Buffer.from(answer).toString("base64");
   });
   const others = othersOver(channel);
+  const admission = admissionOf(bounds);
+  owner.own("bounds", sendHeld(channel, admission), (end) => end());
   const door = settings.hasDoor ? openDoor(settings, channel, observed, log, owner) : undefined;
   return async () => {
     const snapshot = await snapshots.first;
@@ -91,6 +105,7 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
       {
         ...bounds,
         ...ports.sinks,
+        admission,
         listen: acceptedBy(channel, settings, traffic),
         snapshot,
         governing: { ...judging, ...ports.governing },

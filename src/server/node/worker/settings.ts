@@ -1,8 +1,10 @@
-/** What a worker is told once, and the bounds that it gets its share of. */
-import { availableParallelism } from "node:os";
+/** What a worker is told once, and how many there are. */
+import { allottedCores, allottedMemory } from "../../../base/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
+import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
+import { DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { BuildInfo } from "../../telemetry/index.ts";
-import { ConfigurationRefused } from "../refused.ts";
+import { ConfigurationRefused, countIn } from "../refused.ts";
 import type { DataPlaneBounds } from "../start.ts";
 
 /** As JSON. Holds keys of the deployment: never to be logged. */
@@ -19,6 +21,8 @@ export interface WorkerSettings {
   readonly current: string | undefined;
   readonly hasDoor: boolean;
   readonly bounds: DataPlaneBounds;
+  /** Of detectors, for long texts. */
+  readonly scanThreads: number;
   readonly metricsAddress: string | undefined;
   /** Where the node accepts for the data plane: `host:port`, and the port. */
   readonly address: string;
@@ -31,34 +35,48 @@ export const MAX_WORKERS = 64;
 
 /** Of `auto`: what more gain is not worth the memory of. */
 const MAX_AUTO = 8;
+/** Bytes that the program takes before the first request, guardrails included, and each further process of the data plane. */
+const PROGRAM_MEMORY = 256 * 2 ** 20;
+const WORKER_MEMORY = 128 * 2 ** 20;
 
 /** Processes of the data plane; 1: it is served by the node's own. Throws `ConfigurationRefused`. */
-export function workersIn(env: Readonly<Record<string, string | undefined>>): number {
+export function workersIn(
+  env: Readonly<Record<string, string | undefined>>,
+  { cores = allottedCores(), memory = allottedMemory() } = {},
+): number {
   const text = env["GATEWAY_WORKERS"] ?? "";
-  if (text === "") return 1;
-  if (text === "auto") return Math.min(availableParallelism(), MAX_AUTO);
+  // No more than fit, so that a container of little memory is not ended by the kernel.
+  if (text === "" || text === "auto") {
+    const room = Math.floor((memory - neededMemory(env, 1)) / WORKER_MEMORY);
+    return Math.max(1, Math.min(cores, MAX_AUTO, room));
+  }
   if (/^[1-9]\d?$/.test(text) && Number(text) <= MAX_WORKERS) return Number(text);
   throw new ConfigurationRefused([
     `GATEWAY_WORKERS: expected a number of processes from 1 to ${MAX_WORKERS}, or auto, found ${JSON.stringify(text)}`,
   ]);
 }
 
-/** Bounds are those of the node: each gets its share, rounded up. */
-export function shareOf(bounds: DataPlaneBounds & DefaultBounds, count: number): DataPlaneBounds {
-  const { maxInFlight, maxBufferedBytes, responsesMemory } = bounds;
-  const share = (total: number): number => Math.ceil(total / count);
-  return {
-    drainMs: bounds.drainMs,
-    usageEveryMs: bounds.usageEveryMs,
-    nameServers: bounds.nameServers,
-    maxInFlight: share(maxInFlight),
-    maxBufferedBytes: share(maxBufferedBytes),
-    responsesMemory: share(responsesMemory),
-  };
+/** Bytes of a node with so many processes, with what may be held for requests. */
+export function neededMemory(env: Readonly<Record<string, string | undefined>>, workers: number): number {
+  const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
+  return PROGRAM_MEMORY + held + (workers === 1 ? 0 : workers * WORKER_MEMORY);
 }
 
-interface DefaultBounds {
-  readonly maxInFlight: number;
-  readonly maxBufferedBytes: number;
-  readonly responsesMemory: number;
-}
+/** One reads long texts, one what is shorter. */
+const LEAST_SCAN_THREADS = 2;
+const SCAN_THREADS = 4;
+
+export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
+
+/**
+ * Bounds are those of the node. What is remembered of responses each gets its share of, rounded up; what is under way all
+ * hold within the same bound (`sendHeld`).
+ */
+export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
+  drainMs: bounds.drainMs,
+  usageEveryMs: bounds.usageEveryMs,
+  nameServers: bounds.nameServers,
+  maxInFlight: bounds.maxInFlight,
+  maxBufferedBytes: bounds.maxBufferedBytes,
+  responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),
+});

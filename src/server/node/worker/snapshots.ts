@@ -31,9 +31,11 @@ export interface SnapshotsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;
   readonly callModel: CallModel;
+  /** For long texts. */
+  readonly threads: number;
 }
 
-export function followSnapshots({ channel, env, instruments, callModel }: SnapshotsOptions): Snapshots {
+export function followSnapshots({ channel, env, instruments, callModel, threads }: SnapshotsOptions): Snapshots {
   let rules: Rules | undefined;
   let guardrails: Promise<GuardrailEngine | undefined> | undefined;
   let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
@@ -49,7 +51,7 @@ export function followSnapshots({ channel, env, instruments, callModel }: Snapsh
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
     // Its counters can be had once.
-    if (texts.some(mayHoldGuardrails)) guardrails ??= loadGuardrails(texts, instruments, callModel);
+    if (texts.some(mayHoldGuardrails)) guardrails ??= loadGuardrails(texts, { instruments, callModel, threads });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
     const { compiled } = await preparedSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);

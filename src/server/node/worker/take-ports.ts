@@ -5,6 +5,7 @@ import type { Callers } from "../../auth/index.ts";
 import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
 import {
   type Channel,
+  type HeldByAll,
   type LentOf,
   lendBudgets,
   takeDecisions,
@@ -32,6 +33,7 @@ export interface TakingNode {
   readonly statistics: Statistics;
   readonly refusals: Refusals;
   readonly finished: FinishedSink;
+  readonly held: HeldByAll;
   readonly instruments: MergedInstruments;
   readonly log: Log;
 }
@@ -47,6 +49,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
   const ends = [
     takeMetrics(channel, node.instruments),
     takeStatistics(channel, node.statistics),
+    node.held.take(channel),
     lendBudgets(channel, node.budgets, node.cluster),
     takeDecisions(channel, {
       credit: node.trail.openCredit(),

@@ -20,6 +20,7 @@ import { core } from "@opentelemetry/sdk-node";
 import type {
   AttemptSpan,
   AttemptTracer,
+  QuestionPlace,
   QuestionTracer,
   SpanAttributes,
   SpanWords,
@@ -64,6 +65,8 @@ export interface ExchangeSpan extends QuestionTracer {
 export interface Tracing {
   start(request: StartedRequest): RequestSpan;
   inspected(exchange: StartedExchange): ExchangeSpan;
+  /** Of another process of this node. */
+  questionAt(place: QuestionPlace): AttemptTracer;
 }
 
 export interface EndedInspection {
@@ -110,7 +113,34 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
       const { span, inspection, question } = opened(`inspect ${route}`.trimEnd(), attributes, traceparent);
       return { inspection, question, end: (refused) => endExchange(span, refused) };
     },
+    questionAt({ detector, traceparent, isContinued }) {
+      const parent = core.parseTraceParent(traceparent);
+      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      return questionOf(detector, below(context, isContinued));
+    },
   };
+
+  /** Attempts below a span; `isContinued`: their upstreams are sent a context in place of the client's. */
+  function below(context: Context, isContinued: boolean) {
+    return (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
+      const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
+      return {
+        carry: (headers) =>
+          propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), isContinued) : headers,
+        end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
+      };
+    };
+  }
+
+  function questionOf(detector: string, attemptOf: ReturnType<typeof below>): AttemptTracer {
+    let asked = 0;
+    return {
+      attempt(started) {
+        asked++;
+        return attemptOf(started, asked, detector);
+      },
+    };
+  }
 
   /** A span of the side that serves, and what is begun below it. */
   function opened(name: string, attributes: Attributes, traceparent: string | undefined) {
@@ -118,14 +148,8 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
     const parent = remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
     const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
     const context = trace.setSpan(ROOT_CONTEXT, span);
-    const attemptOf = (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
-      const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
-      return {
-        carry: (headers) =>
-          propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), remote !== null) : headers,
-        end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
-      };
-    };
+    const isContinued = remote !== null;
+    const attemptOf = below(context, isContinued);
     return {
       span,
       attemptOf,
@@ -138,15 +162,10 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
         );
         return { end: (ended) => endInspection(inspection, ended) };
       },
-      question(detector: string): AttemptTracer {
-        let asked = 0;
-        return {
-          attempt(started) {
-            asked++;
-            return attemptOf(started, asked, detector);
-          },
-        };
-      },
+      question: (detector: string): AttemptTracer => ({
+        ...questionOf(detector, attemptOf),
+        place: { detector, traceparent: traceparentOf(span.spanContext()), isContinued },
+      }),
     };
   }
 }

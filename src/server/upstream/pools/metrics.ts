@@ -17,6 +17,7 @@ export function createPoolMetrics(instruments: Instruments): PoolMetrics {
     "gateway_pool_members",
     "Servers that the name of a pool, or of a subset, resolves to.",
     ["provider", "subset"],
+    "farthest",
   );
   const lookups = instruments.counter(
     "gateway_pool_lookups_total",

@@ -1,2 +1,2 @@
 /** The last requests of this node, for people who look. */
-export { createRing, type Ring } from "./ring.ts";
+export { createNewest, type Newest } from "./newest.ts";

@@ -9,13 +9,8 @@ export interface Gathered<Item> {
   at(key: string, make: () => Item): Item;
 }
 
-/** `everyMs`: between two messages. `limit`: of keys; past it, what is there goes out at once, and so it does when the node asks for all (`catchUp`). */
-export function gather<Item>(
-  channel: Channel,
-  type: string,
-  limit: number,
-  everyMs: number = EVERY_MS,
-): Gathered<Item> {
+/** `limit`: of keys; past it, what is there goes out at once, and so it does when the node asks for all (`catchUp`). */
+export function gather<Item>(channel: Channel, type: string, limit: number): Gathered<Item> {
   let items = new Map<string, Item>();
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -33,7 +28,7 @@ export function gather<Item>(
       if (items.size >= limit) flush();
       const made = make();
       items.set(key, made);
-      timer ??= setTimeout(flush, everyMs).unref();
+      timer ??= setTimeout(flush, EVERY_MS).unref();
       return made;
     },
   };

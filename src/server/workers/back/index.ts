@@ -2,6 +2,7 @@
 export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
 export { answerCatchUp, catchUp } from "./catch-up.ts";
 export { sendFailures, takeFailures } from "./failures.ts";
+export { type HeldByAll, openHeld, sendHeld } from "./held.ts";
 export { sendLog, takeLog } from "./log.ts";
 export { sendMetrics, takeMetrics } from "./metrics.ts";
 export {

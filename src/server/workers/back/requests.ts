@@ -5,10 +5,14 @@ import { gather } from "./gather.ts";
 
 /** Callers by code and cause, until the next message. */
 const MAX_REFUSED = 500;
-/** Of the last requests of each worker, which are a list of the last of the node. */
-const MAX_FINISHED = 500;
-/** Whoever reads asks for what was not told; what waits to be read under full load is mostly never told. */
-const FINISHED_MS = 250;
+/** As many as the node lists, whichever worker finished them. */
+const MAX_FINISHED = 2_000;
+const LOOK_MS = 250;
+/** Of one look: so many are told as they come. */
+const FEW = 500;
+const LATEST_MS = 2_000;
+/** So that requests go on between two. */
+const ROWS_A_MESSAGE = 100;
 /** Keys that were used since the last message. */
 const MAX_USED_KEYS = 1_000;
 
@@ -16,6 +20,8 @@ interface Refused {
   readonly refusal: Refusal;
   count: number;
   last: string;
+  /** Of the last: in microseconds of the machine's monotonic clock, which all processes read alike. */
+  at: number;
 }
 
 /** Only what records; nothing is read here. */
@@ -25,9 +31,10 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
     refused(refusal) {
       const { caller, code, by, requestId } = refusal;
       const key = `${code}\0${by?.kind}\0${by?.name}\0${by?.key}\0${by?.bucket}\0${caller?.kind}\0${caller?.principal}`;
-      const refused = gathered.at(key, () => ({ refusal: toldOf(refusal), count: 0, last: "" }));
+      const refused = gathered.at(key, () => ({ refusal: toldOf(refusal), count: 0, last: "", at: 0 }));
       refused.count += 1;
       refused.last = requestId;
+      refused.at = Number(process.hrtime.bigint() / 1_000n);
     },
   };
 }
@@ -40,28 +47,68 @@ const toldOf = ({ caller, ...others }: Refusal): Refusal => ({
 
 export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused">): void {
   channel.on("refusals", (body) => {
-    for (const { refusal, count, last } of body as readonly Refused[]) {
-      for (let left = count; left > 0; left -= 1)
-        refusals.refused({ ...refusal, requestId: left === 1 ? last : refusal.requestId });
+    for (const { refusal, count, last, at } of body as readonly Refused[]) {
+      for (let left = count; left > 0; left -= 1) refusals.refused({ ...refusal, requestId: last, at });
     }
   });
 }
 
+/**
+ * While there are few they are told a moment after. What is finished under load is mostly never read: the last are kept for
+ * whoever asks (`catchUp`), and told by themselves every other second.
+ */
 export function sendFinished(channel: Channel): FinishedSink {
-  const gathered = gather<FinishedRequest[]>(channel, "finished", 1, FINISHED_MS);
+  let rows: FinishedRequest[] = [];
+  let lately = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
+  let telling: NodeJS.Immediate | undefined;
+
+  const tellSome = (): void => {
+    channel.send("finished", rows.slice(0, ROWS_A_MESSAGE));
+    rows = rows.slice(ROWS_A_MESSAGE);
+  };
+  const tellInTurns = (): void => {
+    telling = undefined;
+    if (rows.length === 0) return;
+    tellSome();
+    telling = setImmediate(tellInTurns);
+  };
+  const lookLater = (): void => {
+    if (isLooking) return;
+    isLooking = true;
+    setTimeout(look, LOOK_MS).unref();
+  };
+  const look = (): void => {
+    isLooking = false;
+    const now = performance.now();
+    const isDue = lately <= FEW || now - toldAt >= LATEST_MS;
+    lately = 0;
+    if (rows.length > MAX_FINISHED) rows = rows.slice(-MAX_FINISHED);
+    if (isDue) {
+      toldAt = now;
+      telling ??= setImmediate(tellInTurns);
+    } else lookLater();
+  };
+  channel.on("tell", () => {
+    clearImmediate(telling);
+    telling = undefined;
+    rows = rows.slice(-MAX_FINISHED);
+    while (rows.length > 0) tellSome();
+  });
   return {
     finished(request) {
-      const rows = gathered.at("", () => []);
       rows.push(request);
-      if (rows.length >= 2 * MAX_FINISHED) rows.splice(0, MAX_FINISHED);
+      lately += 1;
+      if (rows.length >= 2 * MAX_FINISHED) rows = rows.slice(-MAX_FINISHED);
+      lookLater();
     },
   };
 }
 
 export function takeFinished(channel: Channel, sink: FinishedSink): void {
-  channel.on("finished", (body) => {
-    for (const rows of body as readonly (readonly FinishedRequest[])[])
-      for (const row of rows.slice(-MAX_FINISHED)) sink.finished(row);
+  channel.on("finished", (rows) => {
+    for (const row of rows as readonly FinishedRequest[]) sink.finished(row);
   });
 }
 

@@ -68,7 +68,9 @@ export async function startWorker({ program, number, version, env, log }: Worker
   const { version: theirs } = said as { readonly version: string };
   if (theirs === version) return worker;
   kill("it is of another version");
-  throw new Error(`worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced`);
+  throw new Error(
+    `worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced, and a restart takes the new one`,
+  );
 }
 
 /** That a connection was taken is told by the channel, whose end is told too; that of the other way is not always. */

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInstruments, createMergedInstruments, type Log, systemClock } from "../../../../src/base/index.ts";
+import {
+  addReadings,
+  createInstruments,
+  createMergedInstruments,
+  type Log,
+  systemClock,
+} from "../../../../src/base/index.ts";
 import { createFailureSampler } from "../../../../src/server/audit/index.ts";
 import {
   type AttemptFailure,
@@ -89,15 +95,41 @@ test("refusals are counted each, by who and why, with the last request", async (
   assert.equal(refusals.ofBucket("b/team"), 40);
 });
 
-test("of a flood of requests that ended, the last ones are told, in order", async () => {
+test("the last request that was refused is the last of all workers, whoever tells first", async () => {
+  await using one = await openPair();
+  await using two = await openPair();
+  const refusals = createRefusals(systemClock);
+  takeRefusals(one.node, refusals);
+  takeRefusals(two.node, refusals);
+  const overloaded = { caller: undefined, code: "overloaded", by: undefined } as const;
+  sendRefusals(one.worker).refused({ ...overloaded, requestId: "first" });
+  const later = sendRefusals(two.worker);
+  later.refused({ ...overloaded, requestId: "second" });
+  later.refused({ ...overloaded, requestId: "third" });
+  two.node.send("tell", null, true);
+  await until(() => refusals.read()[0]?.lastMinute === 3, "all are told");
+  assert.equal(refusals.read()[0]?.lastRequest, "third");
+});
+
+test("of a flood of requests that ended, the last ones are told in order, at once to who asks", async () => {
   await using pair = await openPair();
   const rows: FinishedRequest[] = [];
+  const ids = (): readonly string[] => rows.map(({ id }) => id);
   takeFinished(pair.node, { finished: (row) => rows.push(row) });
   const { finished } = sendFinished(pair.worker);
-  for (let at = 0; at < 1_500; at += 1) finished({ ...ENDED, id: `r${at}` });
-  await until(() => rows.length > 0, "told");
-  assert.equal(rows.length, 500);
-  assert.deepEqual([rows[0]?.id, rows.at(-1)?.id], ["r1000", "r1499"]);
+  for (let at = 0; at < 9_000; at += 1) finished({ ...ENDED, id: `r${at}` });
+  await until(() => rows.length >= 2_000, "told");
+  const last = Array.from({ length: 2_000 }, (_, at) => `r${7_000 + at}`);
+  assert.deepEqual(ids(), last);
+  rows.length = 0;
+  for (let at = 0; at < 9_000; at += 1) finished({ ...ENDED, id: `r${at}` });
+  pair.node.send("tell", null, true);
+  await until(() => rows.length >= 2_000, "told to who asks");
+  assert.deepEqual(ids(), last);
+  rows.length = 0;
+  finished({ ...ENDED, id: "one" });
+  await until(() => rows.length > 0, "told by itself");
+  assert.deepEqual(ids(), ["one"]);
 });
 
 const ENDED: FinishedRequest = {
@@ -193,4 +225,15 @@ test("a worker's line stands in the node's log with its number", async () => {
   worker.warn("something", { why: ["a", "b"], n: 1 });
   await until(() => lines.length === 1, "told");
   assert.deepEqual(lines, [["warn", "something", { why: ["a", "b"], n: 1, worker: 3 }]]);
+});
+
+test("of what each process sees for itself the farthest is told, and parts are summed", () => {
+  const processes = [-3, 2, 0].map((value, at) => {
+    const instruments = createInstruments();
+    instruments.gauge("offset", "What each sees.", [], "farthest").with().set(value);
+    instruments.gauge("held", "What each has a part of.").with().set(at);
+    return instruments.read();
+  });
+  const [offset, held] = processes.reduce(addReadings);
+  assert.deepEqual([offset?.series, held?.series], [[{ labelValues: [], value: -3 }], [{ labelValues: [], value: 3 }]]);
 });

@@ -1,0 +1,40 @@
+/**
+ * The newest so many of anything, in memory, in whatever order they are told. To add costs a store; they are put in order
+ * when there are twice as many, or when somebody reads.
+ */
+
+export interface Newest<Row> {
+  add(row: Row): void;
+  /** As they stand now, newest first. */
+  read(): readonly Row[];
+  /** Calls back once, as soon as something is added. One listener at a time; undefined takes it off. */
+  awaitChange(listener: (() => void) | undefined): void;
+}
+
+/** `size`: how many are kept, at least 1. `at`: greater of what is newer; of equals the one that was added later. */
+export function createNewest<Row>(size: number, at: (row: Row) => number): Newest<Row> {
+  let rows: Row[] = [];
+  let awaiting: (() => void) | undefined;
+  /** Told in runs that are in order, which is what this sort is quick with. */
+  const settle = (): void => {
+    rows.sort((a, b) => at(a) - at(b));
+    if (rows.length > size) rows = rows.slice(-size);
+  };
+  return {
+    add(row) {
+      rows.push(row);
+      if (rows.length >= 2 * size) settle();
+      if (awaiting === undefined) return;
+      const listener = awaiting;
+      awaiting = undefined;
+      listener();
+    },
+    read() {
+      settle();
+      return rows.toReversed();
+    },
+    awaitChange(listener) {
+      awaiting = listener;
+    },
+  };
+}

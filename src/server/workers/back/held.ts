@@ -1,0 +1,80 @@
+/**
+ * One bound over all processes of a node: each tells what it holds, and is told what the others do. So one request may take
+ * all that is free, whichever process serves it; what is held is above the bound by no more than arrives within a look.
+ */
+import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
+import type { Channel } from "../channel/index.ts";
+
+const LOOK_MS = 20;
+/** Less than this of a limit is not told: ordinary traffic says nothing. */
+const PART = 128;
+
+type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
+
+/** Calls back with what is held, as soon as it is another. Gives the end. */
+function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
+  let told = NOTHING_HELD;
+  const looking = setInterval(() => {
+    const held: Held = { inFlight: inFlight(), bytes: bufferedBytes() };
+    const isMore =
+      Math.abs(held.inFlight - told.inFlight) * PART >= limits.maxInFlight ||
+      Math.abs(held.bytes - told.bytes) * PART >= limits.maxBufferedBytes;
+    const isLet = (held.inFlight === 0 && told.inFlight > 0) || (held.bytes === 0 && told.bytes > 0);
+    if (!isMore && !isLet) return;
+    told = held;
+    changed(held);
+  }, LOOK_MS);
+  looking.unref();
+  return () => clearInterval(looking);
+}
+
+/** Of a worker. Gives the end. */
+export function sendHeld(channel: Channel, admission: Holding): () => void {
+  channel.on("held.others", (others) => admission.besides(others as Held));
+  return follow(admission, (held) => channel.send("held", held, true));
+}
+
+export interface HeldByAll {
+  /** Of the worker at the other end. Gives the end, for when it is gone. */
+  take(channel: Channel): () => void;
+  close(): void;
+}
+
+/** Of the node. `own`: what its process holds itself, such as of other proxies' traffic. */
+export function openHeld(own: Holding): HeldByAll {
+  const tellOwn = (others: Held): void => own.besides(others);
+  const holders = new Map<object, { held: Held; readonly tell: (others: Held) => void }>();
+  const tellAll = (except?: object): void => {
+    const all = sumOf([...holders.values()].map(({ held }) => held));
+    for (const [holder, { held, tell }] of holders) {
+      if (holder !== except) tell({ inFlight: all.inFlight - held.inFlight, bytes: all.bytes - held.bytes });
+    }
+  };
+  const change = (holder: object, held: Held): void => {
+    const known = holders.get(holder);
+    if (known === undefined) return;
+    known.held = held;
+    // To it nothing has changed.
+    tellAll(holder);
+  };
+  holders.set(own, { held: NOTHING_HELD, tell: tellOwn });
+  const end = follow(own, (held) => change(own, held));
+  return {
+    take(channel) {
+      holders.set(channel, { held: NOTHING_HELD, tell: (others) => channel.send("held.others", others, true) });
+      channel.on("held", (held) => change(channel, held as Held));
+      tellAll();
+      return () => {
+        holders.delete(channel);
+        tellAll();
+      };
+    },
+    close: end,
+  };
+}
+
+const sumOf = (all: readonly Held[]): Held =>
+  all.reduce(
+    (sum, { inFlight, bytes }) => ({ inFlight: sum.inFlight + inFlight, bytes: sum.bytes + bytes }),
+    NOTHING_HELD,
+  );

@@ -1,0 +1,46 @@
+/** The last so many, newest first, whatever came before them. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { createNewest } from "../../../../src/server/usage/index.ts";
+
+test("the last ones are held, newest first, at every count, in whatever order they are told", () => {
+  const rows = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 40 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 9 }), rows, fc.nat(40), (size, given, readAt) => {
+      const newest = createNewest<number>(size, (row) => row);
+      given.forEach((one, at) => {
+        newest.add(one);
+        if (at === readAt) newest.read();
+      });
+      assert.deepEqual(
+        newest.read(),
+        given
+          .toSorted((a, b) => a - b)
+          .slice(-size)
+          .reverse(),
+      );
+    }),
+  );
+});
+
+test("who reads holds what there was, and who waits is called once", () => {
+  const newest = createNewest<string>(2, () => 0);
+  newest.add("a");
+  const read = newest.read();
+  let called = 0;
+  newest.awaitChange(() => {
+    called += 1;
+  });
+  newest.add("b");
+  newest.add("c");
+  assert.equal(called, 1);
+  assert.deepEqual(read, ["a"]);
+  assert.deepEqual(newest.read(), ["c", "b"]);
+  newest.awaitChange(() => {
+    called += 1;
+  });
+  newest.awaitChange(undefined);
+  newest.add("d");
+  assert.equal(called, 1);
+});
