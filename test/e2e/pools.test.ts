@@ -75,7 +75,10 @@ const members = async (name: string): Promise<number> =>
 test("requests go round the members in turn, and the pool's name is what they are called", async () => {
   const before = asked();
   for (let n = 0; n < 9; n += 1) assert.equal((await ask("gpu")).status, 200);
-  assert.deepEqual(added(before), [3, 3, 3, 0, 0, 0]);
+  const [first = 0, second = 0, third = 0, ...none] = added(before);
+  assert.deepEqual([first + second + third, none], [9, [0, 0, 0]]);
+  // Each process of the data plane goes round by itself.
+  for (const turns of [first, second, third]) assert.ok(turns >= 2 && turns <= 4, `${[first, second, third]}`);
   assert.equal(await members("gpu"), 3);
 });
 
@@ -243,7 +246,8 @@ test("a name that resolves to nothing, to what is never dialled, or to the gatew
   const said = gateway
     .log()
     .filter(({ message }) => message === "the servers of a pool are not as its name should say");
-  assert.deepEqual(said.map(({ provider }) => provider).sort(), ["meta", "nothing", "self"]);
+  // By each process of the data plane that met it.
+  assert.deepEqual([...new Set(said.map(({ provider }) => provider))].sort(), ["meta", "nothing", "self"]);
 });
 
 test("a name that stood for others is not believed to stand for this machine", async () => {

@@ -15,6 +15,8 @@ export interface LoadJob extends Target {
   readonly shape: RequestShape | TextShape;
   readonly connections: number;
   readonly requests: number;
+  /** Of another server of the same: each takes half of the connections. */
+  readonly otherPort?: number;
   /**
    * Each request is written in so many pieces, a tick of the timers apart, and its answer timed from the last of them; left
    * out, at once.
@@ -63,6 +65,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
 
 async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   const nextRequest = createRequests(job.shape, job.port);
+  const other = { ...job, port: job.otherPort ?? job.port };
   const latenciesUs = new Float64Array(job.requests);
   const firstUs = new Float64Array(job.requests);
   let begun = 0;
@@ -70,7 +73,9 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   let done = 0;
   let failures = 0;
   let failedWith = 0;
-  await Promise.all(Array.from({ length: job.connections }, () => openSocket(job, sockets)));
+  await Promise.all(
+    Array.from({ length: job.connections }, (_, at) => openSocket(at % 2 === 0 ? job : other, sockets)),
+  );
   const startedAt = performance.now();
 
   await Promise.all(

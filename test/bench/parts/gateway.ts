@@ -37,7 +37,8 @@ export interface StartedGateway extends Piece {
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
   const { port, args } = await configured(options);
   const startedAt = performance.now();
-  const env = { ...process.env, ...options.env };
+  // What one process costs is compared, unless the scenario is about several.
+  const env = { ...process.env, GATEWAY_WORKERS: "1", ...options.env };
   const child = startChild(process.execPath, [...(options.nodeFlags ?? []), options.file, ...args], { env });
   await waitForPort(port, child);
   return Object.assign(child, { port, listeningMs: performance.now() - startedAt });

@@ -4,6 +4,7 @@
  * Two cores cannot show throughput, since the load and the upstream take theirs: CPU is what is compared.
  */
 import { createAdminClient } from "../../../src/admin-api/index.ts";
+import { type Piece, startPiece } from "../parts/children.ts";
 import { CONFIG_MODEL, socketIn } from "../parts/configuration.ts";
 import { type StartedGateway, startGateway } from "../parts/gateway.ts";
 import { childrenOf, threadMicros } from "../parts/process-usage.ts";
@@ -32,7 +33,7 @@ const MACHINES: readonly Machine[] = [
 type Mode = (typeof MODES)[number];
 
 export async function measureWorkers(stage: Stage): Promise<readonly Judged[]> {
-  const judged: Judged[] = [];
+  const judged: Judged[] = [await measureBare(stage)];
   for (const mode of MODES) judged.push(...(await measureMode(stage, mode)));
   judged.push(...(await measureWrites(stage)));
   return judged;
@@ -69,8 +70,49 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
   return figures(mode, samples.get(1) ?? [], samples.get(2) ?? []);
 }
 
+const requestsOf = ({ scale }: Stage): number => Math.max(CONNECTIONS, Math.round(REQUESTS * scale));
+
+/** The same of the bare proxy, twice without a word between them: what a second process costs on this machine whoever it is. */
+async function measureBare(stage: Stage): Promise<Judged> {
+  const { pieces, upstreamPort, options } = stage;
+  const { shape } = await prepare(stage, "flag", { kind: "unary", model: CONFIG_MODEL });
+  const costs = new Map<number, number[]>([1, 2].map((count) => [count, []]));
+  for (let round = -1; round < options.rounds; round += 1) {
+    for (const count of round % 2 === 0 ? [2, 1] : [1, 2]) {
+      const servers: Piece[] = [];
+      try {
+        for (let at = 0; at < count; at += 1) {
+          servers.push(await startPiece(pieces.bareProxy, [String(upstreamPort)]));
+        }
+        const [{ port = 0 } = {}, other] = servers;
+        const requests = requestsOf(stage);
+        const job = { port, ...(other && { otherPort: other.port }), shape, connections: CONNECTIONS, requests };
+        for (let warm = 0; warm < WARM_RUNS * count; warm += 1) await load(stage.ask, job);
+        const before = servers.map(({ pid }) => microsOf(pid));
+        await load(stage.ask, job);
+        for (const { pid } of servers) await waitForRest(pid);
+        const used = servers.map(({ pid }, at) => microsOf(pid) - (before[at] ?? 0));
+        if (round >= 0) costs.get(count)?.push(used.reduce((sum, micros) => sum + micros, 0) / requests);
+      } finally {
+        for (const server of servers) await server.stop();
+      }
+    }
+  }
+  const [one = [], two = []] = costs.values();
+  const ratio = summarize(two.map((cost, round) => cost / (one[round] ?? Number.NaN)));
+  return {
+    name: "workers: of the bare proxy, CPU a request of two over one",
+    value: ratio.median.toFixed(2),
+    target: "",
+    verdict: "",
+    detail: `${ratio.least.toFixed(2)}-${ratio.most.toFixed(2)}; ${median(one).toFixed(1)} and ${median(two).toFixed(1)} us`,
+  };
+}
+
+const microsOf = (pid: number): number => [...threadsOf(pid).values()].reduce((sum, micros) => sum + micros, 0);
+
 async function run(stage: Stage, server: StartedGateway, { shape }: Prepared): Promise<Sample> {
-  const requests = Math.max(CONNECTIONS, Math.round(REQUESTS * stage.scale));
+  const requests = requestsOf(stage);
   const pids = [server.pid, ...childrenOf(server.pid)];
   const before = pids.map(threadsOf);
   const { perSecond } = await load(stage.ask, { port: server.port, shape, connections: CONNECTIONS, requests });

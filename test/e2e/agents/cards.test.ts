@@ -9,6 +9,7 @@ import canonicalize from "canonicalize";
 import { calculateJwkThumbprint, flattenedVerify, importJWK, type JWK } from "jose";
 import { startGoverned } from "../governance/support/governed.ts";
 import type { Document } from "../support/config.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { reply, type Script, scriptedUpstream } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -109,7 +110,7 @@ await node.writeDeployment({
   auth: { virtual_keys: true },
   ...deployment(2, { a2a_cards: { signing_keys: [PKCS8, SEC1] } }),
 });
-const gateway = await node.start();
+const gateway = await node.start(ONE_PROCESS);
 
 const get = (name: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(`${gateway.url}/a2a/${name}/.well-known/agent-card.json`, { method, headers });

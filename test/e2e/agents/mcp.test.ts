@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { recordsIn } from "../admin/support/trail.ts";
 import { mint, startGoverned } from "../governance/support/governed.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { reply, type Script, scriptedUpstream } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
@@ -17,6 +18,7 @@ const VERSION = "2026-07-28";
 
 const upstream = await scriptedUpstream(file);
 const { node, gateway } = await startGoverned(file, {
+  env: ONE_PROCESS,
   deployment: {
     mcp: [
       {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { SigningKey } from "../../../src/simulator/index.ts";
 import { createNodes, type TestNode } from "../config/support/nodes.ts";
-import { type Gateway, runProgram } from "../support/gateway.ts";
+import { type Gateway, ONE_PROCESS, runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { simulated } from "../support/simulated.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
@@ -176,7 +176,7 @@ test("an instance, a container and a token service that fail are told of, and co
         },
       });
       assert.ok(node);
-      const gateway = await node.start(env);
+      const gateway = await node.start({ ...ONE_PROCESS, ...env });
       await failsAndRecovers(node, gateway, source);
     }),
   );
@@ -201,7 +201,7 @@ test("a provider whose credential cannot be had is stood in for, as one that can
     },
   });
   assert.ok(node);
-  const gateway = await node.start({ ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" });
+  const gateway = await node.start({ ...ONE_PROCESS, ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" });
   assert.equal((await ask(gateway)).status, 200);
   assert.equal((await ask(gateway)).status, 200);
   assert.equal(spare.counts().requests, 2);
@@ -220,7 +220,7 @@ test("a provider whose credential cannot be had is stood in for, as one that can
 });
 
 test("keys of a file that was rotated are read anew once the cloud refuses the old ones", async () => {
-  const gateway = await first.start(FILES);
+  const gateway = await first.start({ ...ONE_PROCESS, ...FILES });
   assert.equal((await ask(gateway)).status, 200);
   await writeFile(at("credentials"), fileOf("AKIAFILETWO"));
   keys.set("AKIAFILETWO", { secret: PLATFORM_SECRET });

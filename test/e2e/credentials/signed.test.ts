@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { SigningKey } from "../../../src/simulator/index.ts";
 import { createOne, told } from "../config/support/nodes.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { clientsOf, simulated } from "../support/simulated.ts";
 
@@ -75,7 +76,7 @@ const node = await createOne(file, {
     ],
   },
 });
-const gateway = await node.start({ AWS_SECRET: SECRET, AWS_TOKEN: TOKEN });
+const gateway = await node.start({ ...ONE_PROCESS, AWS_SECRET: SECRET, AWS_TOKEN: TOKEN });
 const { key = "" } = await node.client.call("create_key", { body: { name: "caller" } });
 const { openai, anthropic, seen } = clientsOf(gateway.url, key);
 

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createOne, led } from "../config/support/nodes.ts";
-import { runProgram } from "../support/gateway.ts";
+import { ONE_PROCESS, runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually, within } from "../support/wait.ts";
 import { EXCHANGE, GATEWAY, ON_BEHALF_OF, startAuthorizationServer, TOOLS } from "./support/authorization-server.ts";
@@ -86,7 +86,7 @@ const node = await createOne(file, {
     ],
   },
 });
-const gateway = await node.start({ CLIENT_SECRET: SECRET, ASCII_SECRET });
+const gateway = await node.start({ ...ONE_PROCESS, CLIENT_SECRET: SECRET, ASCII_SECRET });
 const { url } = gateway;
 await led(node);
 const { key = "" } = await node.client.call("create_key", { body: { name: "a-key" } });

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { type Analyzer, startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 
 const KEY = "the-judges-key-77aa";
@@ -48,6 +49,7 @@ const llm = (more: object = {}) => ({
 const { gateway, node } = await startGoverned(
   { after },
   {
+    env: ONE_PROCESS,
     deployment: ({ url }) => ({
       providers: [
         { name: "sim", dialect: "compat", base_url: `${url}/v1`, api_key: "the-provider-key" },

@@ -14,7 +14,7 @@ import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { chat, mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
 import { startWithFiles } from "../support/config.ts";
-import type { Gateway } from "../support/gateway.ts";
+import { type Gateway, ONE_PROCESS } from "../support/gateway.ts";
 import { memoryOf } from "../support/machine.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { simulated } from "../support/simulated.ts";
@@ -76,14 +76,15 @@ test("a thread that crashes within a request is replaced, and the request gets w
   const provider = await simulated(t);
   const crashing = (on_error: string) => {
     const nlp = { ...own("ner.onnx", at("onnxruntime-node")), labels: LABELS };
-    return startWithFiles(t, {
+    const deployment = {
       providers: [{ name: "sim", dialect: "compat", base_url: `${provider.url}/v1`, api_key: "k" }],
       guardrails: {
         cache_entries: 0,
         detectors: [{ type: "nlp", nlp, on_error }],
         rules: [{ name: "no-names", action: "deny", when: '"pii/PERSON" in labels' }],
       },
-    });
+    };
+    return startWithFiles(t, deployment, {}, ONE_PROCESS);
   };
   const [open, closed] = await Promise.all([crashing("fail_open"), crashing("fail_closed")]);
   const ask = (on: Gateway, content: string): Promise<Said> => say(on, { body: saying(content) });
@@ -116,6 +117,7 @@ test("whoever is not inspected waits no longer while a model or an analyzer is b
     });
   const slow = { ...own("slow.onnx", missing ? "" : dirname(dirname(runtime.path))), labels: ["A", "B"] };
   const { gateway, node } = await startGoverned(file, {
+    env: ONE_PROCESS,
     deployment: {
       profiles: [{ name: "exempt", guardrails: { detectors: [] } }],
       guardrails: {

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { type SeenSpan, startCollector } from "../../server/telemetry/otlp/collector.ts";
 import { startWithFiles } from "../support/config.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { simulated } from "../support/simulated.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -27,6 +28,8 @@ test("an inspection is a child of its request, with its outcome and the rules th
     },
     {},
     {
+      // Spans come in the order in which their requests did.
+      ...ONE_PROCESS,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_BSP_SCHEDULE_DELAY: "20",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";
 import { writeFiles } from "../support/config.ts";
-import { runProgram } from "../support/gateway.ts";
+import { ONE_PROCESS, runProgram } from "../support/gateway.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually, within } from "../support/wait.ts";
 
@@ -19,6 +19,7 @@ const GUARDRAILS = {
 };
 
 const { node, gateway } = await startGoverned(file, {
+  env: ONE_PROCESS,
   deployment: { guardrails: { ...GUARDRAILS, cache_entries: 0 } },
 });
 

@@ -22,6 +22,9 @@ const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];
 const { GATEWAY_WORKERS } = process.env;
 const WORKERS = GATEWAY_WORKERS === undefined ? {} : { GATEWAY_WORKERS };
 
+/** For tests that count what each process of the data plane keeps for itself: tokens, cards and lists that were fetched, verdicts, models. */
+export const ONE_PROCESS = { GATEWAY_WORKERS: "1" } as const;
+
 const children = new Set<() => void>();
 process.once("exit", () => {
   for (const kill of children) kill();
