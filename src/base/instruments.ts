@@ -70,7 +70,7 @@ export interface Instruments {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
   gauge(name: string, help: string, labelNames?: readonly string[], merging?: Merging): Family<Gauge>;
   /** A gauge that is read, not written: `read` runs at each scrape and must be cheap. */
-  observedGauge(name: string, help: string, read: () => number): void;
+  observedGauge(name: string, help: string, read: () => number, merging?: Merging): void;
   /**
    * `bounds`: upper bounds in the unit of the name's suffix, rising. `unit`: of a series of OpenTelemetry's conventions, whose
    * name and labels are written as there.
@@ -175,8 +175,12 @@ export function createInstruments(): Instruments {
   return {
     counter: (name, help, labelNames = []) => numbers("counter", name, help, labelNames),
     gauge: (name, help, labelNames = [], merging = undefined) => numbers("gauge", name, help, labelNames, merging),
-    observedGauge(name, help, read) {
-      readers.push(() => ({ kind: "gauge", name, help, labelNames: [], series: [{ labelValues: [], value: read() }] }));
+    observedGauge(name, help, read, merging = undefined) {
+      readers.push(() => ({
+        ...{ kind: "gauge", name, help, labelNames: [] },
+        ...(merging !== undefined && { merging }),
+        series: [{ labelValues: [], value: read() }],
+      }));
     },
     histogram(name, help, bounds, labelNames = [], unit = undefined) {
       const series = new Series(labelNames.length, () => new HistogramChild(bounds));

@@ -1,5 +1,7 @@
 /**
- * What the process itself shows: build, event-loop lag, garbage collection, memory, CPU, file descriptors.
+ * What the process itself shows: build, event-loop lag, garbage collection, memory, CPU, file descriptors. Of a node with
+ * several processes memory, CPU and collections are sums; lag and descriptors, of which each process has a limit of its own,
+ * are those of the process that has most.
  *
  * The names without our prefix are those that Prometheus client libraries share, so that common dashboards work. All of
  * it is recorded with our instruments and not by prom-client's default collectors, since those keep observers that
@@ -68,6 +70,7 @@ function observeLag(instruments: Instruments): ProcessMetrics {
     "gateway_event_loop_lag_seconds",
     "Delay of the event loop over the last ten seconds.",
     ["quantile"],
+    "farthest",
   );
   const quantiles = { p50: seconds.with("p50"), p99: seconds.with("p99"), max: seconds.with("max") };
   const delays = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
@@ -150,11 +153,12 @@ function observeMemory(instruments: Instruments): () => void {
 /** Linux only; 10,000 descriptors are listed in a few milliseconds. */
 function observeFileDescriptors(instruments: Instruments): void {
   if (process.platform !== "linux") return;
-  instruments.observedGauge("process_open_fds", "Open file descriptors.", () => {
+  const open = (): number => {
     try {
       return readdirSync("/proc/self/fd").length - 1; // less the one that lists them
     } catch {
       return Number.NaN; // without /proc, or with no descriptor left
     }
-  });
+  };
+  instruments.observedGauge("process_open_fds", "Open file descriptors.", open, "farthest");
 }

@@ -1,5 +1,6 @@
 /** A data plane in several processes, as its clients and its operator meet it. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { describe, test } from "node:test";
 import { suiteOwner } from "../admin/support/suite.ts";
@@ -79,6 +80,20 @@ describe("four workers", async () => {
     const metrics = await readMetrics(gateway);
     assert.equal(sumOf(metrics, "gateway_workers"), COUNT);
     for (const agent of clients) agent.destroy();
+  });
+
+  test("what the processes take of the machine is told of all of them", async () => {
+    const metrics = await readMetrics(gateway);
+    const status = await readFile(`/proc/${gateway.pid}/status`, "utf8");
+    const ofNode = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+    const resident = sumOf(metrics, "process_resident_memory_bytes");
+    assert.ok(resident > 2 * ofNode, `${resident} bytes, ${ofNode} of the node`);
+    assert.equal(sumOf(metrics, "gateway_build_info"), 1);
+    assert.ok(Math.abs(sumOf(metrics, "process_start_time_seconds") - Date.now() / 1_000) < 600);
+    // Of descriptors each process has a limit of its own.
+    const open = sumOf(metrics, "process_open_fds");
+    assert.ok(open > 10 && open < 1_000, `${open} descriptors`);
+    assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { quantile: "p50" }) < 5);
   });
 
   test("from the answer to a suspension on no worker lets its key in, on connections old and new", async () => {

@@ -75,7 +75,7 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
     reasons,
   };
   const { tokens, judging } = openJudging({ channel, nodeFile, path, instruments, log }, owner);
-  const ports = openPorts({ channel, instruments, log }, owner);
+  const ports = openPorts({ channel, build: settings.build, instruments, log }, owner);
   let dataPlane: DataPlane | undefined;
   const snapshots = followSnapshots({
     channel,

@@ -1,6 +1,7 @@
 /** What a worker gives back to its node process, as the data plane has it: ports that lead there. */
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
 import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
+import { type BuildInfo, observeProcess } from "../../telemetry/index.ts";
 import {
   answerCatchUp,
   borrowBudgets,
@@ -16,6 +17,7 @@ import {
 
 export interface PortsOptions {
   readonly channel: Channel;
+  readonly build: BuildInfo;
   readonly instruments: Instruments;
   readonly log: Log;
 }
@@ -26,8 +28,13 @@ export interface PortsToNode {
 }
 
 /** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
-export function openPorts({ channel, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
-  owner.own("metrics", sendMetrics(channel, instruments), (end) => end());
+export function openPorts({ channel, build, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
+  const { sample } = owner.own("process metrics", observeProcess(instruments, build), (it) => it.close());
+  const read = (): ReturnType<Instruments["read"]> => {
+    sample();
+    return instruments.read();
+  };
+  owner.own("metrics", sendMetrics(channel, { read }), (end) => end());
   const budgets = owner.own("budgets", borrowBudgets({ channel, clock: systemClock, instruments, log }), (it) =>
     it.close(),
   );

@@ -15,8 +15,10 @@ const EVERY_MS = 1_000;
 /** A scrape does not wait longer for a worker that is busy: it counts what that one told last. */
 const SCRAPE_MS = 200;
 
-/** Of the node alone: a worker's ledger of budgets is a part of the node's. */
+/** Of the node alone: a worker's ledger of budgets is a part of the node's, and whoever asks when it started means the node. */
 const OF_NODE: ReadonlySet<string> = new Set([
+  "gateway_build_info",
+  "process_start_time_seconds",
   "gateway_budget_buckets",
   "gateway_budget_held_units",
   "gateway_budget_reports_total",
