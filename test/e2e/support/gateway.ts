@@ -18,9 +18,8 @@ const DRAIN = "3s";
 
 const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];
 
-/** The same tests, of a data plane in several processes: `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
-const { GATEWAY_WORKERS } = process.env;
-const WORKERS = GATEWAY_WORKERS === undefined ? {} : { GATEWAY_WORKERS };
+/** Several processes, on whatever machine; with another number: `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
+const WORKERS = { GATEWAY_WORKERS: process.env["GATEWAY_WORKERS"] ?? "2" };
 
 /** For tests that count what each process of the data plane keeps for itself: tokens, cards and lists that were fetched, verdicts, models. */
 export const ONE_PROCESS = { GATEWAY_WORKERS: "1" } as const;
@@ -74,7 +73,7 @@ export interface StartOptions {
 export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
   build();
   const child = spawn(process.execPath, [installed() ?? join(root, "bin/gateway"), ...args], {
-    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...WORKERS, ...env },
+    env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...(args.includes("-config") && WORKERS), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
   child.stdin?.end(input);

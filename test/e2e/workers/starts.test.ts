@@ -1,10 +1,12 @@
-/** Starts of a data plane in several processes that cannot be. */
+/** Starts of a data plane in several processes, and those that cannot be. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { workersIn } from "../../../src/server/node/index.ts";
 import { type Document, writeFiles } from "../support/config.ts";
 import { runProgram, startGateway } from "../support/gateway.ts";
 import { listenLocally } from "../support/ports.ts";
+import { workersOf } from "./support/workers.ts";
 
 const DEPLOYMENT: Document = {
   providers: [{ name: "only", dialect: "compat", base_url: "http://127.0.0.1:9/v1" }],
@@ -19,6 +21,14 @@ test("a port that another process has ends the start, with the sentence that one
   const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
   assert.deepEqual(await program.ended, { status: 12, signal: null });
   assert.match(program.stderr(), /cannot listen: another process uses the address/);
+});
+
+test("left out, there are as many as this machine has room for, and the log says how many", async (t) => {
+  const files = await writeFiles(t, DEPLOYMENT);
+  const gateway = await startGateway(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "" } });
+  const count = workersIn({});
+  assert.equal(gateway.log().find(({ message }) => message === "ready")?.["workers"], count);
+  assert.equal(workersOf(gateway).length, count === 1 ? 0 : count);
 });
 
 test("with flags alone one process serves, and the log says so", async (t) => {
