@@ -15,10 +15,12 @@ export interface Use {
   /** 1, or 0 of a part of a request. */
   readonly requests: number;
   readonly failed: number;
-  /** Undefined: none was told. */
+  /** Undefined: none was told. Of several uses that are told as one, the sum. */
   readonly tokens: Omit<Usage, "totalTokens"> | undefined;
   /** Streams that ended before they had told all that they used. */
   readonly unmeasured: number;
+  /** Answers that told `tokens`; left out: one. */
+  readonly answers?: number;
   /** Cost units that a budget was charged. */
   readonly units: number;
 }

@@ -259,6 +259,8 @@ export function createFleet(started: NodeFile): Fleet {
 
 async function drain({ channel, gone, kill }: Worker, limit: AbortSignal): Promise<void> {
   await channel.ask("drain", null, limit).catch(() => undefined);
+  // What its last requests used is gathered yet.
+  await catchUp(channel);
   channel.send("exit", null);
   const late = setTimeout(() => kill("it did not end"), EXIT_MS);
   await gone;

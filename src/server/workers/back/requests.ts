@@ -13,6 +13,8 @@ const FEW = 500;
 const LATEST_MS = 2_000;
 /** So that requests go on between two. */
 const ROWS_A_MESSAGE = 100;
+/** Callers by what they used, until the next message. */
+const MAX_USES = 1_000;
 /** Keys that were used since the last message. */
 const MAX_USED_KEYS = 1_000;
 
@@ -112,10 +114,48 @@ export function takeFinished(channel: Channel, sink: FinishedSink): void {
   });
 }
 
-export const sendUse = (channel: Channel): UsageLedger => ({ add: (use) => channel.send("use", use) });
+type Use = Parameters<UsageLedger["add"]>[0];
+type Tokens = NonNullable<Use["tokens"]>;
+type Summed = { -readonly [Key in keyof Use]: Use[Key] };
+
+/** Summed by whose it is and what it was used of. */
+export function sendUse(channel: Channel): UsageLedger {
+  const gathered = gather<Summed>(channel, "use", MAX_USES);
+  return {
+    add(use) {
+      const { hop, kind, caller, profile, provider, model } = use;
+      const key = `${hop}\0${kind}\0${provider}\0${caller}\0${profile}\0${model}\0${use.tokens === undefined}`;
+      const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));
+      sum.requests += use.requests;
+      sum.failed += use.failed;
+      sum.unmeasured += use.unmeasured;
+      sum.units += use.units;
+      if (use.tokens === undefined) return;
+      sum.answers = (sum.answers ?? 0) + (use.answers ?? 1);
+      sum.tokens = sumOf(sum.tokens, use.tokens);
+    },
+  };
+}
+
+const NOTHING = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
+
+/** What was told of a cache is part of the input, be it told so or not. */
+function sumOf(sum: Tokens | undefined, more: Tokens): Tokens {
+  const { cachedInputTokens: cached, cacheCreationInputTokens: created } = more;
+  const input = Math.max(more.inputTokens, cached + created);
+  return {
+    inputTokens: (sum?.inputTokens ?? 0) + input,
+    cachedInputTokens: (sum?.cachedInputTokens ?? 0) + cached,
+    cacheCreationInputTokens: (sum?.cacheCreationInputTokens ?? 0) + created,
+    outputTokens: (sum?.outputTokens ?? 0) + more.outputTokens,
+    reasoningTokens: (sum?.reasoningTokens ?? 0) + more.reasoningTokens,
+  };
+}
 
 export function takeUse(channel: Channel, ledger: UsageLedger): void {
-  channel.on("use", (use) => ledger.add(use as Parameters<UsageLedger["add"]>[0]));
+  channel.on("use", (uses) => {
+    for (const use of uses as readonly Use[]) ledger.add(use);
+  });
 }
 
 interface UsedKey {
