@@ -129,8 +129,11 @@ test("a new pair is presented to new connections while open ones, streams and se
   await within("the session", once(socket, "open"));
   await gateway.rotate();
 
-  const fresh = await handshake(t, port, trusting);
-  assert.notEqual(fresh.getPeerCertificate().serialNumber, serial);
+  // Each process of the data plane takes it within moments.
+  await eventually("the new certificate", async () => {
+    const fresh = await handshake(t, port, trusting);
+    return fresh.getPeerCertificate().serialNumber !== serial;
+  });
   assert.match(await ask(old), /200 OK/);
   for (const session of sessions) {
     const resumed = await handshake(t, port, session);
