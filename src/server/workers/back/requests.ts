@@ -124,7 +124,9 @@ export function sendUse(channel: Channel): UsageLedger {
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
-      const key = `${hop}\0${kind}\0${provider}\0${caller}\0${profile}\0${model}\0${use.tokens === undefined}`;
+      // An issuer may write anything into the name of a caller: its length keeps it apart from what follows.
+      const who = `${caller.length}\0${caller}\0${profile}`;
+      const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${who}\0${model}`;
       const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));
       sum.requests += use.requests;
       sum.failed += use.failed;

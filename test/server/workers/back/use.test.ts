@@ -19,7 +19,7 @@ const count = fc.nat(1_000);
 const uses: fc.Arbitrary<readonly Use[]> = fc.array(
   fc.record({
     hop: fc.constantFrom("llm", "mcp", "a2a"),
-    caller: few("", "a", "b"),
+    caller: few("", "a", "b", "a\u0000p", "a\u0000p\u0000m"),
     profile: few("", "p"),
     provider: few("one", "two"),
     model: few("", "m", "m\u0000n"),
