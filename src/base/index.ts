@@ -6,6 +6,7 @@ export * from "./clock.ts";
 export * from "./done.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
+export * from "./fetch-shared.ts";
 export * from "./hop-by-hop.ts";
 export * from "./in-slices.ts";
 export * from "./instruments.ts";

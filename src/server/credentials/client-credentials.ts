@@ -2,10 +2,13 @@
  * Tokens that the gateway has of its own, by the client credentials grant. Source: RFC 6749 section 4.4; credentials
  * reference, 3; design decisions, section 13.
  */
+
+import type { SharedValue } from "../../base/index.ts";
 import { GatewayError } from "../../base/index.ts";
 import type { Fetched } from "./renewed.ts";
+import type { RequestShared } from "./shared-token.ts";
 import type { TokenDialler } from "./token-dialler.ts";
-import { type AuthMethod, type IssuedToken, requestToken, TokenFailure } from "./token-request.ts";
+import { type AuthMethod, type IssuedToken, TokenFailure } from "./token-request.ts";
 import type { ClientCredential } from "./types.ts";
 
 /** Of a token that says nothing of its end. */
@@ -20,17 +23,21 @@ export class TokenUnavailable extends GatewayError {
   readonly pauseMs: number | undefined;
   /** Only another configuration mends it. */
   readonly isPermanent: boolean;
+  /** As of `TokenFailure`. */
+  readonly isOfAnother: boolean;
   constructor(name: string, failure: TokenFailure) {
     super("credential_unavailable", `The credential ${name} cannot be had: its token endpoint gives no token.`);
     const { message, isPassing, retryAfterMs, traces } = failure;
     this.reason = [message, ...Object.entries(traces).map(([key, value]) => `${key} ${value}`)].join(", ");
     this.isPermanent = !isPassing;
+    this.isOfAnother = failure.isOfAnother;
     this.pauseMs = retryAfterMs ?? (isPassing ? undefined : PERMANENT_PAUSE_MS);
   }
 }
 
 export interface ClientCredentialsOptions {
   readonly dialler: TokenDialler;
+  readonly request: RequestShared;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -38,18 +45,21 @@ export interface ClientCredentialsOptions {
 /** Rejects with `TokenUnavailable`. */
 export function clientCredentials(
   credential: ClientCredential,
-  { dialler, now }: ClientCredentialsOptions,
+  { dialler, request, now }: ClientCredentialsOptions,
 ): () => Promise<Fetched<string>> {
   const { name, tokenUrl: endpoint, scopes } = credential;
   // Nothing says which of the two the server takes; what worked is asked first from then on.
   let methods: readonly AuthMethod[] = ["client_secret_post", "client_secret_basic"];
 
-  const ask = (method: AuthMethod): Promise<IssuedToken> => {
+  /** Of the token that was had last. */
+  let number = 0;
+
+  const ask = (method: AuthMethod): Promise<SharedValue<IssuedToken>> => {
     const parameters = new URLSearchParams(scopes.length === 0 ? {} : { scope: scopes.join(" ") });
-    return requestToken({ endpoint, client: credential, method, grant: "client_credentials", parameters }, dialler);
+    return request({ endpoint, client: credential, method, grant: "client_credentials", parameters }, dialler, number);
   };
 
-  const askEither = async (): Promise<IssuedToken> => {
+  const askEither = async (): Promise<SharedValue<IssuedToken>> => {
     const [first = "client_secret_post", second = "client_secret_basic"] = methods;
     try {
       return await ask(first);
@@ -63,9 +73,12 @@ export function clientCredentials(
 
   return async () => {
     try {
-      const { token, lifeMs, claims } = await askEither();
-      const byClaim = typeof claims?.["exp"] === "number" ? claims["exp"] * 1_000 - now() : undefined;
-      return { value: token, lifeMs: lifeMs ?? (byClaim !== undefined && byClaim > 0 ? byClaim : DEFAULT_LIFE_MS) };
+      const { value, ageMs, isOwn, ...shared } = await askEither();
+      number = shared.number;
+      const { token, lifeMs, claims } = value;
+      const leftMs = typeof claims?.["exp"] === "number" ? claims["exp"] * 1_000 - now() : 0;
+      const byClaim = leftMs > 0 ? leftMs + ageMs : undefined;
+      return { value: token, lifeMs: lifeMs ?? byClaim ?? DEFAULT_LIFE_MS, ageMs, isOwn };
     } catch (error) {
       throw new TokenUnavailable(name, error instanceof TokenFailure ? error : new TokenFailure("the fetch failed"));
     }

@@ -17,8 +17,6 @@ export interface ExchangedTokens<Value> {
   /** `key`: a digest of the caller's token. */
   find(key: string, now: number): Value | undefined;
   keep(key: string, kept: Kept<Value>): void;
-  /** Unless another has taken its place. */
-  drop(key: string, value: Value): void;
   size(): number;
 }
 
@@ -58,9 +56,6 @@ export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
       // It may have been let go with the last of its tokens.
       ofCaller.set(kept.principal, own.add(key));
       tokens.set(key, kept);
-    },
-    drop(key, value) {
-      if (tokens.get(key)?.value === value) remove(key);
     },
     size: () => tokens.size,
   };

@@ -5,15 +5,21 @@
  * The chain is a library's, loaded when first needed; what is kept, and when it is asked, is ours. Version 1 of the metadata
  * service is off: whoever can have the gateway send a request could ask it too.
  */
-import { GatewayError } from "../../base/index.ts";
+import { type FetchShared, GatewayError } from "../../base/index.ts";
 import type { Fetched } from "./renewed.ts";
 import type { SigningKeys } from "./sigv4.ts";
+import { usableMs } from "./usable.ts";
 
 /** Of the whole chain: the container's answer alone is waited for up to seven seconds, with its repeats. */
 const CHAIN_LIMIT_MS = 12_000;
 
 /** Of the token service that web identities are taken to. */
 const ANSWER_LIMIT_MS = 5_000;
+
+/** Keys that do not end may be others later: a file that was written anew is read by whoever starts. */
+const WITHOUT_END_SHARED_MS = 60_000;
+/** The chain is not walked by each process in turn. */
+const FAILED_SHARED_MS = 1_000;
 
 const MAX_STEPS = 16;
 const MAX_STEP_LENGTH = 200;
@@ -26,9 +32,12 @@ export interface PlatformKeys extends SigningKeys {
 /** `cause` says what each link of the chain answered, for the log; the message names no path, host, role or key. */
 export class ChainFailure extends GatewayError {
   readonly reason: string;
-  constructor(name: string, reason: string) {
+  /** Another process of the node was told so, and has said it. */
+  readonly isOfAnother: boolean;
+  constructor(name: string, reason: string, isOfAnother: boolean) {
     super("credential_unavailable", `The credential ${name} cannot be had: the platform gives no keys.`);
     this.reason = reason;
+    this.isOfAnother = isOfAnother;
   }
 }
 
@@ -40,10 +49,21 @@ export interface ChainOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly fetchShared: FetchShared;
 }
 
+type Outcome =
+  | { readonly kind: "keys"; readonly keys: PlatformKeys; readonly until: number | undefined }
+  | { readonly kind: "failed"; readonly reason: string };
+
 /** Rejects with `ChainFailure`. */
-export function platformChain({ name, region, env, now }: ChainOptions): () => Promise<Fetched<PlatformKeys>> {
+export function platformChain({
+  name,
+  region,
+  env,
+  now,
+  fetchShared,
+}: ChainOptions): () => Promise<Fetched<PlatformKeys>> {
   let chain: Promise<(options: { readonly forceRefresh: true }) => Promise<ChainKeys>> | undefined;
   const steps: string[] = [];
   const step = (...said: readonly unknown[]): void => {
@@ -62,19 +82,36 @@ export function platformChain({ name, region, env, now }: ChainOptions): () => P
     return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });
   }
 
-  return async () => {
+  const askChain = async (): Promise<Outcome> => {
     steps.length = 0;
     chain ??= load();
     try {
       const keys = await withinLimit((await chain)({ forceRefresh: true }));
-      const lifeMs = keys.expiration === undefined ? Number.POSITIVE_INFINITY : keys.expiration.getTime() - now();
-      if (Number.isNaN(lifeMs) || lifeMs <= 0) throw new Error("the keys that it gives have expired already");
-      return { value: keysOf(keys), lifeMs };
+      const until = keys.expiration?.getTime();
+      if (until !== undefined && !(until > now())) throw new Error("the keys that it gives have expired already");
+      return { kind: "keys", keys: keysOf(keys), until };
     } catch (error) {
       // It waits for the one call of it that hangs, if one does, and so would all who ask it again.
       chain = undefined;
-      throw new ChainFailure(name, reasonOf(error, steps));
+      return { kind: "failed", reason: reasonOf(error, steps) };
     }
+  };
+
+  const key = JSON.stringify(["platform keys", name, region]);
+  let number = 0;
+  return async () => {
+    const { value, ageMs, isOwn, ...shared } = await fetchShared<Outcome>(key, number, async () => {
+      const outcome = await askChain();
+      if (outcome.kind === "failed") return { value: outcome, keepMs: FAILED_SHARED_MS };
+      return {
+        value: outcome,
+        keepMs: outcome.until === undefined ? WITHOUT_END_SHARED_MS : usableMs(outcome.until - now()),
+      };
+    });
+    number = shared.number;
+    if (value.kind === "failed") throw new ChainFailure(name, value.reason, !isOwn);
+    const lifeMs = value.until === undefined ? Number.POSITIVE_INFINITY : value.until - now() + ageMs;
+    return { value: value.keys, lifeMs, ageMs, isOwn };
   };
 }
 

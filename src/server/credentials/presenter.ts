@@ -2,7 +2,7 @@
  * The port by which requests are given what is presented for them: four kinds of credentials, and what of them is fetched,
  * kept over reloads for as long as a configuration names it. Source: design decisions, section 13.
  */
-import type { Clock, Instruments, Log } from "../../base/index.ts";
+import { type Clock, type FetchShared, fetchAlone, type Instruments, type Log } from "../../base/index.ts";
 import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
 import { type BearerToken, bearerOf, withBearer } from "./bearer.ts";
 import { clientCredentials, TokenUnavailable } from "./client-credentials.ts";
@@ -11,6 +11,7 @@ import { type PresentSigned, signedPresenter } from "./cloudsig.ts";
 import { createCredentialMetrics } from "./metrics.ts";
 import { ChainFailure, type PlatformKeys, platformChain } from "./platform-keys.ts";
 import { createRenewed, type Renewed } from "./renewed.ts";
+import { requestShared } from "./shared-token.ts";
 import { openTokenDialler } from "./token-dialler.ts";
 import { createExchanger, type Exchanger } from "./token-exchange.ts";
 import { TOKEN_LIMIT_MS } from "./token-request.ts";
@@ -33,6 +34,8 @@ export interface PresenterOptions {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
+  /** Left out where this process shares with no other. */
+  readonly fetchShared?: FetchShared;
 }
 
 const TOKEN_DROPS_EVERY_MS = 1_000;
@@ -55,7 +58,9 @@ interface HeldExchanger extends Held {
   readonly issuer: IssuerOptions;
 }
 
-export function openPresenter({ issuer, env, clock, instruments, log }: PresenterOptions): Presenter {
+export function openPresenter(options: PresenterOptions): Presenter {
+  const { issuer, env, clock, instruments, log, fetchShared = fetchAlone } = options;
+  const request = requestShared(fetchShared, clock.now);
   const metrics = createCredentialMetrics(instruments);
   const offsets = createClockOffsets({
     now: clock.now,
@@ -69,29 +74,37 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
   const tokens = new Map<string, HeldTokens>();
   const exchangers = new Map<string, HeldExchanger>();
   const ofFetches = [platforms, tokens, exchangers];
-  instruments.observedGauge("gateway_exchanged_tokens", "Exchanged tokens that are kept.", () => {
-    let size = 0;
-    for (const { exchanger } of exchangers.values()) size += exchanger.size();
-    return size;
-  });
+  instruments.observedGauge(
+    "gateway_exchanged_tokens",
+    "Exchanged tokens that are kept, by each process for itself.",
+    () => {
+      let size = 0;
+      for (const { exchanger } of exchangers.values()) size += exchanger.size();
+      return size;
+    },
+  );
 
-  /** Tells of each fetch, and of failures without a flood. */
+  /** Tells of each fetch, and of failures without a flood; what another process fetched is told there. */
   function teller(name: string, kind: CredentialKind) {
     let toldAt = Number.NEGATIVE_INFINITY;
     let isFailing = false;
-    return (failures: number, reason: string) => {
-      metrics.fetched(name, kind, failures === 0 ? "fetched" : "failed");
-      metrics.failing(name, failures > 0);
-      if (failures === 0) {
+    return {
+      fetched(isOwn: boolean) {
+        metrics.failing(name, false);
+        if (isOwn) metrics.fetched(name, kind, "fetched");
         if (isFailing) log.info("a credential can be fetched again", { credential: name, kind });
         isFailing = false;
-        return;
-      }
-      const now = clock.monotonic();
-      if (isFailing && now < toldAt + TOLD_EVERY_MS) return;
-      isFailing = true;
-      toldAt = now;
-      log.error("a credential cannot be fetched", { credential: name, kind, reason, failures });
+      },
+      failed(failures: number, reason: string, isOwn: boolean) {
+        metrics.failing(name, true);
+        if (!isOwn) return;
+        metrics.fetched(name, kind, "failed");
+        const now = clock.monotonic();
+        if (isFailing && now < toldAt + TOLD_EVERY_MS) return;
+        isFailing = true;
+        toldAt = now;
+        log.error("a credential cannot be fetched", { credential: name, kind, reason, failures });
+      },
     };
   }
 
@@ -100,12 +113,13 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     if (known !== undefined) return known.keys;
     const tell = teller(name, "cloudsig");
     const keys = createRenewed({
-      fetch: platformChain({ name, region: scope.region, env, now: clock.now }),
+      fetch: platformChain({ name, region: scope.region, env, now: clock.now, fetchShared }),
       pauseOf: () => undefined,
       dropsEveryMs: KEYS_DROP_EVERY_MS,
       clock,
       random: Math.random,
-      ended: (failures, failure) => tell(failures, failure instanceof ChainFailure ? failure.reason : ""),
+      fetched: tell.fetched,
+      failed: (failures, failure) => tell.failed(failures, ...toldOf(failure)),
     });
     platforms.set(name, { name, keys, close: keys.close });
     return keys;
@@ -126,18 +140,19 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     if (known !== undefined) return known;
     const tell = teller(name, "oauth");
     const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS);
-    const ask = clientCredentials(credential, { dialler, now: clock.now });
+    const ask = clientCredentials(credential, { dialler, request, now: clock.now });
     const repeated = (): void => metrics.repeated(name, "token");
     const renewed: Renewed<BearerToken> = createRenewed({
       async fetch() {
-        const { value, lifeMs } = await ask();
-        return { value: bearerOf(value, { drop: (it) => renewed.drop(it), repeated }), lifeMs };
+        const { value, ...rest } = await ask();
+        return { value: bearerOf(value, { drop: (it) => renewed.drop(it), repeated }), ...rest };
       },
       pauseOf: (failure) => (failure instanceof TokenUnavailable ? failure.pauseMs : undefined),
       dropsEveryMs: TOKEN_DROPS_EVERY_MS,
       clock,
       random: Math.random,
-      ended: (failures, failure) => tell(failures, failure instanceof TokenUnavailable ? failure.reason : ""),
+      fetched: tell.fetched,
+      failed: (failures, failure) => tell.failed(failures, ...toldOf(failure)),
     });
     const close = (): void => {
       renewed.close();
@@ -160,18 +175,20 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
     let failures = 0;
     const exchanger = createExchanger(credential, {
       findEndpoint: tokenEndpointFinder(trusted),
+      request,
       repeated: () => metrics.repeated(name, "token"),
       clock,
       random: Math.random,
-      ended(outcome, failure) {
-        const reason = failure?.reason ?? "";
+      ended(outcome, isOwn, reason) {
         if (outcome === "refused") {
+          if (!isOwn) return;
           metrics.fetched(name, "token_exchange", "refused");
           log.info("an issuer refuses to exchange a caller's token", { credential: name, reason });
           return;
         }
         failures = outcome === "failed" ? failures + 1 : 0;
-        tell(failures, reason);
+        if (outcome === "failed") tell.failed(failures, reason, isOwn);
+        else tell.fetched(isOwn);
       },
     });
     exchangers.set(digest, { name, exchanger, issuer: trusted, close: exchanger.close });
@@ -256,4 +273,10 @@ export function openPresenter({ issuer, env, clock, instruments, log }: Presente
       for (const held of ofFetches) for (const one of held.values()) one.close();
     },
   };
+}
+
+/** Why a fetch failed, for the log, and whether it was this process's. */
+function toldOf(failure: unknown): [reason: string, isOwn: boolean] {
+  const isKnown = failure instanceof ChainFailure || failure instanceof TokenUnavailable;
+  return isKnown ? [failure.reason, !failure.isOfAnother] : ["", true];
 }

@@ -23,6 +23,10 @@ export interface Fetched<Value> {
   readonly value: Value;
   /** From the moment the fetch began; infinite where it does not end. */
   readonly lifeMs: number;
+  /** Milliseconds of it that were over when it was had. */
+  readonly ageMs: number;
+  /** False: another process of the node fetched it. */
+  readonly isOwn: boolean;
 }
 
 export interface RenewedOptions<Value> {
@@ -35,8 +39,10 @@ export interface RenewedOptions<Value> {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Told of each fetch; `failures` in a row, of which the last is `failure`. */
-  readonly ended: (failures: number, failure: unknown) => void;
+  /** Told of each fetch that gave a value. */
+  readonly fetched: (isOwn: boolean) => void;
+  /** Told of each that failed; `failures` in a row, of which the last is `failure`. */
+  readonly failed: (failures: number, failure: unknown) => void;
 }
 
 export interface Renewed<Value> {
@@ -62,16 +68,16 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
     const begunAt = clock.monotonic();
     clearTimeout(timer);
     fetching ??= options.fetch().then(
-      ({ value, lifeMs }) => {
+      ({ value, lifeMs, ageMs, isOwn }) => {
         fetching = undefined;
         failures = 0;
         failure = undefined;
         retryAt = Number.NEGATIVE_INFINITY;
-        const goodMs = usableMs(lifeMs);
+        const goodMs = usableMs(lifeMs) - ageMs;
         held = goodMs > 0 ? { value, goodUntil: begunAt + goodMs } : undefined;
         isUsed = false;
-        options.ended(0, undefined);
-        renewIn(lifeMs * (RENEWED_AT - SPREAD * options.random()) - (clock.monotonic() - begunAt));
+        options.fetched(isOwn);
+        renewIn(lifeMs * (RENEWED_AT - SPREAD * options.random()) - ageMs - (clock.monotonic() - begunAt));
         return value;
       },
       (error: unknown) => {
@@ -81,7 +87,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
         const doubled = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
         const pauseMs = Math.min(options.pauseOf(error) ?? doubled * (0.5 + options.random() / 2), LONGEST_PAUSE_MS);
         retryAt = clock.monotonic() + pauseMs;
-        options.ended(failures, error);
+        options.failed(failures, error);
         if (good() !== undefined) renewIn(pauseMs);
         throw error;
       },

@@ -6,20 +6,14 @@
  * one who comes with a narrower token does not get what a wider one was given.
  */
 import { hash } from "node:crypto";
-import { type Clock, GatewayError } from "../../base/index.ts";
+import { type Clock, GatewayError, type SharedValue } from "../../base/index.ts";
 import type { FindTokenEndpoint, TokenEndpoint } from "../auth/index.ts";
 import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
+import type { RequestShared } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
-import {
-  type AuthMethod,
-  claimsOf,
-  type IssuedToken,
-  requestToken,
-  TOKEN_LIMIT_MS,
-  TokenFailure,
-} from "./token-request.ts";
+import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
 import { createTurns } from "./turns.ts";
 import type { ActingFor, ExchangingCredential } from "./types.ts";
 import { usableMs } from "./usable.ts";
@@ -58,11 +52,12 @@ const ISSUED_TYPES: ReadonlySet<string> = new Set([
 
 export interface ExchangeOptions {
   readonly findEndpoint: FindTokenEndpoint;
+  readonly request: RequestShared;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Told of each exchange: of those that failed, why. */
-  readonly ended: (outcome: "fetched" | "failed" | "refused", failure?: { readonly reason: string }) => void;
+  readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
   /** A request was sent again with another token. */
   readonly repeated: () => void;
 }
@@ -76,7 +71,9 @@ export interface Exchanger {
 
 type Outcome =
   | { readonly kind: "token"; readonly exchanged: BearerToken }
-  | { readonly kind: "refusal"; readonly error: GatewayError };
+  | { readonly kind: "refusal"; readonly error: GatewayError }
+  /** The upstream refused it: the next is of a later fetch. */
+  | { readonly kind: "dropped"; readonly number: number };
 
 export function createExchanger(credential: ExchangingCredential, options: ExchangeOptions): Exchanger {
   const { issuer } = credential;
@@ -111,14 +108,14 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     }
   }
 
-  async function ask(subject: string): Promise<IssuedToken> {
+  async function ask(subject: string, after: number): Promise<SharedValue<IssuedToken>> {
     const isFresh = known !== undefined && clock.monotonic() < known.until;
     if (!isFresh) finding ??= find();
     const { endpoint, dialler } = known !== undefined && isFresh ? known : await (finding ?? find());
     const method = methodOf(endpoint.authMethods);
     const asked = { endpoint: endpoint.url.href, client: credential, method, ...grantOf(credential, subject) };
     try {
-      return await requestToken(asked, dialler);
+      return await options.request(asked, dialler, after);
     } catch (error) {
       // It may have moved, or be trusted by another certificate.
       if (error instanceof TokenFailure && error.isGone && known?.dialler === dialler) forget();
@@ -127,32 +124,32 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
   }
 
   /** What the issuer answered for this token, be it a refusal. */
-  async function exchangeNow(key: string, { token = "", principal }: ActingFor): Promise<BearerToken> {
+  async function exchangeNow(key: string, { token = "", principal }: ActingFor, after: number): Promise<BearerToken> {
     const begunAt = clock.monotonic();
     const leftMs = leftOf(claimsOf(token), clock.now());
     try {
-      const issued = await turns.take(() => ask(token));
+      const { value: issued, ageMs, number, isOwn } = await turns.take(() => ask(token, after));
       const refusal = faultOf(issued, credential, token);
       if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
       failures = 0;
-      options.ended("fetched");
+      options.ended("fetched", isOwn, "");
       const value: Outcome = { kind: "token", exchanged: bearerOf(issued.token, { drop, repeated: options.repeated }) };
       function drop(): boolean {
-        kept.drop(key, value);
+        const current = kept.find(key, clock.monotonic());
+        if (current !== undefined && current !== value) return true;
+        const until = clock.monotonic() + REFUSED_FOR_MS;
+        kept.keep(key, { value: { kind: "dropped", number }, until, principal });
         return true;
       }
-      const lifeMs = Math.min(
-        issued.lifeMs ?? DEFAULT_LIFE_MS,
-        leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY,
-        leftMs ?? Number.POSITIVE_INFINITY,
-      );
-      const until = begunAt + usableMs(lifeMs);
+      const left = leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY;
+      const lifeMs = Math.min(issued.lifeMs ?? DEFAULT_LIFE_MS, left + ageMs);
+      const until = begunAt + Math.min(usableMs(lifeMs) - ageMs, usableMs(leftMs ?? Number.POSITIVE_INFINITY));
       if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
       return value.exchanged;
     } catch (error) {
       const told = error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
       const refusal = refusalOf(credential, told, leftMs);
-      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", { reason: told.message });
+      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !told.isOfAnother, told.message);
       if (refusal instanceof TokenUnavailable) {
         pause(refusal);
       } else {
@@ -183,7 +180,8 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       if (under !== undefined) return under;
       if (isBound(claimsOf(actingFor.token))) throw boundToKey();
       if (failure !== undefined && clock.monotonic() < retryAt) throw failure;
-      const exchanging = exchangeNow(key, actingFor).finally(() => running.delete(key));
+      const after = found === undefined ? 0 : found.number;
+      const exchanging = exchangeNow(key, actingFor, after).finally(() => running.delete(key));
       running.set(key, exchanging);
       return exchanging;
     },

@@ -49,8 +49,10 @@ export class TokenFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** Ids by which the issuer's support finds the refusal. */
   readonly traces: Readonly<Record<string, string>>;
+  /** Another process of the node was told so, and has said it. */
+  readonly isOfAnother: boolean;
 
-  constructor(reason: string, facts: Partial<Omit<TokenFailure, keyof Error>> = {}) {
+  constructor(reason: string, facts: TokenFailureFacts = {}) {
     super(reason);
     this.code = facts.code;
     this.claims = facts.claims;
@@ -58,8 +60,11 @@ export class TokenFailure extends Error {
     this.isGone = facts.isGone ?? false;
     this.retryAfterMs = facts.retryAfterMs;
     this.traces = facts.traces ?? {};
+    this.isOfAnother = facts.isOfAnother ?? false;
   }
 }
+
+type TokenFailureFacts = Partial<Omit<TokenFailure, keyof Error>>;
 
 /** Rejects with `TokenFailure`. */
 export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Promise<IssuedToken> {

@@ -13,7 +13,7 @@ import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { openHeld } from "../workers/index.ts";
+import { openHeld, openSharedFetches } from "../workers/index.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./acme.ts";
 import { artifactsPort } from "./admin-artifacts.ts";
 import { backendsPort } from "./admin-backends.ts";
@@ -325,6 +325,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         ...{ count: workers, budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
         ...{ ledger, statistics, refusals, finished: requests, instruments, log },
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
+        fetches: openSharedFetches(systemClock.monotonic),
       };
       measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };

@@ -5,6 +5,8 @@
 
 import {
   createMergedInstruments,
+  type FetchShared,
+  fetchAlone,
   type Instruments,
   type Lifetime,
   type Log,
@@ -186,6 +188,8 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly otherListeners?: () => readonly string[];
   /** What this node is among others; left out where it is none. */
   readonly member?: Member;
+  /** Left out where this process shares with no other. */
+  readonly fetchShared?: FetchShared;
   /** Left out where it serves plain HTTP. */
   readonly door?: Door | undefined;
 }
@@ -227,13 +231,22 @@ export async function serveDataPlane(
   measureAdmission(admission, instruments);
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
-  const { statistics, refusals, finished, governing, member, env, issuer = () => undefined } = options;
+  const {
+    statistics,
+    refusals,
+    finished,
+    governing,
+    member,
+    env,
+    issuer = () => undefined,
+    fetchShared = fetchAlone,
+  } = options;
   const presenter = owner.own(
     "credentials",
-    openPresenter({ issuer, env, clock: systemClock, instruments, log }),
+    openPresenter({ issuer, env, clock: systemClock, instruments, log, fetchShared }),
     (it) => it.close(),
   );
-  const ownCards = createOwnCards({ origins, presenter, now: systemClock.monotonic, log });
+  const ownCards = createOwnCards({ origins, presenter, now: systemClock.monotonic, log, fetchShared });
   const responses = createResponses({
     nodeId: member?.nodeId ?? "",
     keys: member?.keys,

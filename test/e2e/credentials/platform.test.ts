@@ -176,6 +176,7 @@ test("an instance, a container and a token service that fail are told of, and co
         },
       });
       assert.ok(node);
+      // Of several each has its own pause after a failure.
       const gateway = await node.start({ ...ONE_PROCESS, ...env });
       await failsAndRecovers(node, gateway, source);
     }),
@@ -201,7 +202,7 @@ test("a provider whose credential cannot be had is stood in for, as one that can
     },
   });
   assert.ok(node);
-  const gateway = await node.start({ ...ONE_PROCESS, ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" });
+  const gateway = await node.start({ ...NOTHING, AWS_EC2_METADATA_DISABLED: "true" });
   assert.equal((await ask(gateway)).status, 200);
   assert.equal((await ask(gateway)).status, 200);
   assert.equal(spare.counts().requests, 2);
@@ -220,7 +221,7 @@ test("a provider whose credential cannot be had is stood in for, as one that can
 });
 
 test("keys of a file that was rotated are read anew once the cloud refuses the old ones", async () => {
-  const gateway = await first.start({ ...ONE_PROCESS, ...FILES });
+  const gateway = await first.start({ ...FILES });
   assert.equal((await ask(gateway)).status, 200);
   await writeFile(at("credentials"), fileOf("AKIAFILETWO"));
   keys.set("AKIAFILETWO", { secret: PLATFORM_SECRET });

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createRenewed, type Fetched } from "../../../src/server/credentials/renewed.ts";
 
+const own = (value: string, lifeMs: number): Fetched<string> => ({ value, lifeMs, ageMs: 0, isOwn: true });
+
 function renewing(pauseMs?: number) {
   let now = 0;
   const asked: { readonly resolve: (it: Fetched<string>) => void; readonly reject: (error: Error) => void }[] = [];
@@ -13,7 +15,8 @@ function renewing(pauseMs?: number) {
     dropsEveryMs: 1_000,
     clock: { now: () => now, monotonic: () => now },
     random: () => 0,
-    ended: (failures) => ended.push(failures),
+    fetched: () => ended.push(0),
+    failed: (failures) => ended.push(failures),
   });
   /** Microtasks run, then timers of so long. */
   const pass = async (ms: number): Promise<void> => {
@@ -29,7 +32,7 @@ test("the first who ask wait for one fetch, and the next are answered at once", 
   const { renewed, asked } = renewing();
   const waiting = [renewed.current(), renewed.current(), renewed.current()];
   assert.equal(asked.length, 1);
-  asked[0]?.resolve({ value: "a", lifeMs: 100_000 });
+  asked[0]?.resolve(own("a", 100_000));
   assert.deepEqual(await Promise.all(waiting), ["a", "a", "a"]);
   assert.equal(renewed.current(), "a");
   renewed.close();
@@ -40,7 +43,7 @@ test("it is renewed at four fifths of its life while it is used, and nobody wait
   t.after(() => mock.timers.reset());
   const { renewed, asked, pass } = renewing();
   const first = renewed.current();
-  asked[0]?.resolve({ value: "a", lifeMs: 100_000 });
+  asked[0]?.resolve(own("a", 100_000));
   await first;
   await pass(79_000);
   assert.equal(renewed.current(), "a");
@@ -48,18 +51,18 @@ test("it is renewed at four fifths of its life while it is used, and nobody wait
   await pass(1_000);
   assert.equal(asked.length, 2);
   assert.equal(renewed.current(), "a", "the old one, until the new one is there");
-  asked[1]?.resolve({ value: "b", lifeMs: 100_000 });
+  asked[1]?.resolve(own("b", 100_000));
   await pass(0);
   assert.equal(renewed.current(), "b");
   asked.length = 0;
   await pass(80_000);
   assert.equal(asked.length, 1, "it was used once more");
-  asked[0]?.resolve({ value: "c", lifeMs: 100_000 });
+  asked[0]?.resolve(own("c", 100_000));
   await pass(0);
   await pass(95_000);
   assert.equal(asked.length, 1, "nobody asked since");
   assert.ok(renewed.current() instanceof Promise, "less than five seconds are left");
-  asked[1]?.resolve({ value: "d", lifeMs: 0 });
+  asked[1]?.resolve(own("d", 0));
   assert.equal(await renewed.current(), "d", "used by whoever waited");
   assert.ok(renewed.current() instanceof Promise, "and kept for nobody");
   renewed.close();
@@ -76,7 +79,7 @@ test("a failure is told to all who wait and to those who come before the pause i
   await pass(500);
   const second = renewed.current();
   assert.equal(asked.length, 2);
-  asked[1]?.resolve({ value: "a", lifeMs: 100_000 });
+  asked[1]?.resolve(own("a", 100_000));
   assert.equal(await second, "a");
   renewed.current();
   await pass(80_000);
@@ -85,7 +88,7 @@ test("a failure is told to all who wait and to those who come before the pause i
   assert.equal(renewed.current(), "a");
   await pass(500);
   assert.equal(asked.length, 4, "it is asked again in the background");
-  asked[3]?.resolve({ value: "b", lifeMs: 100_000 });
+  asked[3]?.resolve(own("b", 100_000));
   await pass(0);
   assert.equal(renewed.current(), "b");
   assert.deepEqual(ended, [1, 0, 1, 0]);
@@ -97,13 +100,13 @@ test("one that was refused is dropped once, for all who were refused with it, an
   t.after(() => mock.timers.reset());
   const { renewed, asked, pass } = renewing();
   const first = renewed.current();
-  asked[0]?.resolve({ value: "a", lifeMs: 100_000 });
+  asked[0]?.resolve(own("a", 100_000));
   await first;
   await pass(1_000);
   assert.ok(renewed.drop("a") && renewed.drop("a"));
   const next = renewed.current();
   assert.equal(asked.length, 2);
-  asked[1]?.resolve({ value: "b", lifeMs: 100_000 });
+  asked[1]?.resolve(own("b", 100_000));
   assert.equal(await next, "b");
   assert.ok(renewed.drop("a"), "another has taken its place");
   assert.equal(renewed.drop("b"), false, "too soon");

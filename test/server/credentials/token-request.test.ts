@@ -4,8 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { fetchAlone } from "../../../src/base/index.ts";
 import { clientCredentials, TokenUnavailable } from "../../../src/server/credentials/client-credentials.ts";
 import { guardedLookup, isForbiddenAddress } from "../../../src/server/credentials/guarded-lookup.ts";
+import { requestShared } from "../../../src/server/credentials/shared-token.ts";
 import { openTokenDialler } from "../../../src/server/credentials/token-dialler.ts";
 import type { ClientCredential } from "../../../src/server/credentials/types.ts";
 import { type Recorded, reply, scriptedUpstream } from "../../e2e/support/upstream.ts";
@@ -31,7 +33,7 @@ const credential = (facts: Partial<ClientCredential> = {}): ClientCredential => 
   ...facts,
 });
 const fetching = (facts?: Partial<ClientCredential>) =>
-  clientCredentials(credential(facts), { dialler, now: () => NOW });
+  clientCredentials(credential(facts), { dialler, request: requestShared(fetchAlone, () => NOW), now: () => NOW });
 
 const JSON_TYPE = ["Content-Type: application/json"];
 const answers = (body: unknown, status = 200, headers: readonly string[] = JSON_TYPE): void => {
@@ -45,7 +47,7 @@ const jwt = (claims: object) =>
 
 test("the grant goes out as a form, with scopes where there are any, and no refresh token is kept", async () => {
   answers({ access_token: "t", token_type: "bearer", expires_in: 60, refresh_token: "never" });
-  assert.deepEqual(await fetching()(), { value: "t", lifeMs: 60_000 });
+  assert.deepEqual(await fetching()(), { value: "t", lifeMs: 60_000, ageMs: 0, isOwn: true });
   const first = endpoint.requests.at(-1) as Recorded;
   assert.equal(first.target, "/token?tenant=a");
   assert.deepEqual(formOf(first), { grant_type: "client_credentials", client_id: ID, client_secret: SECRET });

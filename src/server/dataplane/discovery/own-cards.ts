@@ -3,8 +3,7 @@
  * its agent cannot be reached; one that cannot be had is asked for again after ten seconds. Many who ask at once wait for
  * one request. Source: a2a reference, 8.
  */
-import type { Log } from "../../../base/index.ts";
-import { asRefusal, GatewayError } from "../../../base/index.ts";
+import { asRefusal, type FetchShared, fetchAlone, GatewayError, type Log } from "../../../base/index.ts";
 import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
 import { type Fronted, fetchDocument, type Origins, type Presented, type Presenter } from "../../upstream/index.ts";
 
@@ -28,33 +27,44 @@ export interface OwnCardsOptions {
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
+  /** Left out where this process shares with no other. */
+  readonly fetchShared?: FetchShared;
 }
 
 interface Kept {
   /** As the agent published it. */
   text: string | undefined;
   readAt: number;
+  /** Of the last fetch. */
+  number: number;
   failure: GatewayError | undefined;
   failedAt: number;
   fetching: Promise<void> | undefined;
   shown: { readonly text: string; readonly terms: string; readonly card: Projected } | undefined;
 }
 
-export function createOwnCards({ origins, presenter, now, log }: OwnCardsOptions): OwnCards {
+export function createOwnCards(options: OwnCardsOptions): OwnCards {
+  const { origins, presenter, now, log, fetchShared = fetchAlone } = options;
   const kept = new Map<string, Kept>();
 
   const fetchAnew = async (agent: Fronted, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {
-    const fetched = await fetchOwnCard({ origins, presenter }, agent, FETCH_LIMIT_MS);
+    const shared = await fetchShared(`card ${keyOf(agent)}`, one.number, async () => {
+      const value = await fetchOwnCard({ origins, presenter }, agent, FETCH_LIMIT_MS);
+      return { value, keepMs: value.kind === "text" ? FRESH_MS : RETRY_MS };
+    });
+    one.number = shared.number;
+    const { value: fetched, ageMs, isOwn } = shared;
     const reading =
       fetched.kind !== "text" ? fetched : fetched.isShown ? SHOWN : projected(fetched.text, agent, publicUrl, terms);
     if (fetched.kind === "text" && reading.kind === "card") {
-      Object.assign(one, { text: fetched.text, readAt: now(), failure: undefined });
+      Object.assign(one, { text: fetched.text, readAt: now() - ageMs, failure: undefined });
       return;
     }
     const { problem, isOld, isDown } = { isOld: false, isDown: false, problem: "", ...reading };
     // What answers that there is none, or another, is believed.
     if (!isDown || now() - one.readAt >= STALE_MS) one.text = undefined;
-    Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() });
+    Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() - ageMs });
+    if (!isOwn) return;
     log.warn("the card of an agent cannot be had", { agent: agent.name, problem, shows_older: one.text !== undefined });
   };
 
@@ -89,6 +99,7 @@ export function createOwnCards({ origins, presenter, now, log }: OwnCardsOptions
 const empty = (): Kept => ({
   text: undefined,
   readAt: Number.NEGATIVE_INFINITY,
+  number: 0,
   failure: undefined,
   failedAt: Number.NEGATIVE_INFINITY,
   fetching: undefined,

@@ -14,7 +14,7 @@ import {
 import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
-import { type Channel, followCertificates, sendHeld, takeConnections } from "../../workers/index.ts";
+import { type Channel, fetchThrough, followCertificates, sendHeld, takeConnections } from "../../workers/index.ts";
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
 import { countTraffic, type ToldPlane, type Traffic } from "./beat.ts";
 import { openJudging } from "./governed.ts";
@@ -109,6 +109,7 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
         listen: acceptedBy(channel, settings, traffic),
         snapshot,
         governing: { ...judging, ...ports.governing },
+        fetchShared: fetchThrough(channel),
         issuer: (name) => tokens.issuer(name),
         env,
         member: {

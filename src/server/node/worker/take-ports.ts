@@ -8,6 +8,7 @@ import {
   type HeldByAll,
   type LentOf,
   lendBudgets,
+  type SharedFetches,
   takeDecisions,
   takeFailures,
   takeFinished,
@@ -34,6 +35,7 @@ export interface TakingNode {
   readonly refusals: Refusals;
   readonly finished: FinishedSink;
   readonly held: HeldByAll;
+  readonly fetches: SharedFetches;
   readonly instruments: MergedInstruments;
   readonly log: Log;
 }
@@ -50,6 +52,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
     takeMetrics(channel, node.instruments),
     takeStatistics(channel, node.statistics),
     node.held.take(channel),
+    node.fetches.take(channel),
     lendBudgets(channel, node.budgets, node.cluster),
     takeDecisions(channel, {
       credit: node.trail.openCredit(),

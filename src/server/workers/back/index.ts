@@ -15,5 +15,6 @@ export {
   takeRefusals,
   takeUse,
 } from "./requests.ts";
+export { fetchThrough, openSharedFetches, type SharedFetches } from "./shared-fetches.ts";
 export { type RecordedStatistics, sendStatistics, takeStatistics } from "./statistics.ts";
 export { sendDecisions, takeDecisions } from "./trail.ts";

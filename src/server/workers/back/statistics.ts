@@ -5,7 +5,7 @@ import { gather } from "./gather.ts";
 
 /** Pairs of provider and model; they come from the configuration. */
 const MAX_PAIRS = 1_000;
-/** A provider may say of its error only after an attempt has failed; as much of its body is waited for. */
+/** A provider may say of its error only after an attempt has failed; as much of its body is waited for, unless one reads. */
 const SAID_MS = 250;
 
 /** Since the message before. */
@@ -34,6 +34,11 @@ export type RecordedStatistics = Pick<Statistics, "of">;
 export function sendStatistics(channel: Channel): RecordedStatistics {
   const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
   const known = new Map<string, ProviderStatistics>();
+  /** Failures that are to be told once their errors have been read. */
+  const late = new Set<() => void>();
+  channel.on("tell", () => {
+    for (const tell of late) tell();
+  });
 
   const recording = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
     const met = (): Met =>
@@ -48,13 +53,16 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
       answered: (ms) => void met().answered.push(Math.round(ms * 1_000) / 1_000),
       failed(failure) {
         const tell = (): void => {
+          late.delete(tell);
+          clearTimeout(timer);
           const { error, ...others } = failure;
           const said = error && { said: error.said };
           const told: ToldFailure = { provider, model, failure: { ...others, error: said } };
           channel.send("statistics.failed", told);
         };
+        const timer = setTimeout(tell, SAID_MS).unref();
         if (failure.error === undefined) tell();
-        else setTimeout(tell, SAID_MS).unref();
+        else late.add(tell);
       },
       ended() {
         met().ended += 1;

@@ -160,6 +160,8 @@ const REFUSED_BEYOND: readonly string[] = [
   "its first line",
   // DEL within quotes.
   "what stands behind the size of a chunk",
+  // Before the first line of an answer, which undici passes over.
+  "a line that ends in no CR LF",
 ];
 
 const shown = ({ head, body: text, end, cause }: Outcome): string =>
@@ -172,8 +174,8 @@ const shown = ({ head, body: text, end, cause }: Outcome): string =>
 const comparable = ({ head }: Outcome): unknown =>
   head && [head.status, head.headers.map((text) => text.replace(/[\t ]+$/, ""))];
 
-/** What was taken for an answer once and is none to undici. */
-const FOUND = ['HTTP/1.1 200 \r\ncontent-length: 7\t\r\nx-tab: a\tb\r\n\r\n{"a":1}'];
+/** What the two took differently once. */
+const FOUND = ['HTTP/1.1 200 \r\ncontent-length: 7\t\r\nx-tab: a\tb\r\n\r\n{"a":1}', "\nHTTP/1.1 200 OK\r\n\r\n"];
 const scriptOf = (text: string): Script => ({ pieces: [Buffer.from(text, "latin1")], after: "end" });
 
 test("what is taken for an answer is what undici takes it for", async () => {

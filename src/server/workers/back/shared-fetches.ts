@@ -1,0 +1,186 @@
+/**
+ * One fetch for all processes of a node: who asks first is told to fetch, who asks meanwhile waits for what comes of it. What
+ * came is kept by the node for as long as its fetcher said. Source: hot-path reference, 3 (token caches).
+ */
+import { type FetchShared, fetchAlone, type SharedValue } from "../../../base/index.ts";
+import type { Channel } from "../channel/index.ts";
+
+/** Longer than any fetch takes; then whoever waits fetches for itself. */
+const WAIT_MS = 13_000;
+
+/** Of all that is kept, as JSON; what was used longest ago goes first. */
+const MAX_KEPT_LENGTH = 32 << 20;
+
+interface Question {
+  readonly key: string;
+  readonly after: number;
+}
+
+type Answer =
+  /** The asker fetches, and tells what came of it under this number. */
+  { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
+
+/** `value` is left out where the fetch rejected: whoever waits next has its turn. */
+interface Told {
+  readonly key: string;
+  readonly number: number;
+  readonly keepMs: number;
+  readonly value?: unknown;
+}
+
+/** Of a worker. */
+export function fetchThrough(channel: Channel): FetchShared {
+  return async (key, after, fetch) => {
+    let answer: Answer;
+    try {
+      answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
+    } catch {
+      // The node process is busy or gone, or whoever fetched hangs: a request is waiting here.
+      return await fetchAlone(key, after, fetch);
+    }
+    if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
+    const number = answer.turn;
+    const tell = (told: Omit<Told, "key" | "number">): void =>
+      channel.send("fetched", { key, number, ...told } satisfies Told, true);
+    try {
+      const { value, keepMs } = await fetch();
+      tell({ value, keepMs });
+      return { value, ageMs: 0, number, isOwn: true };
+    } catch (error) {
+      tell({ keepMs: 0 });
+      throw error;
+    }
+  };
+}
+
+interface Turn {
+  readonly channel: Channel;
+  readonly number: number;
+  readonly begunAt: number;
+}
+
+interface Kept {
+  readonly value: unknown;
+  readonly number: number;
+  readonly begunAt: number;
+  readonly until: number;
+  readonly length: number;
+}
+
+interface Waiting {
+  readonly channel: Channel;
+  readonly resolve: (answer: Answer) => void;
+}
+
+interface UnderWay {
+  turn: Turn;
+  readonly waiting: Set<Waiting>;
+}
+
+export interface SharedFetches {
+  /** Of the worker at the other end. Gives the end, for when it is gone. */
+  take(channel: Channel): () => void;
+}
+
+/** Of the node. `now`: milliseconds of the monotonic clock. */
+export function openSharedFetches(now: () => number): SharedFetches {
+  /** In the order of use. */
+  const kept = new Map<string, Kept>();
+  const underWay = new Map<string, UnderWay>();
+  let keptLength = 0;
+  let last = 0;
+
+  const forget = (key: string): void => {
+    keptLength -= kept.get(key)?.length ?? 0;
+    kept.delete(key);
+  };
+
+  const keep = (key: string, one: Kept): void => {
+    forget(key);
+    kept.set(key, one);
+    keptLength += one.length;
+    for (const oldest of kept.keys()) {
+      if (keptLength <= MAX_KEPT_LENGTH) return;
+      forget(oldest);
+    }
+  };
+
+  const turnOf = (channel: Channel): Turn => {
+    last += 1;
+    return { channel, number: last, begunAt: now() };
+  };
+
+  const ageOf = (begunAt: number): number => Math.max(0, Math.ceil(now() - begunAt));
+
+  const find = (key: string, after: number): Answer | undefined => {
+    const found = kept.get(key);
+    if (found === undefined) return undefined;
+    if (now() >= found.until) {
+      forget(key);
+      return undefined;
+    }
+    if (found.number <= after) return undefined;
+    kept.delete(key);
+    kept.set(key, found);
+    return { value: found.value, number: found.number, ageMs: ageOf(found.begunAt) };
+  };
+
+  /** The next who waits fetches; nobody does: there is nothing under way. */
+  const passOn = (key: string, { waiting }: UnderWay): void => {
+    const [next] = waiting;
+    if (next === undefined) {
+      underWay.delete(key);
+      return;
+    }
+    waiting.delete(next);
+    const turn = turnOf(next.channel);
+    underWay.set(key, { turn, waiting });
+    next.resolve({ turn: turn.number });
+  };
+
+  const asked = (channel: Channel, { key, after }: Question, signal: AbortSignal): Answer | Promise<Answer> => {
+    const known = find(key, after);
+    if (known !== undefined) return known;
+    const under = underWay.get(key);
+    if (under === undefined || now() - under.turn.begunAt >= WAIT_MS) {
+      const turn = turnOf(channel);
+      underWay.set(key, { turn, waiting: under?.waiting ?? new Set() });
+      return { turn: turn.number };
+    }
+    return new Promise((resolve) => {
+      const one: Waiting = { channel, resolve };
+      under.waiting.add(one);
+      signal.addEventListener("abort", () => under.waiting.delete(one), { once: true });
+    });
+  };
+
+  const told = (body: Told): void => {
+    const { key, number, keepMs, value } = body;
+    const under = underWay.get(key);
+    // Who took too long has been given up.
+    if (under?.turn.number !== number) return;
+    if (!("value" in body)) {
+      passOn(key, under);
+      return;
+    }
+    underWay.delete(key);
+    const { begunAt } = under.turn;
+    for (const { resolve } of under.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
+    const until = begunAt + keepMs;
+    // What failed leaves in place what another may still use.
+    if (until > now()) keep(key, { value, number, begunAt, until, length: JSON.stringify(value).length });
+  };
+
+  return {
+    take(channel) {
+      channel.answer("fetch", (body, signal) => asked(channel, body as Question, signal));
+      channel.on("fetched", (body) => told(body as Told));
+      return () => {
+        for (const [key, under] of underWay) {
+          for (const one of under.waiting) if (one.channel === channel) under.waiting.delete(one);
+          if (under.turn.channel === channel) passOn(key, under);
+        }
+      };
+    },
+  };
+}
