@@ -94,6 +94,9 @@ export function rowsStatement(
   return { text: `SELECT ${columns.join(",")} ${from} WHERE ${condition}`, parameters: writer.parameters };
 }
 
+/** Of a group that is asked for nothing (`SELECT 1 FROM t HAVING true`): the engine takes no SELECT without columns. */
+const NOTHING_ASKED: readonly Aggregate[] = [{ name: "count_rows", args: [], isDistinct: false }];
+
 /** Rows to groups: their keys, then their aggregates. Without keys one group, of no rows too. */
 export function groupsStatement(
   sources: readonly Source[],
@@ -107,7 +110,7 @@ export function groupsStatement(
     ...keys.map((key): Aggregate => ({ name: "first", args: [key], isDistinct: false })),
     ...aggregates,
   ];
-  const columns = all.map(({ name, args, isDistinct }, index) => {
+  const columns = (all.length > 0 ? all : NOTHING_ASKED).map(({ name, args, isDistinct }, index) => {
     const value = args[0] === undefined ? writer.param(true) : writer.expr(args[0]);
     const more = args[1] === undefined ? writer.param(",") : writer.expr(args[1]);
     return `${engineName(name, isDistinct)}(${value},${more}) AS c${index}`;
