@@ -14,6 +14,7 @@ import {
   feedCertificates,
   feedRows,
   openAcceptor,
+  openLooks,
   openSupervisor,
   type RowsFeed,
   type Worker,
@@ -30,7 +31,9 @@ import { observeTraffic } from "./traffic.ts";
 /** Models are loaded within three minutes; one that hangs is ended, not waited for. */
 const PREPARE_MS = 200_000;
 const TAKE_MS = 10_000;
-const ROWS_MS = 1_000;
+const ITEMS_MS = 1_000;
+/** Within a second. */
+const CHANGE = { everyMs: 100, most: 10 };
 const SERVE_MS = 30_000;
 /** Connections that were accepted at the end are taken at once by whoever lives. */
 const HANDED_MS = 2_000;
@@ -150,7 +153,7 @@ export function createFleet(started: NodeFile): Fleet {
   const others = (worker?: Worker): readonly Worker[] => [...ready].filter((it) => it !== worker);
 
   const askAll = async (workers: readonly Worker[], question: unknown): Promise<Uint8Array | undefined> => {
-    const limit = AbortSignal.timeout(ROWS_MS);
+    const limit = AbortSignal.timeout(ITEMS_MS);
     const asked = workers.map(({ channel }) => channel.ask("items", question, limit).catch(() => undefined));
     const answers = await Promise.all(asked);
     return joinedAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
@@ -190,9 +193,9 @@ export function createFleet(started: NodeFile): Fleet {
       await Promise.all(
         Array.from(fed.values(), async ({ worker, rows }) => {
           if (!ready.has(worker)) return;
-          const limit = setTimeout(() => worker.kill("it did not take a change of the state within 1 s"), ROWS_MS);
+          const looks = openLooks(CHANGE, () => worker.kill("it did not take a change of the state within 1 s"));
           await Promise.race([rows.settled(), worker.gone]);
-          clearTimeout(limit);
+          looks.end();
         }),
       );
     },

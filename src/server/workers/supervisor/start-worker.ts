@@ -4,13 +4,13 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
+import { type Looks, openLooks } from "./looks.ts";
 import type { Beat, Worker } from "./types.ts";
 
 /** As long as a process may take to load, on a machine that does much else. */
 const HELLO_MS = 30_000;
-const LOOK_MS = 1_000;
-/** Looks without a sign of life: looks, and not time, since this process may have been held up itself. */
-const MAX_SILENT_LOOKS = 10;
+/** Of one that has said hello: until then it loads, and says nothing. */
+const SILENCE = { everyMs: 1_000, most: 10 };
 
 export interface WorkerProcess {
   readonly program: URL;
@@ -36,7 +36,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
     child.once("error", () => child.pid === undefined && resolve());
   });
   let last: Beat | undefined;
-  let silent = 0;
+  let looks: Looks | undefined;
   const kill = (why: string): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     log.error("a worker is ended", { worker: number, pid: child.pid, reason: why });
@@ -44,14 +44,13 @@ export async function startWorker({ program, number, version, env, log }: Worker
   };
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
   channel.on("beat", (beat) => {
-    silent = 0;
+    looks?.heard();
     last = beat as Beat;
   });
-  const looking = setInterval(() => {
-    silent += 1;
-    if (silent > MAX_SILENT_LOOKS) kill("it has given no sign of life for 10 s");
-  }, LOOK_MS).unref();
-  const gone = Promise.all([exited, channel.closed]).then(() => clearInterval(looking));
+  const gone = Promise.all([exited, channel.closed]).then(() => {
+    looks?.end();
+    return endOf(child);
+  });
   const worker: Worker = {
     number,
     pid: child.pid ?? -1,
@@ -63,8 +62,9 @@ export async function startWorker({ program, number, version, env, log }: Worker
   };
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
   const limit = setTimeout(() => kill("it did not start within 30 s"), HELLO_MS);
-  const said = await Promise.race([hello, gone]).finally(() => clearTimeout(limit));
+  const said = await Promise.race([hello, gone.then(() => undefined)]).finally(() => clearTimeout(limit));
   if (said === undefined) throw new Error(`worker ${number} ended while it started (${endOf(child)})`);
+  looks = openLooks(SILENCE, () => kill("it has given no sign of life for 10 s"));
   const { version: theirs } = said as { readonly version: string };
   if (theirs === version) return worker;
   kill("it is of another version");

@@ -17,7 +17,10 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   const pauses = new Map<number, number>();
   const over = new AbortController();
   const restarts = instruments
-    .counter("gateway_worker_restarts_total", "Processes of the data plane that took the place of one that ended.")
+    .counter(
+      "gateway_worker_restarts_total",
+      "Times that a process of the data plane was to take the place of another.",
+    )
     .with();
   instruments.observedGauge("gateway_workers", "Processes of the data plane that serve.", () => serving.size);
 
@@ -44,31 +47,30 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     look();
     log.info("worker serves", { worker: number, pid: worker.pid });
     const since = performance.now();
-    void worker.gone.then(() => {
+    void worker.gone.then((by) => {
       serving.delete(number);
       look();
       onGone(worker);
       if (performance.now() - since >= STOOD_MS) pauses.delete(number);
       if (over.signal.aborted) return;
-      log.error("a worker ended; another takes its place", { worker: number, pid: worker.pid });
+      log.error("a worker ended; another takes its place", { worker: number, pid: worker.pid, by });
       replace(number);
     });
   };
 
   const replace = (number: number): void => {
     if (over.signal.aborted) return;
+    // What could not be started counts too: one that never serves again must not look like one that is well.
+    restarts.inc();
     const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
     pauses.set(number, Math.min(2 * pause, LONGEST_PAUSE_MS));
     const timer = setTimeout(() => {
       timers.delete(timer);
-      start(number).then(
-        () => restarts.inc(),
-        (error: unknown) => {
-          if (over.signal.aborted) return;
-          log.error("a worker could not be replaced, and is tried again", { worker: number, error });
-          replace(number);
-        },
-      );
+      start(number).catch((error: unknown) => {
+        if (over.signal.aborted) return;
+        log.error("a worker could not be replaced, and is tried again", { worker: number, error });
+        replace(number);
+      });
     }, pause);
     timers.add(timer);
   };

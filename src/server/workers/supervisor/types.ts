@@ -14,8 +14,8 @@ export interface Worker {
   take(connection: Socket): Promise<boolean>;
   /** At once; another takes its place. */
   kill(why: string): void;
-  /** Resolves once the process has ended and all that it wrote was taken. */
-  readonly gone: Promise<void>;
+  /** Resolves once the process has ended and all that it wrote was taken: with the signal or the status that it ended by. */
+  readonly gone: Promise<string>;
 }
 
 /** What a worker tells each second. Numbers since its start only grow. */

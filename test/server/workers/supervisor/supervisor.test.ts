@@ -1,0 +1,96 @@
+/** Processes that are kept: how long one may be silent, and what is told of those that end. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { createInstruments, type Log, type LogFields, nullLog, programOf } from "../../../../src/base/index.ts";
+import { openLooks, openSupervisor, type Supervisor } from "../../../../src/server/workers/index.ts";
+import { eventually } from "../../../e2e/support/wait.ts";
+
+const here = (name: string): URL => new URL(name, import.meta.url);
+const PROGRAM = programOf({ source: here("./program.ts"), built: here("./program.js") });
+
+interface Kept {
+  readonly supervisor: Promise<Supervisor>;
+  readonly errors: readonly LogFields[];
+  readonly restarts: () => number;
+  readonly broken: string;
+}
+
+async function keepOne(t: TestContext): Promise<Kept> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-workers-"));
+  const broken = join(folder, "broken");
+  const errors: LogFields[] = [];
+  const log: Log = { ...nullLog, error: (message, fields) => errors.push({ message, ...fields }) };
+  const instruments = createInstruments();
+  const supervisor = openSupervisor({
+    program: PROGRAM,
+    count: 1,
+    version: "1",
+    env: { ...process.env, BROKEN: broken },
+    begin: async () => undefined,
+    onGone: () => undefined,
+    instruments,
+    log,
+    reasons: new Set(),
+  });
+  t.after(async () => {
+    await (await supervisor).close();
+    await rm(folder, { recursive: true });
+  });
+  const restarts = (): number => {
+    const reading = instruments.read().find(({ name }) => name === "gateway_worker_restarts_total");
+    const [only] = reading?.series ?? [];
+    return only !== undefined && "value" in only ? only.value : 0;
+  };
+  return { supervisor, errors, restarts, broken };
+}
+
+test("one that takes long to load, as on a busy machine, is not taken for one that stands still", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { supervisor, errors } = await keepOne(t);
+  t.mock.timers.tick(20_000);
+  assert.equal((await supervisor).serving().length, 1);
+  assert.deepEqual(errors, []);
+  t.mock.timers.tick(9_000);
+  assert.deepEqual(errors, []);
+  t.mock.timers.tick(1_000);
+  assert.deepEqual(
+    errors.map(({ message, reason }) => [message, reason]),
+    [["a worker is ended", "it has given no sign of life for 10 s"]],
+  );
+});
+
+test("of one that ends the log says by what, and one that cannot be started again is counted each time", async (t) => {
+  const { supervisor, errors, restarts, broken } = await keepOne(t);
+  const [worker] = (await supervisor).serving();
+  assert.ok(worker);
+  assert.equal(restarts(), 0);
+  await writeFile(broken, "");
+  process.kill(worker.pid, "SIGKILL");
+  const failed = await eventually("two that did not start", () => {
+    const found = errors.filter(({ message }) => message === "a worker could not be replaced, and is tried again");
+    return found.length >= 2 && found;
+  });
+  const ended = errors.find(({ message }) => message === "a worker ended; another takes its place");
+  assert.equal(ended?.["by"], "SIGKILL");
+  assert.match(String(failed[0]?.["error"]), /worker 1 ended while it started \(status 7\)/);
+  assert.ok(restarts() >= 2, `${restarts()}`);
+});
+
+test("who was held up itself ends nobody for it", async () => {
+  let isSilent = false;
+  const looks = openLooks({ everyMs: 2, most: 10 }, () => {
+    isSilent = true;
+  });
+  const until = performance.now() + 200;
+  while (performance.now() < until);
+  // One look, and then what the others said is read.
+  await nextTurn();
+  assert.ok(!isSilent);
+  looks.heard();
+  await eventually("the end of patience", () => isSilent);
+  looks.end();
+});
