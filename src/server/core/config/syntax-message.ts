@@ -45,6 +45,22 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
     /^Flow (map|sequence) in block collection must be sufficiently indented/,
     "a closing `]` or `}` is missing, or what stands before it is not indented",
   ],
+  [
+    /^Sequence item without - indicator/,
+    "wrong indentation: this is neither within the item above nor one of its own (`- `)",
+  ],
+  [
+    /^All (collection|mapping|sequence) items must start at the same column/,
+    "wrong indentation: what belongs together begins in the same column",
+  ],
+  [
+    /^Unexpected flow-map-start at node end/,
+    'within `{ }` and `[ ]` a text with a brace in it must stand in quotes, such as "${secret:NAME}"',
+  ],
+  [
+    /^Nested mappings are not allowed in compact mappings/,
+    "a second `: ` on one line; a text that holds one must stand in quotes",
+  ],
   [/^Comments must be separated/, "a space is missing before `#`"],
 ];
 

@@ -92,6 +92,24 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "name: [a\ncolor: 1\n",
     ["f:2:1: not valid YAML: a closing `]` or `}` is missing, or what stands before it is not indented"],
   ],
+  "a key that is indented neither as its item nor as another": [
+    "name: x\ntags:\n  - a: 1\n    b: 2\n   c: 3\n",
+    ["f:5:1: not valid YAML: wrong indentation: this is neither within the item above nor one of its own (`- `)"],
+  ],
+  "keys of one object in two columns": [
+    "rules:\n  a: x\n c: y\n",
+    ["f:3:1: not valid YAML: wrong indentation: what belongs together begins in the same column"],
+  ],
+  "a reference without quotes within braces": [
+    "rules: { a: ${secret:NAME} }\n",
+    [
+      'f:1:14: not valid YAML: within `{ }` and `[ ]` a text with a brace in it must stand in quotes, such as "${secret:NAME}"',
+    ],
+  ],
+  "a text with a colon in it": [
+    "name: Stop: not now\n",
+    ["f:1:7: not valid YAML: a second `: ` on one line; a text that holds one must stand in quotes"],
+  ],
   "a quote that is not closed": [`name: "${CANARY}\n`, ['f:2:1: not valid YAML: a closing `"` is missing']],
   "an unknown escape": [
     `name: "\\q${CANARY}"\n`,
