@@ -28,6 +28,13 @@ const ROWS: readonly (readonly [text: string, ...found: string[]])[] = [
   ["<Bob.Smith+x@mail.example.com>.", "EMAIL_ADDRESS 1 Bob.Smith+x@mail.example.com"],
   ["a@b.unlisted", "EMAIL_ADDRESS 0.5 a@b.unlisted"],
   ["me＠example．com", "EMAIL_ADDRESS 1 me＠example．com"],
+  ["git clone git@git.example.unlisted:org/repo.git ssh://git@git.example.unlisted/repo"],
+  ["git@example.com, //x git@example.com", "EMAIL_ADDRESS 1 git@example.com", "EMAIL_ADDRESS 1 git@example.com"],
+  [
+    "digit@example.com:22 //a.git@example.com",
+    "EMAIL_ADDRESS 1 digit@example.com",
+    "EMAIL_ADDRESS 1 a.git@example.com",
+  ],
   ["a..b@example.com a@b @x.com x@-.com"],
   ["see https://x.example.com/a?b=c.", "URL 0.6 https://x.example.com/a?b=c"],
   ["http://10.0.0.1:80/x", "URL 0.6 http://10.0.0.1:80/x", "IP_ADDRESS 0.6 10.0.0.1"],

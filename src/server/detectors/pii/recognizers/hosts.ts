@@ -56,9 +56,16 @@ function searchEmails(text: string, found: Found): void {
     const labels = labelsOf(text.slice(at + 1, end));
     const last = labels?.at(-1) ?? "";
     if (labels === undefined || labels.length < 2 || !/^(?:[a-z]{2,}|xn--[a-z0-9-]+)$/.test(last)) continue;
+    if (isRepository(text, start, end)) continue;
     found(start, end, isTopLevel(last) || undefined);
     from = end;
   }
+}
+
+/** `git@host:path` and `ssh://git@host/path` name a repository and nobody: rewritten, no tool could fetch from it. */
+function isRepository(text: string, start: number, end: number): boolean {
+  const isGit = text.startsWith("git@", start);
+  return isGit && (text[end] === ":" || text.startsWith("//", start - 2));
 }
 
 function pathEnd(text: string, start: number, most: number): number {
