@@ -14,7 +14,7 @@ export interface Explanation {
 }
 
 /** Foreign text in it is as it came; whoever shows it escapes controls. */
-export function explain({ status, code, message, cause }: AdminError, door: AdminDoor): Explanation {
+export function explain({ status, code, message, cause, details }: AdminError, door: AdminDoor): Explanation {
   switch (code) {
     case "unreachable":
       return { ...whyUnreachable(cause, door), isUnreachable: true };
@@ -35,8 +35,11 @@ export function explain({ status, code, message, cause }: AdminError, door: Admi
         : { words, isUnreachable: false };
     }
     case "no_leader":
-    case "busy":
-      return { words: `${status} ${code}: ${message}`, remedy: "again in a moment", isUnreachable: false };
+    case "busy": {
+      const isUnknown = (details as { readonly outcome?: unknown } | undefined)?.outcome === "unknown";
+      const remedy = isUnknown ? "first whether it was done, then again" : "again in a moment";
+      return { words: `${status} ${code}: ${message}`, remedy, isUnreachable: false };
+    }
     default:
       return { words: `${status} ${code}: ${message}`, isUnreachable: false };
   }

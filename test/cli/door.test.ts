@@ -108,6 +108,13 @@ test("a refusal names its code, and what to do where that is known", async (t) =
   }
 });
 
+test("who repeats what may have been done is told to look first", async (t) => {
+  const error = { code: "no_leader", message: "It may yet be applied.", details: { outcome: "unknown" } };
+  const url = await onPort(t, (_request, response) => json(response, 503, { error }));
+  const [, words] = await failure(["-url", url]);
+  assert.match(words, /^try: first whether it was done, then again$/m);
+});
+
 test("what a gateway says reaches the terminal without its control characters", async (t) => {
   const { socket } = await standIn(t, (_asked, response) =>
     json(response, 403, refusal("forbidden", "No\u001b[2J\n\u202eoops")),

@@ -77,7 +77,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     worker.on("exit", () => {
       if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
       const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
-      failAll(end);
+      failAll(fault === undefined ? end : faulty("unknown", "it may yet be applied", fault));
       started.reject(end);
       resolve(fault);
     });
@@ -164,7 +164,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   const ask = (what: Ask, aborted?: AbortSignal): Promise<unknown> => {
-    if (fault !== undefined) return Promise.reject(fault);
+    if (fault !== undefined) return Promise.reject(faulty("not-applied", "ask another node", fault));
     if (isClosing && what.kind !== "close") {
       return Promise.reject(new ClusterError("no_leader", "the gateway is stopping"));
     }
@@ -351,6 +351,14 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
 function limited(timeoutMs: number): number {
   return Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS);
+}
+
+/** For who waits: what ended the node is in its log, and what they asked for may be done all the same. */
+function faulty(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
+  return new ClusterError("no_leader", `this node ends after a fault, which its log tells; ${what}`, {
+    details: { outcome },
+    cause,
+  });
 }
 
 function faultOf({ name, failure }: Extract<FromWorker, { kind: "fault" }>): Error {
