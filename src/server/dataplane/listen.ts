@@ -59,6 +59,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
   setMaxListeners(0, shutdown.draining, shutdown.over); // each session listens
+  const connections = createConnections();
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -72,7 +73,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       connectionsCheckingInterval: LIMIT_CHECK_MS,
       requireHostHeader: false, // refused with the rest that is not well-formed, in our words
     },
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: (error, socket) => {
+      if (connections.owesAnswer(socket)) socket.destroy();
+      else refuseUnreadable(error, socket);
+    },
     // The framework decodes paths; one that does not decode is ours to judge like any other.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
@@ -87,7 +91,6 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
-  const connections = createConnections();
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
   if (door === undefined) app.server.on("connection", (socket: Socket) => connections.opened(socket));
   else putBehind(door, app.server, speakers, connections);
@@ -110,8 +113,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.served();
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Two answers would be written to it at once, in whichever order.
-    if (connections.isBusy(socket)) {
+    if (connections.owesAnswer(socket)) {
       socket.destroy();
       return;
     }
