@@ -1,2 +1,2 @@
 export { openSupervisor } from "./supervisor.ts";
-export type { Beat, Supervisor, SupervisorOptions, Worker } from "./types.ts";
+export type { Beat, Handover, Supervisor, SupervisorOptions, Worker } from "./types.ts";
