@@ -7,8 +7,8 @@ import { after, afterEach, test } from "node:test";
 import { startWithFlags } from "./support/gateway.ts";
 import { idle } from "./support/metrics.ts";
 import { type Answer, type Bytes, exchange, headerOf, post, rawClient } from "./support/raw.ts";
-import { reply, scriptedUpstream } from "./support/upstream.ts";
-import { within } from "./support/wait.ts";
+import { reply, scriptedUpstream, startEvents, writeChunk } from "./support/upstream.ts";
+import { eventually, within } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
 const MIB = 1 << 20;
@@ -240,4 +240,28 @@ test("headers that trickle in hold a socket no longer than the limit", async () 
   } finally {
     clearInterval(trickle);
   }
+});
+
+test("bytes that are no request, behind one that is not answered yet, are not answered in its place", async () => {
+  const before = upstream.requests.length;
+  upstream.script = () => undefined;
+  const client = await rawClient(file, gateway.port);
+  client.send(post(CHAT, SOUND));
+  await eventually("the request", () => upstream.requests.length > before);
+  client.send("no request\r\n\r\n");
+  await client.closed;
+  assert.equal(client.received().toString(), "");
+});
+
+test("bytes that are no request, behind one whose answer is on its way, do not get into it", async () => {
+  upstream.script = (socket) => {
+    startEvents(socket);
+    writeChunk(socket, "data: {}\n\n");
+  };
+  const client = await rawClient(file, gateway.port);
+  client.send(post(CHAT, '{"model":"x","stream":true}'));
+  await eventually("the stream", () => client.received().includes("data: {}"));
+  client.send("no request\r\n\r\n");
+  await client.closed;
+  assert.ok(!client.received().includes("invalid_request"), client.received().toString());
 });

@@ -171,13 +171,14 @@ test("a model that nobody serves, one named twice and an unknown path are refuse
   assert.equal(provider.counts().requests, 0);
 });
 
-test("an upgrade to anything but a WebSocket of version 13 is refused", async () => {
-  const other = await exchange(file, gateway.port, handshake("/v1/realtime?model=sim-1", "h2c"));
-  assert.equal(other.status, 400);
+test("an upgrade to a WebSocket of another version than 13 is refused, and one to anything else is no session", async () => {
   const old = handshake("/v1/realtime?model=sim-1").replace("Version: 13", "Version: 8");
   const answer = await exchange(file, gateway.port, old);
   assert.deepEqual([answer.status, headerOf(answer, "sec-websocket-version")], [426, "13"]);
   assert.equal(provider.counts().requests, 0);
+  const other = await exchange(file, gateway.port, handshake("/v1/realtime?model=sim-1", "h2c"));
+  const plain = await exchange(file, gateway.port, "GET /v1/realtime?model=sim-1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  assert.deepEqual([other.status, other.body], [plain.status, plain.body]);
 });
 
 test("a session whose response is under way ends with it while the gateway drains, and the gateway with the session", async (t) => {

@@ -25,6 +25,8 @@ export interface Connections {
   begun(exchange: Exchange): void;
   /** Its answer is written, or its connection lost. */
   ended(exchange: Exchange): void;
+  /** A request that came whole is not answered yet: what is written to it now would be taken for its answer. */
+  owesAnswer(socket: Duplex): boolean;
   /** The connection became a session's; `over` tells when it ended. */
   upgraded(socket: Duplex, over: Promise<unknown>): void;
   /** From here on. `limitMs` is the whole drain's. */
@@ -107,6 +109,10 @@ export function createConnections(): Connections {
       else connection.others?.delete(exchange);
       // One whose head was sent before the stop did not say that it was the last.
       if (silentMs !== undefined && connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
+    },
+    owesAnswer(socket) {
+      const connection = connections.get(socket);
+      return connection !== undefined && exchangesOf(connection).some(({ request }) => request.complete);
     },
     upgraded(socket, over) {
       connections.delete(socket);

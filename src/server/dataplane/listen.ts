@@ -17,6 +17,7 @@ import { type Connections, createConnections } from "./connections.ts";
 import { Exchange, requestIdOf } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
 import { dialectOf } from "./locate.ts";
+import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
 import type { Door, DoorAnswer, Ports } from "./ports.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
@@ -58,6 +59,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
   setMaxListeners(0, shutdown.draining, shutdown.over); // each session listens
+  const connections = createConnections();
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -71,7 +73,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       connectionsCheckingInterval: LIMIT_CHECK_MS,
       requireHostHeader: false, // refused with the rest that is not well-formed, in our words
     },
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: (error, socket) => {
+      if (connections.owesAnswer(socket)) socket.destroy();
+      else refuseUnreadable(error, socket);
+    },
     // The framework decodes paths; one that does not decode is ours to judge like any other.
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
@@ -86,9 +91,9 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
-  const connections = createConnections();
+  const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
   if (door === undefined) app.server.on("connection", (socket: Socket) => connections.opened(socket));
-  else putBehind(door, app.server, connections);
+  else putBehind(door, app.server, speakers, connections);
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const own = door?.judge(request);
     if (own?.kind === "challenge") {
@@ -108,6 +113,14 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.served();
   };
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (connections.owesAnswer(socket)) {
+      socket.destroy();
+      return;
+    }
+    if (!offersWebSocket(request)) {
+      readAgain(request, socket, head);
+      return;
+    }
     const own = door?.judge(request);
     if (own !== undefined) {
       refuseSession(own, request, socket, ports);
@@ -115,6 +128,19 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     }
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
+
+  /** As if it had offered nothing. */
+  const readAgain = (request: IncomingMessage, socket: Duplex, behind: Buffer): void => {
+    const head = headWithoutOffer(request);
+    if (head === undefined) {
+      const refusal = new GatewayError("invalid_request", "The request cannot be read without its Upgrade header.");
+      refuseSession({ kind: "refused", refusal }, request, socket, ports);
+      return;
+    }
+    socket.unshift(behind);
+    socket.unshift(head);
+    for (const speak of speakers) speak.call(app.server, socket);
+  };
 
   const accepting = typeof from === "string" ? await acceptAt(from, app, ports.log) : await takeFrom(from, app);
   return {
@@ -138,8 +164,12 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
 }
 
 /** HTTP hears of a connection once the door has let it through. */
-function putBehind(door: Door, server: HttpServer, connections: Connections): void {
-  const speakers = server.listeners("connection") as ((socket: Socket) => void)[];
+function putBehind(
+  door: Door,
+  server: HttpServer,
+  speakers: readonly ((socket: Duplex) => void)[],
+  connections: Connections,
+): void {
   server.removeAllListeners("connection");
   server.on("connection", (raw: Socket) => {
     connections.opened(raw);

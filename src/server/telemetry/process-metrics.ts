@@ -10,6 +10,7 @@
 
 import { readdirSync } from "node:fs";
 import { constants, monitorEventLoopDelay, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
 import type { Instruments } from "../../base/index.ts";
 
 export interface BuildInfo {
@@ -142,11 +143,15 @@ function observeMemory(instruments: Instruments): () => void {
     .gauge("nodejs_external_memory_bytes", "Memory outside the heap, buffers included.")
     .with();
   return () => {
-    const usage = process.memoryUsage();
-    resident.set(usage.rss);
-    heapTotal.set(usage.heapTotal);
-    heapUsed.set(usage.heapUsed);
-    external.set(usage.external);
+    const usage = getHeapStatistics();
+    heapTotal.set(usage.total_heap_size);
+    heapUsed.set(usage.used_heap_size);
+    external.set(usage.external_memory);
+    try {
+      resident.set(process.memoryUsage.rss());
+    } catch {
+      // Without /proc, or with no descriptor left to read it: what was read last stands.
+    }
   };
 }
 

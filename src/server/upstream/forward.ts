@@ -4,6 +4,7 @@
  * Source: specification document 3, `providers[]`. Nothing moves once a byte has reached the client; the last
  * provider's own answer is returned, never an invented one; a 4xx other than 429 never moves.
  */
+import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AttemptSpan, type AttemptTracer, type Done, GatewayError } from "../../base/index.ts";
 import type { AnyCandidate, ForwardOptions } from "./candidates.ts";
@@ -24,7 +25,7 @@ export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, 
 class Forwarding<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
   readonly #over: Done;
-  readonly #startedAt = Date.now();
+  readonly #startedAt = performance.now();
   #isOver = false;
   /** Counted from 0. */
   #at = -1;

@@ -57,13 +57,17 @@ export function timeoutTrigger(
   return retry?.when.has("timeout") === true || failoverWhen?.has("timeout") === true ? "timeout" : "connect";
 }
 
-/** `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110 section 10.2.3). `nowMs`: epoch. */
+/**
+ * `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110 section 10.2.3), which is one of the clock that
+ * the answer's own `date` tells. `nowMs`: epoch, where it has none.
+ */
 export function retryAfterMs(headers: ReadonlyMap<string, string>, nowMs: number): number | undefined {
   const exact = headers.get("retry-after-ms");
   if (exact !== undefined && /^\d+(\.\d+)?$/.test(exact)) return Number(exact);
   const value = headers.get("retry-after");
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  const until = Date.parse(value);
+  const sentAt = Date.parse(headers.get("date") ?? "");
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sentAt) ? nowMs : sentAt));
 }

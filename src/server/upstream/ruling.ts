@@ -90,7 +90,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
           this.following = candidates.at(at + 1);
           return this.following !== undefined;
         },
-        remainingMs: deadlineMs - (Date.now() - this.#startedAt),
+        remainingMs: deadlineMs - (performance.now() - this.#startedAt),
         random: Math.random(),
       },
     );
@@ -146,7 +146,7 @@ export function statusTrigger(status: number): Trigger | undefined {
 function namedWait(status: number, headers: readonly string[]): number | undefined {
   if (status !== 429) return undefined;
   const named = new Map<string, string>();
-  for (const name of ["retry-after-ms", "retry-after"]) {
+  for (const name of ["retry-after-ms", "retry-after", "date"]) {
     const value = headerValue(headers, name);
     if (value !== undefined) named.set(name, value);
   }

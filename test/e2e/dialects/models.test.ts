@@ -77,6 +77,17 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
     }
   });
 
+  test(`what a ${dialect} provider's models are asked for without their body, is answered as if they were read`, async () => {
+    for (const path of ["/v1/models", "/v1/models/sim-small", "/v1/models/fast", "/v1/models/sim-404"]) {
+      const read = await fetch(gateway.url + path);
+      const probed = await fetch(gateway.url + path, { method: "HEAD" });
+      assert.equal(probed.status, read.status, path);
+      assert.equal(probed.headers.get("content-type"), read.headers.get("content-type"), path);
+      assert.equal(probed.headers.get("x-gateway-provider"), "only", path);
+      assert.equal(await probed.text(), "", path);
+    }
+  });
+
   test(`a model that a ${dialect} provider does not have is not found`, async () => {
     const failing = "sim-404";
     const compat = await raisedBy(openai.models.retrieve(failing));

@@ -71,7 +71,7 @@ const NONE: readonly Counterpart[] = [];
 
 const row = (name: string, methods: string, path: string, options: RowOptions = {}): Row => ({
   name,
-  methods: methods.split(" "),
+  methods: withHead(methods.split(" ")),
   path,
   dialect: options.dialect ?? "compat",
   model: options.model ?? "none",
@@ -82,6 +82,10 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   form: options.form,
   counterparts: options.counterparts ?? NONE,
 });
+
+/** What can be read can be asked for without its body: RFC 9110, section 9.3.2. */
+const withHead = (methods: readonly string[]): readonly string[] =>
+  methods.includes("GET") && !methods.includes("HEAD") ? [...methods, "HEAD"] : methods;
 
 const ANY = "GET POST PUT PATCH DELETE HEAD";
 const BUT_POST = "GET PUT PATCH DELETE HEAD";

@@ -13,6 +13,8 @@ const SLOW_MS = 100;
 /** Connections that wait for a worker, and for how long: some are replaced within a second. */
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
+/** One that had no descriptor left is tried again after so long. */
+const REST_MS = 100;
 
 export interface Acceptor {
   /** Actual. */
@@ -34,13 +36,18 @@ interface Receiver {
   /** What it is being handed. */
   handing: Socket | undefined;
   slow: NodeJS.Timeout | undefined;
+  /** It has no descriptor left, and is given nothing for a while. */
+  rest: NodeJS.Timeout | undefined;
+  /** Since it last took one. */
+  wasFull: boolean;
 }
 
 /** Rejects with the system's error where the address cannot be bound. */
 export async function openAcceptor(listen: string, instruments: Instruments, log: Log): Promise<Acceptor> {
   const receivers = new Set<Receiver>();
-  /** Each with the end of its patience. */
-  const waiting = new Map<Socket, NodeJS.Timeout>();
+  const waiting = new Set<Socket>();
+  /** Of each that waits, or has: when it is waited for no longer. */
+  const patience = new Map<Socket, NodeJS.Timeout>();
   let onIdle: (() => void) | undefined;
   const handedAgain = instruments
     .counter(
@@ -57,21 +64,25 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
     let best: Receiver | undefined;
     for (const one of receivers) {
       const isSlow = one.handing !== undefined && one.slow === undefined;
-      if (!isSlow && (best === undefined || one.open < best.open)) best = one;
+      if (!isSlow && one.rest === undefined && (best === undefined || one.open < best.open)) best = one;
     }
     return best;
   };
 
+  const forget = (socket: Socket): void => {
+    clearTimeout(patience.get(socket));
+    patience.delete(socket);
+    waiting.delete(socket);
+    socket.destroy();
+  };
+
   const wait = (socket: Socket): void => {
-    if (waiting.size >= MAX_WAITING) {
-      socket.destroy();
+    if (socket.destroyed || waiting.size >= MAX_WAITING) {
+      forget(socket);
       return;
     }
-    const giveUp = (): void => {
-      waiting.delete(socket);
-      socket.destroy();
-    };
-    waiting.set(socket, setTimeout(giveUp, WAIT_MS));
+    waiting.add(socket);
+    if (!patience.has(socket)) patience.set(socket, setTimeout(forget, WAIT_MS, socket));
   };
 
   const assign = (socket: Socket): void => {
@@ -93,17 +104,26 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
   const assignWaiting = (): void => {
     const all = [...waiting];
     waiting.clear();
-    for (const [socket, patience] of all) {
-      clearTimeout(patience);
-      assign(socket);
-    }
+    for (const socket of all) assign(socket);
   };
 
   /** What it was to have beside the one that it does not take. */
   const turnAway = (receiver: Receiver): void => {
     receiver.slow = undefined;
+    receiver.worker.wonder();
     receiver.open -= receiver.queue.length;
     assignAgain(receiver.queue.splice(0));
+  };
+
+  const rest = (receiver: Receiver): void => {
+    const { number, pid } = receiver.worker;
+    if (!receiver.wasFull)
+      log.warn("a worker has no file descriptor left, see `ulimit -n`; connections wait", { worker: number, pid });
+    receiver.wasFull = true;
+    receiver.rest = setTimeout(() => {
+      receiver.rest = undefined;
+      assignWaiting();
+    }, REST_MS);
   };
 
   /** One after the other: it is the pace of the worker that says how much it is given. */
@@ -112,18 +132,22 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
     for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
       receiver.handing = socket;
       receiver.slow = setTimeout(turnAway, SLOW_MS, receiver);
-      const isTaken = await receiver.worker.take(socket);
+      const how = await receiver.worker.take(socket);
       const wasSlow = receiver.slow === undefined;
       clearTimeout(receiver.slow);
       receiver.slow = undefined;
       receiver.handing = undefined;
-      if (!isTaken) {
-        receivers.delete(receiver);
-        assignAgain([socket, ...receiver.queue.splice(0)]);
+      if (how !== "taken") {
+        if (how === "lost") rest(receiver);
+        else receivers.delete(receiver);
+        const others = [socket, ...receiver.queue.splice(0)];
+        receiver.open -= others.length;
+        assignAgain(others);
         break;
       }
+      receiver.wasFull = false;
       // Its descriptor alone: the connection is the worker's.
-      socket.destroy();
+      forget(socket);
       if (wasSlow) assignWaiting();
     }
     if (isIdle()) onIdle?.();
@@ -145,7 +169,8 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
     address: formatAddress({ host: address, port }),
     port,
     serve(worker) {
-      const receiver: Receiver = { worker, open: 0, queue: [], handing: undefined, slow: undefined };
+      const idle = { handing: undefined, slow: undefined, rest: undefined };
+      const receiver: Receiver = { worker, open: 0, queue: [], wasFull: false, ...idle };
       receivers.add(receiver);
       worker.channel.on("connections.closed", (count) => {
         receiver.open -= Number(count);
@@ -162,11 +187,7 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
       });
     },
     close() {
-      for (const [socket, patience] of waiting) {
-        clearTimeout(patience);
-        socket.destroy();
-      }
-      waiting.clear();
+      for (const socket of [...waiting]) forget(socket);
     },
   };
 }

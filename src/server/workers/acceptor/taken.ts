@@ -16,7 +16,15 @@ export function takeConnections(channel: Channel, take: (socket: Socket) => void
     if (closed === 0) setTimeout(tell, TELL_MS);
     closed += 1;
   };
-  process.on("message", (number: unknown, socket?: unknown) => {
+  let last = 0;
+  process.on("message", (told: unknown, socket?: unknown) => {
+    const number = Number(told);
+    // Whether it has come is asked behind it.
+    if (number < 0) {
+      if (last < -number) channel.send("connections.lost", -number, true);
+      return;
+    }
+    last = number;
     channel.send("connections.taken", number, true);
     // Its client may have gone on the way.
     if (socket === undefined) ended();

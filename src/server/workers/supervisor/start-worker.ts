@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import { type Looks, openLooks } from "./looks.ts";
-import type { Beat, Worker } from "./types.ts";
+import type { Beat, Handover, Worker } from "./types.ts";
 
 /** As long as a process may take to load, on a machine that does much else. */
 const HELLO_MS = 30_000;
@@ -56,7 +56,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
     pid: child.pid ?? -1,
     channel,
     beat: () => last,
-    take: handOver(child, channel),
+    ...handOver(child, channel),
     kill,
     gone,
   };
@@ -73,28 +73,38 @@ export async function startWorker({ program, number, version, env, log }: Worker
   );
 }
 
-/** That a connection was taken is told by the channel, whose end is told too; that of the other way is not always. */
-function handOver(child: ChildProcess, channel: Channel): Worker["take"] {
-  const handed = new Map<number, (isTaken: boolean) => void>();
+/**
+ * That a connection was taken is told by the channel, whose end is told too; that of the other way is not always. One for
+ * which there was no descriptor left does not arrive at all, nor does its number: what is sent after it does.
+ */
+function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | "wonder"> {
+  const handed = new Map<number, (how: Handover) => void>();
   let last = 0;
   let isOver = false;
-  channel.on("connections.taken", (number) => {
-    handed.get(Number(number))?.(true);
+  const told = (how: Handover) => (number: unknown) => {
+    handed.get(Number(number))?.(how);
     handed.delete(Number(number));
-  });
+  };
+  channel.on("connections.taken", told("taken"));
+  channel.on("connections.lost", told("lost"));
   void channel.closed.then(() => {
     isOver = true;
-    for (const say of handed.values()) say(false);
+    for (const say of handed.values()) say("gone");
     handed.clear();
   });
-  return (socket) => {
-    if (isOver) return Promise.resolve(false);
-    last += 1;
-    const number = last;
-    const answer = new Promise<boolean>((resolve) => handed.set(number, resolve));
-    // It stays open here until it is taken there.
-    child.send(number, socket, { keepOpen: true }, () => undefined);
-    return answer;
+  return {
+    take(socket) {
+      if (isOver) return Promise.resolve("gone");
+      last += 1;
+      const number = last;
+      const answer = new Promise<Handover>((resolve) => handed.set(number, resolve));
+      // It stays open here until it is taken there.
+      child.send(number, socket, { keepOpen: true }, () => undefined);
+      return answer;
+    },
+    wonder() {
+      if (!isOver) child.send(-last, () => undefined);
+    },
   };
 }
 

@@ -10,13 +10,18 @@ export interface Worker {
   readonly channel: Channel;
   /** What it said of itself last, each second. */
   beat(): Beat | undefined;
-  /** A connection of which no byte was read. False: the process ended without having taken it. */
-  take(connection: Socket): Promise<boolean>;
+  /** A connection of which no byte was read. */
+  take(connection: Socket): Promise<Handover>;
+  /** Has a process that says nothing of what it was handed last tell whether that has come. */
+  wonder(): void;
   /** At once; another takes its place. */
   kill(why: string): void;
   /** Resolves once the process has ended and all that it wrote was taken: with the signal or the status that it ended by. */
   readonly gone: Promise<string>;
 }
+
+/** `lost`: the process had no descriptor for it, and `gone`: it ended, without having taken it. */
+export type Handover = "taken" | "lost" | "gone";
 
 /** What a worker tells each second. Numbers since its start only grow. */
 export interface Beat {

@@ -8,6 +8,12 @@ test("every row is found by its example, and every name has one", () => {
   assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(ROUTE_NAMES));
 });
 
+test("what can be read is the same route where its body is not asked for", () => {
+  const read = routeExamples().filter(({ method }) => method === "GET");
+  assert.ok(read.length > 10);
+  for (const { path } of read) assert.equal(findRoute("HEAD", path), findRoute("GET", path), path);
+});
+
 test("answers of routes that generate tell their usage, and those of stored things do not", () => {
   const usageOf = (method: string, path: string) => findRoute(method, path)?.usage;
   for (const path of ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages"]) {

@@ -3,7 +3,7 @@
  * client.
  */
 import type { Done } from "../../../../base/index.ts";
-import { responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
+import { type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import {
@@ -144,6 +144,10 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
   };
 }
 
+/** How long models make an answer is known once they are read, and some providers know no HEAD of them. */
+const askedOf = ({ name }: Route, method: string): string =>
+  method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
+
 function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client): Candidate {
   const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
   return {
@@ -156,7 +160,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const { listed } = snapshot;
       const { dialect, route, streams } = target;
       const { provider, lost, translated } = admitted;
-      const asked = { method, rawHeaders, connection: headers.connection };
+      const asked = { method: askedOf(route, method), rawHeaders, connection: headers.connection };
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
       const to = client(remembering);
       const allows =

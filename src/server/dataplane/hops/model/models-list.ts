@@ -57,7 +57,7 @@ export function ownAnswer(
   place: Place,
   allows: () => ListChange["allows"],
 ): string | undefined {
-  if (method !== "GET") return undefined;
+  if (method !== "GET" && method !== "HEAD") return undefined;
   if (place.route.name === "models") return ownList(snapshot, place, allows);
   return place.route.name === "model" ? ownModel(snapshot, place, allows) : undefined;
 }

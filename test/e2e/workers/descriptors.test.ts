@@ -1,0 +1,52 @@
+/** Processes of the data plane that have no descriptor left: none ends, and all serve again once there are some. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { startWithFiles } from "../support/config.ts";
+import { idle } from "../support/metrics.ts";
+import { exchange, post } from "../support/raw.ts";
+import { reply, scriptedUpstream } from "../support/upstream.ts";
+import { eventually } from "../support/wait.ts";
+import { allServe } from "./support/workers.ts";
+
+const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
+const CHAT = "/v1/chat/completions";
+/** Of each worker, beside what it has open when nothing is under way. */
+const SPARE = 6;
+
+test("connections that a process has no descriptor for wait, and it serves again when it has some", {
+  skip: hasPrlimit ? false : "prlimit is not installed",
+}, async (t) => {
+  const upstream = await scriptedUpstream(t);
+  const gateway = await startWithFiles(t, {
+    providers: [{ name: "only", dialect: "compat", base_url: `${upstream.url}/v1` }],
+    default_provider: "only",
+  });
+  const workers = await allServe(gateway, 2);
+  const open = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+  for (const { pid } of workers) {
+    const limit = open(pid) + SPARE;
+    assert.equal(spawnSync("prlimit", [`--nofile=${limit}:${limit}`, `--pid=${pid}`]).status, 0);
+  }
+  upstream.script = () => undefined;
+  const held = Array.from({ length: 40 }, () => {
+    const socket = connect(gateway.port, "127.0.0.1").on("error", () => undefined);
+    socket.write(post(CHAT, '{"model":"held"}'));
+    return socket;
+  });
+  const isFull = ({ message }: { readonly message: string }): boolean => /has no file descriptor left/.test(message);
+  await eventually("word of it", () => gateway.log().some(isFull));
+  upstream.script = (socket) => reply(socket);
+  // It waits as those do that came before, and nobody is told to go away.
+  const waiting = exchange(t, gateway.port, post(CHAT, '{"model":"sound"}'));
+  for (const socket of held) socket.destroy();
+  assert.equal((await waiting).status, 200);
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => exchange(t, gateway.port, post(CHAT, '{"model":"sound"}'))),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.deepEqual(await allServe(gateway, 2), workers);
+  await idle(gateway);
+});
