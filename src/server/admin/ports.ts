@@ -109,6 +109,16 @@ export interface Sources {
       readonly file_status: FileStatus;
     }>
   >;
+  /** What a reload would change, of the document as it is on disk now; writes nothing. */
+  tryReload(signal: AbortSignal): Promise<
+    SourceOutcome<{
+      readonly applied: false;
+      readonly revision: number | null;
+      readonly file_status: FileStatus;
+      readonly differences: SourceChange["differences"];
+      readonly warnings: SourceChange["warnings"];
+    }>
+  >;
 }
 
 /** Sealing happens on this node, before a value goes anywhere. */
