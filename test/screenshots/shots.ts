@@ -87,6 +87,20 @@ async function fillIn(terminal: TestTerminal): Promise<void> {
 
 /** While all three nodes run. */
 const WHOLE: readonly Shot[] = [
+  { name: "overview", title: "The overview: what wants attention, worst first", act: overview },
+  {
+    name: "overview-80x24",
+    title: "The overview in 80 columns",
+    ...SMALL,
+    act: (terminal) => terminal.until(/FAIL +provider[\s\S]*team-research[\s\S]*beta-labs/),
+  },
+  {
+    name: "overview-ascii",
+    title: "The overview in ASCII and without colours",
+    args: ["-ascii"],
+    env: { NO_COLOR: "1" },
+    act: overview,
+  },
   view("providers", PROVIDERS_SHOW, "Providers, the failing one first"),
   { name: "providers-80x24", title: "Providers in 80 columns", ...SMALL, act: providers },
   {
@@ -111,20 +125,6 @@ const WHOLE: readonly Shot[] = [
       }
       await terminal.until(/prod-chat/);
     },
-  },
-  { name: "overview", title: "The overview: what wants attention, worst first", act: overview },
-  {
-    name: "overview-80x24",
-    title: "The overview in 80 columns",
-    ...SMALL,
-    act: (terminal) => terminal.until(/team-research[\s\S]*beta-labs/),
-  },
-  {
-    name: "overview-ascii",
-    title: "The overview in ASCII and without colours",
-    args: ["-ascii"],
-    env: { NO_COLOR: "1" },
-    act: overview,
   },
   view("refusals", /CALLER/, "Who was refused, with which code and by what"),
   view("suspensions", /beta-labs/, "Suspensions, by whom and until when"),

@@ -229,9 +229,7 @@ function effectWords(kind: SuspensionKind, names: readonly string[], data: Data)
   const inFlight = rowsOf(data, "backends").filter(({ name }) => names.includes(name));
   const running = inFlight.reduce((sum, { in_flight }) => sum + in_flight, 0);
   const finishing =
-    kind === "provider" && inFlight.length > 0
-      ? `; ${running} in flight finish${running === 1 ? "es" : ""}`
-      : "";
+    kind === "provider" && inFlight.length > 0 ? `; ${running} in flight finish${running === 1 ? "es" : ""}` : "";
   return `${suspended(subject)} ${onNodes(data)}${finishing}`;
 }
 

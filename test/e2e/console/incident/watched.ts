@@ -88,6 +88,8 @@ const MANY = 2_000;
  */
 const KEPT_FRAMES = 2;
 const UNDER_WAY = "under way …";
+/** Nor does one on a screen that has no room for what would be done. */
+const TOO_SMALL = "need 60x16";
 
 /** Through a way of its own to the door at `port`, so that several lean on one gateway. */
 export async function leanOn(owner: Owner, port: number, options: LeanOptions): Promise<Leant> {
@@ -120,7 +122,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
         if (event.isConfirming && options.confirms) {
           await rested(console);
           const frame = console.screen();
-          if (!frame.includes(UNDER_WAY)) frames.push(frame);
+          if (!frame.includes(UNDER_WAY) && !frame.trimStart().startsWith(TOO_SMALL)) frames.push(frame);
           frames.splice(0, frames.length - KEPT_FRAMES);
         }
         last.push(event.bytes);
