@@ -29,6 +29,8 @@ function escaped(found: string): string {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$/u;
+/** The soft hyphen, which terminals draw, and letters of flags, two of which are one of two cells. */
+const NARROW = /^[\u00ad\u{1f1e6}-\u{1f1ff}]$/u;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
 
@@ -41,7 +43,7 @@ export function cellsOf(text: string): number {
 }
 
 function cellsOfCharacter(character: string): 0 | 1 | 2 {
-  if (PLAIN.test(character)) return 1;
+  if (PLAIN.test(character) || NARROW.test(character)) return 1;
   if (ZERO_WIDTH.test(character)) return 0;
   return WIDE.test(character) ? 2 : 1;
 }

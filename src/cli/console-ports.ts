@@ -61,6 +61,10 @@ export function createPorts(io: Io): ConsolePorts {
       });
       return `restored ${file}: ${restored}`;
     },
+    async secretIn(text) {
+      const { secretIn } = await import("../server/detectors/index.ts");
+      return secretIn(text);
+    },
     readDocument: (file, signal) => readBounded(resolvePath(io, file), MAX_DOCUMENT_BYTES, signal),
     completePath: (text, signal) => completePath(io, text, signal),
     async saveText(file, text, signal) {

@@ -13,6 +13,8 @@ const CELLS: readonly (readonly [text: string, cells: number])[] = [
   ["한글", 4],
   ["🚀", 2],
   ["a\u200db", 2],
+  ["🇩🇪", 2],
+  ["a\u00adb", 3],
   ["→", 1],
 ];
 

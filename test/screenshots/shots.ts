@@ -54,7 +54,7 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
   title,
   async act(terminal) {
     await go(terminal, `${command} /${row}`, new RegExp(`> ?${row}|>.*${row}`));
-    await press(terminal, chord, /nothing is done|Esc/);
+    await press(terminal, chord, /nothing is done/);
   },
 });
 
@@ -92,7 +92,7 @@ const WHOLE: readonly Shot[] = [
     name: "overview-80x24",
     title: "The overview in 80 columns",
     ...SMALL,
-    act: (terminal) => terminal.until(/team-research[\s\S]*beta-labs/),
+    act: (terminal) => terminal.until(/FAIL +provider[\s\S]*team-research[\s\S]*beta-labs/),
   },
   {
     name: "overview-ascii",
@@ -174,7 +174,7 @@ const WHOLE: readonly Shot[] = [
     name: "keys-80x24",
     title: "Virtual keys in 80 columns",
     ...SMALL,
-    act: (terminal) => go(terminal, "keys", /Virtual keys|Keys/),
+    act: (terminal) => press(terminal, "3", /status-page/),
   },
   view("profiles", /research/, "Profiles"),
   view("budgets", /profile evals/, "Budgets, the fullest first"),

@@ -13,6 +13,20 @@ const dryRun = object("Whether to write.", {
   dry_run: optional(flag("Compile and answer the difference; write nothing.")),
 });
 
+const differences = list(
+  "What differs from the revision before.",
+  object("One difference.", {
+    path: text("Where in the composed configuration."),
+    kind: choice("What happens there.", ["added", "removed", "changed"]),
+    fields: optional(
+      list(
+        "Of a changed object: what changed in it; `order` where a list holds the same otherwise.",
+        text("Path within the object, such as `pool.subsets`."),
+      ),
+    ),
+  }),
+);
+
 export const sourceDocument = object("A source with its document.", {
   ...TABLES.sources.keys,
   document: text("As it was written, YAML or JSON."),
@@ -33,24 +47,14 @@ export const sourceProblem = object("Something in a document that will not do, o
   message: text("What is wrong."),
 });
 
+const warnings = list("What compiles and yet should be looked at.", sourceProblem);
+
 export const sourceChange = object("What a write came to, or would.", {
   name: text("Name of the source."),
   revision: integer("Revision now in force; of a dry run, the one it was compared with (0: none)."),
   changed: flag("False when the document is the stored one."),
-  differences: list(
-    "What differs from the revision before.",
-    object("One difference.", {
-      path: text("Where in the composed configuration."),
-      kind: choice("What happens there.", ["added", "removed", "changed"]),
-      fields: optional(
-        list(
-          "Of a changed object: what changed in it; `order` where a list holds the same otherwise.",
-          text("Path within the object, such as `pool.subsets`."),
-        ),
-      ),
-    }),
-  ),
-  warnings: list("What compiles and yet should be looked at.", sourceProblem),
+  differences,
+  warnings,
 });
 
 export const fileStatus = object("How the deployment document on disk stands to what runs.", {
@@ -171,13 +175,15 @@ export const sourceOperations = {
     resource: { kind: "Config", name: "config" },
     help: "Applies the deployment document on disk to the whole cluster, unless it is behind.",
     params: NOTHING,
-    query: NOTHING,
+    query: dryRun,
     body: NO_BODY,
     answer: answers(
-      object("What the reload came to.", {
-        applied: flag("False when the document is the stored one."),
+      object("What the reload came to, or would.", {
+        applied: flag("False when the document is the stored one, and of a dry run."),
         revision: nullable(integer("Revision of the source `default` now in force.")),
         file_status: fileStatus,
+        differences: optional(differences),
+        warnings: optional(warnings),
       }),
     ),
     records: ["applied", "revision"],

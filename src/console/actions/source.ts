@@ -48,7 +48,7 @@ export function reloadWhy(context: Reads): string | undefined {
   return "this node is configured by the API: its node file names no deployment document";
 }
 
-/** `opened`: at a door of this machine its file is the one that is read here. */
+/** `opened`: at a door of this machine its file is the one that is read here, and is told of line by line too. */
 export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialog {
   const file = configOf(opened)?.source ?? "api";
   const isHere = file.startsWith("/") && opened.doorFlags.startsWith("-socket ");
@@ -66,7 +66,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialo
         ...reloadForecast(state),
       ];
     },
-    ...(isHere && { attached: () => ({ kind: "reload", source: FILE_OWNED, file }) as const }),
+    attached: () => ({ kind: "reload", source: FILE_OWNED, file: isHere ? file : undefined }),
     confirm: { kind: "yes", does: "reload" },
     why: (_, context) => reloadWhy(context),
     deed: () => ({
@@ -212,6 +212,7 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
         ["Its history", line("is shown again once a source of that name is put; keep a copy of it first (v)")],
       ];
     },
+    attached: () => ({ kind: "removal", source: name }),
     confirm: { kind: "typed", does: "delete", label: "type the name of the source", expected: () => name },
     why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
     deed: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),

@@ -227,10 +227,9 @@ function effectWords(kind: SuspensionKind, names: readonly string[], data: Data)
   const named = names.length === 1 ? namesInWords(names) : `these ${plural(names.length, one, many)}`;
   const subject = kind === "provider" || names.length > 1 ? named : `${one} ${named}`;
   const inFlight = rowsOf(data, "backends").filter(({ name }) => names.includes(name));
+  const running = inFlight.reduce((sum, { in_flight }) => sum + in_flight, 0);
   const finishing =
-    kind === "provider" && inFlight.length > 0
-      ? `; ${inFlight.reduce((sum, { in_flight }) => sum + in_flight, 0)} in flight finish`
-      : "";
+    kind === "provider" && inFlight.length > 0 ? `; ${running} in flight finish${running === 1 ? "es" : ""}` : "";
   return `${suspended(subject)} ${onNodes(data)}${finishing}`;
 }
 

@@ -7,6 +7,7 @@ import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { cutMiddle } from "../format/cut.ts";
 import { allIn, cellsOfLine, cutLine, fitLine, spread } from "../format/fit.ts";
+import { plural } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
 import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
@@ -110,9 +111,22 @@ export function drawHealth(state: State): Line {
     suspensionsPart(data),
     filesPart(data),
   ].filter((part) => part !== undefined);
-  if (isRoomy(state.size)) return joined(parts);
+  // The blanks at both ends.
+  const room = state.size.columns - 2;
+  if (isRoomy(state.size)) return joined(whole(parts, room));
   const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
-  return joined([...parts].sort((a, b) => rank(b) - rank(a)));
+  return joined(
+    whole(
+      [...parts].sort((a, b) => rank(b) - rank(a)),
+      room,
+    ),
+  );
+}
+
+/** The first of them that fit: half a word says nothing. */
+function whole(parts: readonly Part[], room: number): readonly Part[] {
+  const most = parts.findIndex((_, at) => cellsOfLine(joined(parts.slice(0, at + 1))) > room);
+  return most < 0 ? parts : parts.slice(0, Math.max(1, most));
 }
 
 const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 0, strong: 0, dim: 0, changed: 0 };
@@ -184,8 +198,15 @@ const isProviderOff = ({ kind, status }: SuspensionRecord): boolean => kind === 
 function suspensionsPart(data: Data): Part | undefined {
   if (isHidden(data, "list_suspensions")) return undefined;
   const others = rowsOf(data, "suspensions").filter(({ kind, status }) => status === "active" && kind !== "provider");
-  return others.length === 0 ? undefined : { words: [{ text: `others suspended ${others.length}`, tone: "off" }] };
+  if (others.length === 0) return undefined;
+  const counts = new Map<string, number>();
+  for (const { kind } of others) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const kinds = [...counts].map(([kind, many]) => plural(many, SUBJECTS[kind] ?? kind));
+  return { words: [{ text: `${kinds.join(", ")} SUSP`, tone: "off" }] };
 }
+
+/** Where the kind is not the word for it. */
+const SUBJECTS: Readonly<Record<string, string>> = { mcp: "MCP server", a2a: "agent" };
 
 const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = wordTable(
   {
@@ -202,6 +223,8 @@ const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone:
 function filesPart(data: Data): Part | undefined {
   const configuration = data.get({ id: "get_config" })?.value;
   if (configuration === undefined || isHidden(data, "get_config")) return undefined;
+  // As it is wherever the API writes: nothing is to be said of it.
+  if (configuration.file_status.state === "no_file") return undefined;
   const [words, tone] = FILES[configuration.file_status.state];
   return { words: [{ text: "files " }, { text: words, tone }] };
 }

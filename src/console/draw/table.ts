@@ -47,6 +47,7 @@ export function drawTable(
       before: isUnderCursor ? ">" : isMarked ? "*" : " ",
       after: isMarked ? "*" : " ",
       isInverse: isUnderCursor,
+      isOld,
     });
   });
   const blank = bodyRow([], columns);

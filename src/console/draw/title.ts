@@ -1,7 +1,7 @@
 /** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { cutLine } from "../format/fit.ts";
+import { cellsOfLine, cutLine } from "../format/fit.ts";
 import { borderLine } from "../format/frame.ts";
 import { gapWords } from "../format/gaps.ts";
 import { count, plural } from "../format/numbers.ts";
@@ -25,15 +25,12 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
     return borderLine("top", columns, { left: words });
   }
   const view = viewOf(state, views);
-  return borderLine("top", columns, {
-    left: [
-      ...viewWords(state, view),
-      ...rowWords(state, views, status),
-      ...whoseWords(state, view, status),
-      ...tabs(view, views),
-    ],
-    right: missing(state, views),
-  });
+  const right = missing(state, views);
+  const words = [...viewWords(state, view), ...rowWords(state, views, status), ...whoseWords(state, view, status)];
+  // Corners, blanks and dashes.
+  const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
+  const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
+  return borderLine("top", columns, { left: [...words, ...tabs], right });
 }
 
 /** At the right, where no word to the left of it pushes it out. */
@@ -106,15 +103,19 @@ function filterWords(state: State, views: readonly View[], filter: string): read
   ];
 }
 
-function tabs({ group, id }: View, views: readonly View[]): readonly Span[] {
+/** All that Tab goes through, and where there is no room for them the next: half a name says nothing. */
+function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
   const members = group === undefined ? [] : views.filter((view) => view.group === group);
-  if (members.length < 2) return [];
+  const next = members[(members.findIndex((view) => view.id === id) + 1) % members.length];
+  if (next === undefined || members.length < 2) return [];
+  const tab: Span = { text: "   Tab: ", tone: "dim" };
+  const all = members.flatMap((view, at): Span[] => [
+    ...(at === 0 ? [] : [{ text: " | ", tone: "dim" as const }]),
+    view.id === id ? { text: `(${view.title})`, tone: "strong" } : { text: view.title, tone: "dim" },
+  ]);
   return [
-    { text: "   Tab: ", tone: "dim" },
-    ...members.flatMap((view, at): Span[] => [
-      ...(at === 0 ? [] : [{ text: " | ", tone: "dim" as const }]),
-      view.id === id ? { text: `(${view.title})`, tone: "strong" } : { text: view.title, tone: "dim" },
-    ]),
+    [tab, ...all],
+    [tab, { text: next.title, tone: "dim" }],
   ];
 }
 

@@ -12,7 +12,9 @@ import { modeOf } from "../workbench/keys.ts";
 const FORMS = [
   [Number.POSITIVE_INFINITY, 2],
   [Number.POSITIVE_INFINITY, 1],
-  [4, 2],
+  [7, 1],
+  [6, 1],
+  [5, 1],
   [4, 1],
   [3, 1],
 ] as const;

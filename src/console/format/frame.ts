@@ -33,6 +33,8 @@ export interface Sides {
   readonly before?: string;
   readonly after?: string;
   readonly isInverse?: boolean;
+  /** All of it is dim, in inverse too. */
+  readonly isOld?: boolean;
   /** Of the sides. */
   readonly tone?: Tone | undefined;
 }
@@ -41,23 +43,27 @@ export interface Sides {
 export function bodyRow(
   line: Line,
   columns: number,
-  { before = " ", after = " ", isInverse = false, tone }: Sides = {},
+  { before = " ", after = " ", isInverse = false, isOld = false, tone }: Sides = {},
 ): Line {
   const side: Span = { text: "│", ...(tone !== undefined && { tone }) };
   const inner = [{ text: before }, ...fitLine(line, Math.max(0, columns - SIDES)), { text: after }];
-  return [side, ...(isInverse ? inner.flatMap(inverted) : inner), side];
+  return [side, ...(isInverse ? inner.flatMap((span) => inverted(span, isOld)) : inner), side];
 }
 
 const CHARTED = /[\u2580-\u259f\u2800-\u28ff]+/gu;
 
-/** But for bars and charts: what is full in them would look empty, and what is empty full. */
-function inverted(span: Span): readonly Span[] {
+/**
+ * But for bars and charts: what is full in them would look empty, and what is empty full. What is dim is not, or the bar
+ * has holes in which nothing can be read.
+ */
+function inverted({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
+  const span: Span = tone === undefined || (tone === "dim" && !keepsDim) ? rest : { ...rest, tone };
   const { text } = span;
   const pieces: Span[] = [];
   let at = 0;
   for (const { 0: chart, index } of text.matchAll(CHARTED)) {
     if (index > at) pieces.push({ ...span, text: text.slice(at, index), isInverse: true });
-    pieces.push({ ...span, text: chart });
+    pieces.push({ ...rest, ...(tone !== undefined && { tone }), text: chart });
     at = index + chart.length;
   }
   if (at < text.length) pieces.push({ ...span, text: text.slice(at), isInverse: true });

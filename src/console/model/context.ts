@@ -1,6 +1,7 @@
 /** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
 
 import type { Data } from "./data.ts";
+import type { Recurrences } from "./recurrence.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Verification } from "./verification.ts";
 
@@ -20,6 +21,8 @@ export interface Context {
   readonly tailWhy?: string | undefined;
   /** Of an audit trail, the newest; undefined: none was asked for. */
   readonly verification: Verification | undefined;
+  /** Left out: nothing was seen. */
+  readonly recurrences?: Recurrences;
   /** Of the guardrails, the newest; undefined: none was asked for. */
   readonly sweep?: Sweep | undefined;
 }

@@ -10,7 +10,9 @@ export type PageRequest =
       readonly source: string;
       readonly from: { readonly file: string } | { readonly revision: number };
     }
-  /** What a reload would apply: the document of the node file, where this machine has it, over the stored one. */
-  | { readonly kind: "reload"; readonly source: string; readonly file: string }
+  /** What goes with a source that is deleted. Writes nothing. */
+  | { readonly kind: "removal"; readonly source: string }
+  /** What a reload would change; `file`: the document of the node file, where it is one of this machine. */
+  | { readonly kind: "reload"; readonly source: string; readonly file: string | undefined }
   /** Where the stored configuration names these sealed secrets. */
   | { readonly kind: "secret_uses"; readonly names: readonly string[] };

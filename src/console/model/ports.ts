@@ -35,6 +35,8 @@ export interface ConsolePorts {
   saveSnapshot(door: AdminDoor, file: string, options: JobOptions & { readonly isStale: boolean }): Promise<string>;
   /** The code of `gateway snapshot restore`. */
   restoreSnapshot(door: AdminDoor, file: string, options: JobOptions): Promise<string>;
+  /** The type of a secret that the text holds, such as `GITHUB_TOKEN`, as guardrails find it; undefined: none is found. */
+  secretIn(text: string): Promise<string | undefined>;
   /** A document of at most 4 MiB. */
   readDocument(file: string, signal: AbortSignal): Promise<string>;
   /** Paths that begin with `text`, folders with a slash at their end, by name; none where it cannot be looked. */

@@ -10,6 +10,7 @@ import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleDoor } from "./ports.ts";
+import type { Recurrences } from "./recurrence.ts";
 import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
@@ -172,6 +173,7 @@ export interface State {
   /** Why that stream cannot be read; undefined while it can. */
   readonly tailWhy: string | undefined;
   readonly verification: Verification | undefined;
+  readonly recurrences: Recurrences;
   readonly sweep: Sweep | undefined;
   readonly flash: Flash | undefined;
   /** What happened, newest last, at most `MAX_LOG`; shown by `:log`. */

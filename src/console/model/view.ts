@@ -9,6 +9,7 @@ import type { Need } from "./data.ts";
 import type { Dialog, JobRequest } from "./dialog.ts";
 import type { VerbId } from "./keys.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { Recurrences } from "./recurrence.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
 
@@ -144,5 +145,7 @@ export interface View {
   /** The first one decides whether the view is loading, forbidden or failed. */
   needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
   readonly body: TableBody | PageBody | ChartsBody | WorkbenchBody;
+  /** What went away and came back, after each answer, whatever view is on the screen; the context has those before. */
+  recurrences?(context: Context): Recurrences;
   readonly offers: readonly Offer[];
 }

@@ -19,6 +19,8 @@ export interface DeedOptions {
   readonly unsettled: Map<string, string>;
   job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
   onProgress(words: string): void;
+  /** As of the ports. */
+  secretIn(text: string): Promise<string | undefined>;
 }
 
 /** Rejects with what the first that failed rejected with; `DeedFailed` when others were done before it. */
@@ -54,6 +56,7 @@ export class DeedFailed extends Error {
 
 async function carryOutAll(actions: readonly Action[], options: DeedOptions): Promise<Outcome> {
   const { onProgress } = options;
+  for (const action of actions) await refuseSecret(action, options);
   let last: Outcome | undefined;
   for (const [at, action] of actions.entries()) {
     if (actions.length > 1) onProgress(`${at + 1} of ${actions.length}`);
@@ -68,6 +71,16 @@ async function carryOutAll(actions: readonly Action[], options: DeedOptions): Pr
   }
   if (last === undefined) return { words: "nothing to do" };
   return actions.length === 1 ? last : { words: `${actions.length} done; the last: ${last.words}` };
+}
+
+/** Before anything is sent: the gateway would refuse it, but has read it by then. */
+async function refuseSecret({ request: { body } }: Action, { secretIn }: DeedOptions): Promise<void> {
+  const reason: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "reason") : undefined;
+  const type = typeof reason === "string" ? await secretIn(reason) : undefined;
+  if (type === undefined) return;
+  throw new Error(
+    `the reason holds what looks like a secret (${type}), and others read it: nothing was sent; take it out, or name it by its public id`,
+  );
 }
 
 async function carryOutOne(action: Action, { client, signal, unsettled }: DeedOptions): Promise<Outcome> {

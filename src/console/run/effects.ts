@@ -109,6 +109,7 @@ export function createEffects(options: EffectsOptions): Effects {
       client,
       signal,
       unsettled,
+      secretIn: ports.secretIn,
       job: (request, progress) => job(request, signal, progress),
       onProgress,
     });

@@ -11,6 +11,7 @@ import { documentPage } from "../pages/document.ts";
 import { fieldChanges } from "../pages/from-to.ts";
 import { masked } from "../pages/mask.ts";
 import { previewPage, refusalPage } from "../pages/preview.ts";
+import { removalPage } from "../pages/removal.ts";
 import { secretUsesPage } from "../pages/secret-uses.ts";
 
 const TIME_LIMIT_MS = 60_000;
@@ -45,21 +46,68 @@ export async function loadPage(request: PageRequest, options: LoadOptions): Prom
       return differencePage(from.document, to.document, names);
     }
     case "reload":
-      return await reloading(request.file, documentOf, options);
+      return await reloading(request, documentOf, options, limits);
     case "preview":
-      try {
-        return await preview(request, options, limits);
-      } catch (error) {
-        if (error instanceof AdminError && error.code === "refused") return refusalPage(error);
-        throw error;
-      }
+      return await orRefusal(preview(request, options, limits));
+    case "removal":
+      return await orRefusal(removal(request.source, options, limits));
     default:
       return request satisfies never;
   }
 }
 
-/** Line by line: what a file means is judged by the gateway alone, which reads it when it is told to. */
+async function orRefusal(page: Promise<readonly Line[]>): Promise<readonly Line[]> {
+  try {
+    return await page;
+  } catch (error) {
+    if (error instanceof AdminError && error.code === "refused") return refusalPage(error);
+    throw error;
+  }
+}
+
+/** What a source holds that defines nothing: without it the rest is the same. */
+const NOTHING = "{}";
+
+async function removal(name: string, { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {
+  const input = { params: { name }, query: { dry_run: true }, body: NOTHING };
+  const [change, models, profiles] = await Promise.all([
+    client.call("put_source", input, limits),
+    readable(client.call("list_models", {}, limits)),
+    readable(client.call("list_profiles", {}, limits)),
+  ]);
+  return removalPage(change, { models: models?.items, profiles: profiles?.items });
+}
+
+/** By meaning, as the node judges the file that it has; and line by line where it is a file of this machine. */
 async function reloading(
+  { source, file }: Extract<PageRequest, { readonly kind: "reload" }>,
+  documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
+  options: LoadOptions,
+  limits: Limits,
+): Promise<readonly Line[]> {
+  const meaning = await orRefusal(meaningOf(source, options, limits));
+  const lines = file === undefined ? [] : await linesOf(file, documentOf, options);
+  return meaning.length === 0 || lines.length === 0 ? [...meaning, ...lines] : [...meaning, BLANK, ...lines];
+}
+
+async function meaningOf(name: string, { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {
+  try {
+    const {
+      revision,
+      differences = [],
+      warnings = [],
+    } = await client.call("reload_config", { query: { dry_run: true } }, limits);
+    return previewPage({ name, revision: revision ?? 0, changed: true, differences, warnings });
+  } catch (error) {
+    // A node of an earlier version takes no dry run, and has reloaded nothing.
+    if (error instanceof AdminError && error.code === "invalid") {
+      return [line("What it would change by meaning is not known: the node is of an earlier version.", "warn")];
+    }
+    throw error;
+  }
+}
+
+async function linesOf(
   file: string,
   documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
   { ports, signal }: LoadOptions,
@@ -70,7 +118,7 @@ async function reloading(
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
-    return [line(`What it would change is not known here: ${escapeControls(why)}`, "warn")];
+    return [line(`Its lines are not shown: ${escapeControls(why)}`, "warn")];
   }
   const stored = await storedOr(documentOf(undefined));
   return differencePage(stored.document, next, {
@@ -120,9 +168,13 @@ async function preview(
   return [...lines, BLANK, ...differencePage(stored, next, names)];
 }
 
-async function textOf(answer: Promise<{ readonly document: string }>): Promise<string | undefined> {
+const textOf = async (answer: Promise<{ readonly document: string }>): Promise<string | undefined> =>
+  (await readable(answer))?.document;
+
+/** Undefined where it may not be read, or is not there. */
+async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
-    return (await answer).document;
+    return await answer;
   } catch (error) {
     if (error instanceof AdminError) return undefined;
     throw error;

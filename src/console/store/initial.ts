@@ -1,6 +1,7 @@
 /** The console before its first answer. */
 
 import type { Data } from "../model/data.ts";
+import { NO_RECURRENCES } from "../model/recurrence.ts";
 import { type CustomCommand, type KeyMap, type NamedContext, NO_KEYS } from "../model/settings.ts";
 import type { Link, State } from "../model/state.ts";
 import type { Place } from "../model/view.ts";
@@ -53,6 +54,7 @@ export function initialState(options: InitialOptions): State {
     tail: hasTail ? [] : undefined,
     tailWhy: undefined,
     verification: undefined,
+    recurrences: NO_RECURRENCES,
     sweep: undefined,
     flash: undefined,
     log: [],

@@ -84,7 +84,7 @@ export function quit(state: State, views: readonly View[]): Step {
     state,
     {
       kind: "ask",
-      label: "the statement in the query view is not saved; leave without it? yes or no",
+      label: "statement not saved; leave? yes or no",
       initial: "",
       next: (text) =>
         /^\s*y(es)?\s*$/i.test(text) ? { kind: "quit" } : { kind: "flash", words: "still here; the statement is kept" },

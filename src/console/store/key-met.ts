@@ -76,7 +76,8 @@ function clean(edit: Edit): Edit {
 }
 
 function met(state: State, id: string, views: readonly View[]): Step {
-  const words = `that is the text of virtual key ${id}: it is taken nowhere`;
+  // Short enough to be read to its end in 80 columns.
+  const words = `key ${id}: its text is taken nowhere`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {
     return only(flashed(state, `${words}; \`:keys ${id}\` tells who uses it`, "warn"));
@@ -87,7 +88,7 @@ function met(state: State, id: string, views: readonly View[]): Step {
     { kind: "go", place: { view: KEYS, subject: id }, filter: "" },
     views,
   );
-  return { state: flashed(there, `${words}; who uses it stands here, X revokes it`, "warn"), effects };
+  return { state: flashed(there, `${words}; who uses it is here, X revokes it`, "warn"), effects };
 }
 
 const KEYS = "keys";

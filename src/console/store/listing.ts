@@ -39,8 +39,9 @@ export function tableOfView(view: View, body: TableBody, context: Context): Tabl
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
-  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep } = context;
-  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, sweep, body.turn?.(context)];
+  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, sweep } = context;
+  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, sweep];
+  madeOf.push(body.turn?.(context));
   for (const need of view.needs(subject)) {
     const reading = context.data.get(need);
     madeOf.push(reading?.value, reading?.failure);

@@ -26,9 +26,10 @@ export function viewOf({ place }: State, views: readonly View[]): View {
 /** What the view, its dialogs and its verbs may look at; held still while the screen is. */
 export function contextOf(state: State): Context {
   const { data, now } = state.frozen ?? state;
-  const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, sweep } = state;
+  const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep } = state;
   const doorFlags = link.door.flags;
-  return { data, now, subject: place.subject, isReadOnly, isAscii, doorFlags, tail, tailWhy, verification, sweep };
+  const { subject } = place;
+  return { data, now, subject, isReadOnly, isAscii, doorFlags, tail, tailWhy, verification, recurrences, sweep };
 }
 
 const UNTOUCHED: TableState = {

@@ -24,7 +24,7 @@ import { isOneOf, only } from "./only.ts";
 import { openedHelp, scrolled, stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
-import { listingOf, tableStateOf, viewOf } from "./seen.ts";
+import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
 import { stepVerb } from "./verbs.ts";
 
@@ -50,9 +50,18 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
         return toWorkbench(state, event) ?? only(state);
       case "pointed":
         return only(pointedAt(state, listingOf(state, views), event.index));
+      case "data":
+        return only(withRecurrences(reported(state, event)));
       default:
         return only(reported(state, event));
     }
+  }
+
+  function withRecurrences(state: State): State {
+    // Also while the screen is held.
+    const context = contextOf({ ...state, frozen: undefined });
+    const recurrences = views.find((view) => view.recurrences !== undefined)?.recurrences?.(context);
+    return recurrences === undefined || recurrences === state.recurrences ? state : { ...state, recurrences };
   }
 
   function toWorkbench(state: State, event: WorkbenchEvent): Step | undefined {

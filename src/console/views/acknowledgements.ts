@@ -11,19 +11,20 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, type Span, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
-import { endedAcknowledgements, isWorse } from "./attention-acknowledged.ts";
+import { endedAcknowledgements, isBack, isWorse } from "./attention-acknowledged.ts";
 import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
 
 interface Row {
   readonly record: AcknowledgementRecord;
   /** What it is about, while that wants attention. */
   readonly item: AttentionItem | undefined;
-  readonly standing: "folded" | "worse" | "over" | "ended";
+  readonly standing: "folded" | "worse" | "back" | "over" | "ended";
 }
 
 const STANDINGS: Readonly<Record<Row["standing"], Span>> = {
   folded: span(" folded", "off"),
   worse: span("!worse", "fail"),
+  back: span("!back", "fail"),
   over: span(" over", "dim"),
   ended: span(" ended", "dim"),
 };
@@ -33,9 +34,14 @@ function rows(context: Context): readonly Row[] {
   return rowsOf(context.data, "acknowledgements").map((record) => {
     const item = items.get(record.name);
     const isEnded = Date.parse(record.until) <= context.now;
-    const standing = isEnded ? "ended" : item === undefined ? "over" : isWorse(item, record) ? "worse" : "folded";
-    return { record, item, standing };
+    return { record, item, standing: isEnded ? "ended" : standingOf(record, item, context) };
   });
+}
+
+function standingOf(record: AcknowledgementRecord, item: AttentionItem | undefined, context: Context): Row["standing"] {
+  if (item === undefined) return "over";
+  if (isWorse(item, record)) return "worse";
+  return isBack(item, record, context) ? "back" : "folded";
 }
 
 /** As the overview names it while it has it. */
@@ -92,7 +98,7 @@ const table = (context: Context): Table =>
       idOf: ({ record }) => record.name,
       nameOf: ({ record }) => record.name,
       haystack: (row) => `${row.record.name} ${aboutOf(row)} ${row.record.reason} ${row.record.by}`,
-      isBad: ({ standing }) => standing === "worse",
+      isBad: ({ standing }) => standing === "worse" || standing === "back",
       jsonOf: ({ record }) => record,
     },
     rows(context),
@@ -117,7 +123,12 @@ function pane(id: string, context: Context): readonly Line[] {
     labelled(
       "until",
       span(clock(Date.parse(record.until), context.now)),
-      span(isWatched ? `  comes back before that when it is worse than it was (${severity})` : "", "dim"),
+      span(
+        isWatched
+          ? `  shown before that when it is worse than it was (${severity}), or back after ten minutes of calm`
+          : "",
+        "dim",
+      ),
     ),
     item === undefined
       ? labelled("now", span("nothing of it wants attention", "dim"))

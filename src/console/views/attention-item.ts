@@ -28,7 +28,9 @@ export interface AttentionItem {
    * it is left out. Once it is more than it was, a row that was acknowledged is shown again.
    */
   readonly degree?: number;
-  /** `FAIL`, `SUSP`: at most eight characters. */
+  /** When it began, where that is known; milliseconds since 1970. One that began after it was acknowledged is another. */
+  readonly since?: number;
+  /** `FAIL`, `SUSP`: at most seven characters. */
   readonly what: string;
   /** Instead of the tone of the severity. */
   readonly tone?: Tone;

@@ -54,6 +54,8 @@ function refusedItem(rows: Refused): AttentionItem {
     weight: Math.min(0.9, minute / 1_000),
     // Ten, a hundred, a thousand a minute: it goes up and down with each.
     degree: Math.floor(Math.log10(minute)),
+    // A node forgets them after an hour without one.
+    since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
     name: caller ?? callerWords(row),

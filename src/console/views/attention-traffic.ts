@@ -142,6 +142,7 @@ function suspensionItem(row: SuspensionRecord): AttentionItem {
   const { kind, name, reason, by, until } = row;
   return {
     id: `suspension:${suspensionId(row)}`,
+    since: Date.parse(row.created_at),
     severity: "warn",
     weight: 0,
     what: "SUSP",

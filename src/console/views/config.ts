@@ -72,7 +72,8 @@ export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
   if (config === undefined) return [];
   const { state, message, remedy } = config.file_status;
   return [
-    labelled("file", span(stateWord(state), STATE_TONES[state]), shown(`  ${message}`)),
+    // The gateway's own words begin with the state where there is none.
+    labelled("file", span(stateWord(state), STATE_TONES[state]), shown(`  ${message.replace(/^no file: /, "")}`)),
     ...(remedy === "" ? [] : [labelled("to do", shown(remedy))]),
     ...(config.source === "api" ? [] : [labelled("document", shown(config.source))]),
   ];

@@ -28,6 +28,7 @@ import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
 import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
+import { recurrencesOf } from "./attention-recurrence.ts";
 import type { Measured, State } from "./measured.ts";
 import { overviewAbove, overviewRows } from "./overview-above.ts";
 import { requestsOffer } from "./requests.ts";
@@ -37,7 +38,7 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     id: "what",
     head: "WHAT",
     letter: "w",
-    width: 8,
+    width: 9,
     align: "left",
     priority: 1,
     cell({ severity, what, tone }) {
@@ -65,7 +66,7 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     id: "acts",
     head: "ACTS",
     letter: "a",
-    width: 19,
+    width: 20,
     align: "left",
     priority: 4,
     cell: (item) => span(actsOf(item, isReadOnly), "dim"),
@@ -221,6 +222,7 @@ export const overviewView: View = {
   title: "Overview",
   about: "what wants attention, most urgent first; Enter goes there, the key in brackets acts",
   needs,
+  recurrences: recurrencesOf,
   body: {
     kind: "table",
     table,

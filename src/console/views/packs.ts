@@ -23,7 +23,7 @@ const MOST_README_LINES = 2_000;
 
 function holdingCell({ there, objects, problem, version }: PackFacts): Span {
   if (version === "") return span("! cannot be read", "fail");
-  if (problem !== undefined) return span("! needs or differs", "warn");
+  if (problem !== undefined) return span("! does not fit", "warn");
   if (there === objects) return span("all of it", "strong");
   return there === 0 ? span("none of it", "dim") : span(`~ ${there} of ${objects}`, "warn");
 }

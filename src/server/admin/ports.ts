@@ -58,6 +58,8 @@ export interface Ports {
   readonly clock: Clock;
   /** Resolves once what other processes of this node have measured is known here, soon in any case. */
   readonly caughtUp?: (() => Promise<void>) | undefined;
+  /** The type of a secret that the text holds, such as `GITHUB_TOKEN`; undefined: none is found. */
+  readonly secretIn: (text: string) => string | undefined;
   /** Unpredictable bytes: that of `node:crypto` but for tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;
@@ -105,6 +107,16 @@ export interface Sources {
       readonly applied: boolean;
       readonly revision: number | null;
       readonly file_status: FileStatus;
+    }>
+  >;
+  /** What a reload would change, of the document as it is on disk now; writes nothing. */
+  tryReload(signal: AbortSignal): Promise<
+    SourceOutcome<{
+      readonly applied: false;
+      readonly revision: number | null;
+      readonly file_status: FileStatus;
+      readonly differences: SourceChange["differences"];
+      readonly warnings: SourceChange["warnings"];
     }>
   >;
 }

@@ -1,16 +1,71 @@
-/** Commands of the state as handlers issue them: a refusal of the state is a refusal of the request. */
+/**
+ * Commands of the state as handlers issue them: a refusal of the state is a refusal of the request.
+ *
+ * What the cluster's feature level does not allow is not proposed: the refusal would be remembered under the request's
+ * idempotency key, and outlast its cause. The level rises by itself moments after the last member of a newer version has
+ * started, which a first write need not know of: it waits for that.
+ */
 
 import type { WriteOptions } from "../cluster/index.ts";
+import { isLevelRising, levelStanding, mayPropose, waitingWords } from "../core/state/index.ts";
 import type { Ports } from "./ports.ts";
-import { refusedCommand } from "./refusal.ts";
+import { refusal, refusedCommand } from "./refusal.ts";
+
+/** A leader looks once a second; then the command takes its way through the log. */
+const RISE_LIMIT_MS = 5_000;
 
 /** Gives what the command came to. Of a repeated request that is what the first one came to. */
 export async function command(
-  { cluster }: Ports,
+  ports: Pick<Ports, "cluster">,
   named: { readonly t: string; readonly p: unknown },
   options: WriteOptions,
 ): Promise<unknown> {
-  const result = await cluster.write(named, options);
+  await levelFor(ports, named.t, options);
+  const result = await ports.cluster.write(named, options);
   if (result.kind === "refused") throw refusedCommand(result);
   return result.value;
+}
+
+/** Resolves once the level allows the command; rejects with `conflict` where it does not come to that. */
+async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: string, options: WriteOptions) {
+  const isAllowed = (): boolean => mayPropose(name, levelStanding(view).level);
+  if (isAllowed()) return;
+  if (isLevelRising(view)) await risen(view, isAllowed, options);
+  if (isAllowed()) return;
+  const waiting = waitingWords(levelStanding(view));
+  throw refusal(
+    "conflict",
+    waiting === undefined
+      ? "The cluster's feature level does not allow this yet. It rises by itself within a second of the start of its last member: try again then."
+      : `The cluster's feature level does not allow this yet: ${waiting}. It rises by itself once that is of a newer version: try again then.`,
+    { reason: "feature_level" },
+  );
+}
+
+/** Once `isDone`, or when the request has no time left for it; rejects when the request is given up. */
+function risen(
+  view: Ports["cluster"]["view"],
+  isDone: () => boolean,
+  { timeoutMs, signal }: WriteOptions,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      unwatch();
+      signal?.removeEventListener("abort", abort);
+    };
+    const done = (): void => {
+      end();
+      resolve();
+    };
+    const abort = (): void => {
+      end();
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(done, Math.min(RISE_LIMIT_MS, timeoutMs));
+    const unwatch = view.watch("feat/", () => void (isDone() && done()));
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted === true) abort();
+    else if (isDone()) done();
+  });
 }

@@ -19,6 +19,7 @@ export {
   engineOf,
   installRe2,
   type ScanPool,
+  secretIn,
 } from "./pii/index.ts";
 export type { CallModel, ModelQuestion, ModelSaid } from "./ports.ts";
 export type { DetectorProbe } from "./probe.ts";

@@ -108,6 +108,11 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     problems: problems.filter(({ severity }) => severity === "error").map(problemOf),
   });
 
+  const unread = (message: string): SourceOutcome<never> => ({
+    kind: "refused",
+    problems: [{ source: FILE_SOURCE, path: "", line: 0, column: 0, message }],
+  });
+
   return {
     list: () => configuration.stored().map((row) => recordOf(row, configuration)),
     onStanding: (listener) => configuration.onChange(listener),
@@ -195,13 +200,29 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         file_status: configuration.fileStatus(),
       };
     },
+    tryReload: (signal) =>
+      inTurn({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+        const file = await configuration.readDocument();
+        if (file === undefined) throw refusal("conflict", "The node file names no `deployment`: nothing is reloaded.");
+        if (file.kind === "problem") return unread(file.message);
+        const row = rowOf(FILE_SOURCE);
+        const isByApi = configuration.stored().some(({ writer }) => writer === "api");
+        if (isByApi) throw refusal("conflict", "Sources that were written through the admin API are in force.");
+        const next = await configuration.compile([{ name: FILE_SOURCE, text: file.text }]);
+        const change = changeOf(configuration.running(), next);
+        if (change.kind === "refused") return refused(change.problems);
+        const revision = row?.revision ?? null;
+        const { differences, warnings } = changeAnswer(FILE_SOURCE, revision ?? 0, true, change);
+        const file_status = configuration.fileStatus();
+        return { kind: "done", value: { applied: false, revision, file_status, differences, warnings } };
+      }),
     async reload(options) {
       const outcome = await configuration.applyFile(options);
       if (outcome.kind === "refused") {
         const { code, message, problems } = outcome;
         if (code !== undefined && !OF_TABLE.has(code)) throw refusedCommand({ code, message });
         if (problems.length > 0) return refused(problems);
-        return { kind: "refused", problems: [{ source: FILE_SOURCE, path: "", line: 0, column: 0, message }] };
+        return unread(message);
       }
       const file_status = configuration.fileStatus();
       return { kind: "done", value: { applied: outcome.kind === "applied", revision: outcome.revision, file_status } };

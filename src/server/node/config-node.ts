@@ -9,6 +9,7 @@ import { GatewayError, type Lifetime, systemClock } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
+import { secretIn } from "../detectors/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
@@ -296,6 +297,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
                 await Promise.all([fleet.caughtUp(), instruments.refresh()]);
               },
         randomBytes,
+        secretIn,
         log,
       },
     },

@@ -7,6 +7,7 @@ import type { ModelSupply } from "../models/index.ts";
 import type { SealedSecrets } from "../secrets/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import type { FileOutcome } from "./deployment-file.ts";
+import type { FileText } from "./files.ts";
 import type { NodeDocuments } from "./load.ts";
 import type { CompiledSources, FileStatus } from "./sources.ts";
 import type { Elsewhere } from "./worker/index.ts";
@@ -52,6 +53,8 @@ export interface Configuration {
   fileStatus(): FileStatus;
   /** Absolute path of the deployment document, where there is one. */
   documentPath(): string | undefined;
+  /** The deployment document, read again; undefined where the node file names none. */
+  readDocument(): Promise<FileText | undefined>;
   /** The document on disk, to the whole cluster, unless it is behind. */
   applyFile(write: WriteOptions): Promise<FileOutcome>;
   /** The node file is read again, then its document goes by the table; what is refused is logged. */

@@ -20,7 +20,7 @@ import { openSecrets, type Secrets } from "../secrets/index.ts";
 import { type GuardrailEngine, loadGuardrails, loadRules, mayHoldGuardrails, mayHoldRules } from "../snapshot/index.ts";
 import type { Configuration, ConfigurationOptions, Standstill } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
-import { openDisk } from "./files.ts";
+import { type FileText, openDisk } from "./files.ts";
 import { readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
 import {
@@ -279,6 +279,12 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     log.info("reloaded", { file_status: fileStatusNow().state });
   };
 
+  const readDocument = async (): Promise<FileText | undefined> => {
+    const { documentPath } = documents;
+    if (documentPath !== undefined) documents = { ...documents, document: await openDisk().readText(documentPath) };
+    return documents.document;
+  };
+
   const applyByReload = async (): Promise<void> => {
     try {
       file.tell(await file.apply(documents.document, "reload", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
@@ -348,12 +354,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     },
     fileStatus: fileStatusNow,
     documentPath: () => documents.documentPath,
+    readDocument,
     async applyFile(write) {
-      const { documentPath } = documents;
-      if (documentPath !== undefined) {
-        documents = { ...documents, document: await openDisk().readText(documentPath) };
-      }
-      const outcome = await file.apply(documents.document, "reload", write);
+      const outcome = await file.apply(await readDocument(), "reload", write);
       await turn;
       return outcome;
     },

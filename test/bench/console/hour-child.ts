@@ -13,6 +13,7 @@ const end = await openConsole({
     verifyAudit: nothing,
     saveSnapshot: nothing,
     restoreSnapshot: nothing,
+    secretIn: nothing,
     readDocument: nothing,
     completePath: nothing,
     saveText: nothing,

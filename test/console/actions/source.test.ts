@@ -89,9 +89,10 @@ test("a reload shows what the file differs in, where this machine has it", () =>
   const attached = (context: Parameters<typeof reloadDialog>[0]) => reloadDialog(context).attached?.({});
   const here = { ...file, doorFlags: "-socket /run/gateway.sock" };
   assert.deepEqual(attached(here), { kind: "reload", source: "default", file: "/etc/gateway/deployment.yaml" });
-  assert.equal(attached({ ...file, doorFlags: "-url https://n1.example" }), undefined, "it is of another machine");
+  const byMeaning = { kind: "reload", source: "default", file: undefined };
+  assert.deepEqual(attached({ ...file, doorFlags: "-url https://n1.example" }), byMeaning, "it is of another machine");
   const relative = contextOf({ get_config: config("diverged", { source: "deployment.yaml" }) });
-  assert.equal(attached({ ...relative, doorFlags: here.doorFlags }), undefined, "of which folder is not known");
+  assert.deepEqual(attached({ ...relative, doorFlags: here.doorFlags }), byMeaning, "of which folder is not known");
 });
 
 test("a node without a file has nothing to reload", () => {
@@ -147,6 +148,7 @@ test("a deletion asks for the name and says what stays", async () => {
     "Newest: revision 118, by ci@example 21m ago",
     "Its history: is shown again once a source of that name is put; keep a copy of it first (v)",
   ]);
+  assert.deepEqual(dialog.attached?.({}), { kind: "removal", source: "default" });
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "default");
   assert.match(dialog.why?.({}, moved) ?? "", /leave and look again$/);
   assert.deepEqual(await carriedOut(actionOf(dialog), undefined), {

@@ -288,7 +288,7 @@ test("the lower border has the views that digits go to, the one on the screen in
   );
   assert.deepEqual(bars, [
     "1 overview  2 providers  3 keys  4 budgets  5 reconcile  6 mcp  7 config  8 audit  9 query",
-    "1 over  2 prov  3 keys  4 budg  5 reco  6 mcp  7 conf  8 audi  9 quer",
+    "1 overvi 2 provid 3 keys 4 budget 5 reconc 6 mcp 7 config 8 audit 9 query",
     "1 ove 2 pro 3 key 4 bud 5 rec 6 mcp 7 con 8 aud 9 que",
   ]);
   const typing = stateAt("120x35", { place: { view: "query" } });

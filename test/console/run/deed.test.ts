@@ -44,6 +44,7 @@ async function start(
         client,
         signal: new AbortController().signal,
         unsettled,
+        secretIn: async (text) => (text.includes("hunter2") ? "GENERIC_SECRET" : undefined),
         onProgress: (words) => told.push(words),
         job(request) {
           jobs.push(request);
@@ -158,4 +159,18 @@ test("a step that fails behind one that was done says both", async (t) => {
     ],
   };
   await assert.rejects(doing.do(steps), /^DeedFailed: saved; then: it is conflict$/);
+});
+
+test("a reason with a secret in it is not sent, nor is anything of the same dialog", async (t) => {
+  const doing = await start(t, accept);
+  const suspend = (name: string, reason: string): Action =>
+    actionOf("put_suspension", { params: { kind: "model", name }, body: { reason } }, () => ({ words: "done" }));
+  const deed: Deed = { kind: "actions", actions: [suspend("a", "key rotation"), suspend("b", "password=hunter2")] };
+  await assert.rejects(doing.do(deed), (error) => {
+    assert.ok(error instanceof Error);
+    assert.match(error.message, /looks like a secret \(GENERIC_SECRET\).*nothing was sent; take it out/);
+    assert.ok(!error.message.includes("hunter2"));
+    return true;
+  });
+  assert.deepEqual(doing.peer.asked, []);
 });

@@ -47,13 +47,90 @@ test("a document is that in force, or that of the revision asked for", async (t)
   assert.match(await load({ kind: "document", source: "default", revision: 2 }), /version: 2/);
 });
 
-test("a reload is the file as it is over what is stored, and says so where it cannot be read", async (t) => {
-  const { load } = await start(t, documents);
+/** What a node answers that is asked what a reload would change. */
+const reloads: Handler = (path, response, request) => {
+  if (path !== "/reload?dry_run=true") return documents(path, response, request);
+  const differences = [{ path: "providers.acme-chat", kind: "removed" }];
+  const file_status = { state: "diverged", message: "", remedy: "" };
+  answer(response, { applied: false, revision: 3, file_status, differences, warnings: [] });
+};
+
+test("a reload is what it changes by meaning, and the file as it is over what is stored where it is of this machine", async (t) => {
+  const { load, peer } = await start(t, reloads);
   const page = await load({ kind: "reload", source: "default", file: "/etc/d.yaml" });
+  assert.match(page, /1 difference: 0 added, 1 removed, 0 changed\n- removed providers\.acme-chat/);
   assert.match(page, /--- revision 3\n\+\+\+ \/etc\/d\.yaml\n@@.*\n-version: 3\n\+# .*\n\+version: 4/);
   const first = await load({ kind: "reload", source: "none-yet", file: "/etc/d.yaml" });
   assert.match(first, /--- nothing\n[\s\S]*\+version: 4/);
-  assert.match(await load({ kind: "reload", source: "default", file: "unreadable" }), /not known here: no such file/);
+  const elsewhere = await load({ kind: "reload", source: "default", file: undefined });
+  assert.match(elsewhere, /- removed providers\.acme-chat/);
+  assert.doesNotMatch(elsewhere, /@@/);
+  const unreadable = await load({ kind: "reload", source: "default", file: "unreadable" });
+  assert.match(unreadable, /acme-chat[\s\S]*lines are not shown: no such file/);
+  assert.ok(peer.asked.every(({ path, request }) => request.method === "GET" || path === "/reload?dry_run=true"));
+});
+
+test("a node of an earlier version is told by its lines alone", async (t) => {
+  const { load } = await start(t, (path, response, request) =>
+    path.startsWith("/reload") ? refuse(response, 400, "invalid") : documents(path, response, request),
+  );
+  const page = await load({ kind: "reload", source: "default", file: "/etc/d.yaml" });
+  assert.match(page, /by meaning is not known: the node is of an earlier version\.\n\n[\s\S]*\+version: 4/);
+});
+
+const model = (name: string, provider: string) => ({
+  model: name,
+  kind: name.endsWith("*") ? "pattern" : "name",
+  provider,
+  upstream_model: null,
+  dialects: ["compat"],
+  failover: ["stays"],
+});
+
+test("the removal of a source is what it alone defined, and the models and keys that are left without", async (t) => {
+  const bodies: string[] = [];
+  const { load } = await start(t, (path, response, request) => {
+    if (path === "/models") {
+      const models = [model("judge-1", "gone"), model("acme-1", "gone"), model("acme-*", "stays"), model("x", "stays")];
+      return answer(response, { items: models, revision: 1 });
+    }
+    if (path === "/profiles") {
+      const profile = (name: string, keys: number) => ({
+        name,
+        budget: null,
+        allowed_models: [],
+        require_caps: [],
+        access_rules: 0,
+        detectors: null,
+        keys,
+      });
+      return answer(response, { items: [profile("evals", 3), profile("kept", 9), profile("idle", 0)], revision: 1 });
+    }
+    request.setEncoding("utf8").on("data", (part) => bodies.push(part));
+    request.on("end", () => {
+      const differences = ["providers.gone", "profiles.evals", "profiles.idle"].map((it) => ({
+        path: it,
+        kind: "removed",
+      }));
+      answer(response, { name: "team", revision: 2, changed: true, differences, warnings: [] });
+    });
+  });
+  const page = await load({ kind: "removal", source: "team" });
+  assert.match(
+    page,
+    /^! 1 model left with no provider: judge-1\n! 3 keys refused, since their profile is gone: 3 of evals\n/,
+  );
+  assert.match(page, /3 differences: 0 added, 3 removed, 0 changed\n- removed providers\.gone/);
+  assert.deepEqual(bodies, ["{}"]);
+});
+
+test("a removal that would be refused says why", async (t) => {
+  const { load } = await start(t, (path, response) =>
+    path.startsWith("/sources")
+      ? answer(response, { error: { code: "refused", message: "profiles[0].budget: there is no budget `day`" } }, 422)
+      : refuse(response, 403, "forbidden"),
+  );
+  assert.match(await load({ kind: "removal", source: "team" }), /Refused.*\n.*there is no budget `day`/);
 });
 
 test("a difference is between the revision and the one in force where no other is named", async (t) => {

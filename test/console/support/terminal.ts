@@ -10,6 +10,7 @@ import { closeSync, constants as modes, openSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Unicode11Addon } from "@xterm/addon-unicode11";
 import xterm from "@xterm/headless";
 import type { Chord } from "../../../src/console/model/key.ts";
 import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
@@ -105,6 +106,9 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     isMute = false,
   } = options;
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1_000 });
+  // As terminals have measured for years; the emulator's own measure is that of Unicode 6, which knows few emoji.
+  terminal.loadAddon(new Unicode11Addon());
+  terminal.unicode.activeVersion = "11";
   const bytes = createRawBytes();
   const listeners = new Set<() => void>();
   // The emulator loses some characters of three bytes, such as the ellipsis, that are cut between the second and the third.

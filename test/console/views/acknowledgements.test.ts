@@ -157,3 +157,46 @@ test("degrees are whole numbers, and none is below one but those that say so", (
   assert.ok(items.length > 0);
   for (const { degree = 1 } of items) assert.ok(Number.isSafeInteger(degree) && degree >= 0);
 });
+
+const CALM_MS = 600_000;
+/** After what this console has seen so far. */
+function later(context: ReturnType<typeof seen>, ms: number, more: Known): ReturnType<typeof seen> {
+  const next = { ...seen([acknowledgement(NAME)], more), now: context.now + ms };
+  const fresh = { get: (need: Parameters<typeof next.data.get>[0]) => withFreshness(next.data.get(need), next.now) };
+  const before = context.recurrences;
+  const read = { ...next, data: fresh as typeof next.data, ...(before !== undefined && { recurrences: before }) };
+  const recurrences = overviewView.recurrences?.(read);
+  return { ...read, ...(recurrences !== undefined && { recurrences }) };
+}
+const withFreshness = (reading: unknown, freshAt: number): unknown =>
+  typeof reading === "object" && reading !== null
+    ? { ...reading, freshAt }
+    : { value: undefined, freshAt, askedAt: freshAt, failure: FORBIDDEN };
+const FORBIDDEN = { status: 403, code: "forbidden", message: "not permitted", at: 0 };
+const WELL: Known = { list_backends: [] };
+
+test("a trouble that was gone for ten minutes and is back is told anew, one that flaps is not", () => {
+  const began = later(seen([acknowledgement(NAME)]), 0, {});
+  assert.ok(!idsShown(overviewView, began).includes(NAME));
+  const flapped = later(later(began, 1_000, WELL), CALM_MS - 1, {});
+  assert.ok(!idsShown(overviewView, flapped).includes(NAME));
+  const gone = later(flapped, 1_000, WELL);
+  const back = later(later(gone, CALM_MS / 2, WELL), CALM_MS / 2, {});
+  assert.equal(idsShown(overviewView, back)[0], NAME);
+  assert.match(rowsShown(overviewView, back)[0]?.[3] ?? "", /^back after 10m 00s since alice@example acknowledged: /);
+  assert.equal(rowsShown(acknowledgementsView, back)[0]?.[0], "!back");
+  assert.equal(idsShown(overviewView, later(back, 1_000, {}))[0], NAME, "until it is acknowledged again");
+});
+
+test("what was not looked at was not gone", () => {
+  const stale = { ...seen([acknowledgement(NAME)], WELL), now: seen([]).now + CALM_MS };
+  assert.equal(overviewView.recurrences?.(stale).get(NAME)?.awaySince, undefined);
+});
+
+test("a suspension that was put after it was acknowledged is another one", () => {
+  const name = "suspension:provider:beta-labs";
+  const put = (created_at: string) => ({ list_suspensions: [suspension("beta-labs", { created_at })] });
+  const shownOf = (more: Known) =>
+    idsShown(overviewView, seen([acknowledgement(name, { severity: "warn" })], more)).includes(name);
+  assert.deepEqual([shownOf(put(at(-700))), shownOf(put(at(-500)))], [false, true]);
+});

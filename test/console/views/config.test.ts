@@ -77,7 +77,7 @@ test("above them stands how the file is to what runs, and what to do", () => {
     "to do     raise `version` in the file",
     "document  /etc/gateway/deployment.yaml",
   ]);
-  assert.deepEqual(texts(fileLines(api)), ["file      NO FILE  no file: the deployment arrives through the admin API"]);
+  assert.deepEqual(texts(fileLines(api)), ["file      NO FILE  the deployment arrives through the admin API"]);
   assert.deepEqual(fileLines(contextOf({})), []);
 });
 

@@ -61,10 +61,7 @@ const contextWith = (tried: PackTrial | undefined, packs = shelf()) =>
 
 test("a pack says what of it the document holds, and one that differs is bad", () => {
   const table = tableOfView(packsView, contextWith(trial()));
-  assert.deepEqual(
-    [cellAt(table, 0, "in document"), cellAt(table, 1, "in document")],
-    ["~ 1 of 2", "! needs or differs"],
-  );
+  assert.deepEqual([cellAt(table, 0, "in document"), cellAt(table, 1, "in document")], ["~ 1 of 2", "! does not fit"]);
   assert.deepEqual([table.isBad(0), table.isBad(1)], [false, true]);
   assert.deepEqual(bodyOf(packsView).paneNeeds?.("secrets", contextWith(undefined)), [
     { id: "pack_trial", name: '["default","secrets"]' },

@@ -49,6 +49,12 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
     assert.equal(waiting.state, "no_version");
     assert.match(waiting.remedy, /POST \/admin\/v1\/reload.*`version`/);
 
+    const tried = await node.client.call("reload_config", { query: { dry_run: true } });
+    assert.deepEqual([tried.applied, tried.revision], [false, 1]);
+    assert.ok(tried.differences?.some(({ path, kind }) => path.startsWith("providers.") && kind !== "added"));
+    assert.equal(await served(t, restarted), "first");
+    assert.deepEqual(await sources(), defaultAt(1));
+
     const reloaded = await node.client.call("reload_config");
     assert.deepEqual([reloaded.applied, reloaded.revision, reloaded.file_status.state], [true, 2, "in_sync"]);
     assert.equal(await served(t, restarted), "second");

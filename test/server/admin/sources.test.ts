@@ -136,6 +136,8 @@ test("the configuration names its source, what it is composed of, and how the fi
     revision: 1,
     file_status: config.file_status,
   });
+  const { differences } = await client.call("reload_config", { query: { dry_run: true } });
+  assert.deepEqual(differences, [{ path: "providers.a", kind: "added" }]);
 });
 
 test("a document of several megabytes passes", async (t) => {

@@ -12,6 +12,7 @@ import { DONE, type Handlers, mapped, rfc3339 } from "../handler.ts";
 import { type ListSource, storedValues, tables } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
+import { refuseSecret } from "../reason.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 import { command } from "../write.ts";
@@ -43,6 +44,7 @@ function recordOf(row: AcknowledgementRow, now: number): AcknowledgementRecord {
 export const acknowledgementHandlers: Pick<Handlers, "put_acknowledgement" | "delete_acknowledgement"> = {
   async put_acknowledgement({ params: { name }, body, write }, ports) {
     const { reason, duration, severity = null, degree = null } = body;
+    refuseSecret(ports, reason, "operators");
     const duration_ms = Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await command(ports, commands.acknowledgementPut({ name, reason, severity, degree, duration_ms }), write);
     const value = ports.cluster.view.get(acknowledgementRowKey(name));

@@ -110,7 +110,9 @@ export const sourceHandlers: Pick<
   get_config(_call, { sources }) {
     return { value: sources.config() };
   },
-  async reload_config({ write }, { sources }) {
-    return { value: done(await sources.reload(write)) };
+  async reload_config({ query, write, signal }, { sources }) {
+    return {
+      value: query.dry_run === true ? done(await sources.tryReload(signal)) : done(await sources.reload(write)),
+    };
   },
 };

@@ -6,4 +6,5 @@ export { createPoolMetrics, createScanPool, type PoolOptions, type ScanPool } fr
 export { horizonOf } from "./reach.ts";
 export { BUILT_IN } from "./recognizers/index.ts";
 export { compileScan, type Scan, type ScanOptions } from "./scan.ts";
+export { secretIn } from "./secret-in.ts";
 export type * from "./types.ts";

@@ -16,6 +16,19 @@ import { type ConsoleUnderTest, openConsole } from "./scene.ts";
 export const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
 const [SEARCH, CHAT, BATCH] = NAMES;
 
+/** Texts of operators and of their tools, as bad as the admin API takes them. Controls are taken in metadata alone. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  joined: "👩\u200d👩\u200d👧\u200d👦 at night",
+  flags: "🇩🇪🇫🇷 and half of one 🇩",
+  tones: "👍🏽 by 🧑🏿\u200d🚒",
+  marks: `z${"\u0301\u0489".repeat(60)}a`,
+  directions: "a\u202eb\u2066c\u200ed\u061ce\u2069",
+  invisible: "a\u200bb\u2060c\ufeffd\u00ade\u{e0041}f",
+  wide: "漢字ｆ한글क्षि",
+};
+const CONTROLS = "a\u001b[2J\u001b]52;c;eXl5\u0007b\r\n\tc\u0085\u009b31md";
+const LONG = "x漢".repeat(5_000);
+
 /** One node with something of everything that the console lists; resolves with the port of its door. */
 export async function startLeantOn(owner: Owner): Promise<number> {
   const { node, network } = await startPlane(owner, {
@@ -23,7 +36,12 @@ export async function startLeantOn(owner: Owner): Promise<number> {
       version: 1,
       auth: { virtual_keys: true },
       budgets: [{ name: "day", limit: 1_000_000, shared: true }],
-      profiles: [{ name: "standard", budget: "day" }, { name: "batch" }],
+      profiles: [
+        { name: "standard", budget: "day" },
+        { name: "batch" },
+        ...Object.values(HOSTILE).map((name) => ({ name })),
+      ],
+      access_rules: [{ name: "long", at: ["llm"], condition: "false", action: "deny", message: LONG }],
       providers: [
         provider("acme-chat", "http://127.0.0.1:9", {
           api_key: "k",
@@ -39,6 +57,12 @@ export async function startLeantOn(owner: Owner): Promise<number> {
   for (const name of [SEARCH, CHAT, BATCH]) await client.call("create_key", { body: { name: name ?? "" } });
   await client.call("put_secret", { params: { name: "PROVIDER_KEY" }, body: { value: "v" } });
   await client.call("put_suspension", { params: { kind: "model", name: "acme-large" }, body: { reason: "incident" } });
+  for (const [what, text] of Object.entries(HOSTILE)) {
+    const metadata = { note: text, controls: CONTROLS };
+    await client.call("create_key", { body: { name: what, profile: text, metadata } });
+    await client.call("put_suspension", { params: { kind: "model", name: what }, body: { reason: text } });
+    await client.call("put_acknowledgement", { params: { name: text }, body: { reason: text, duration: "24h" } });
+  }
   return network.port;
 }
 
@@ -64,6 +88,8 @@ const MANY = 2_000;
  */
 const KEPT_FRAMES = 2;
 const UNDER_WAY = "under way …";
+/** Nor does one on a screen that has no room for what would be done. */
+const TOO_SMALL = "need 60x16";
 
 /** Through a way of its own to the door at `port`, so that several lean on one gateway. */
 export async function leanOn(owner: Owner, port: number, options: LeanOptions): Promise<Leant> {
@@ -96,7 +122,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
         if (event.isConfirming && options.confirms) {
           await rested(console);
           const frame = console.screen();
-          if (!frame.includes(UNDER_WAY)) frames.push(frame);
+          if (!frame.includes(UNDER_WAY) && !frame.trimStart().startsWith(TOO_SMALL)) frames.push(frame);
           frames.splice(0, frames.length - KEPT_FRAMES);
         }
         last.push(event.bytes);
@@ -146,8 +172,10 @@ const decoded = (target: string): string => {
 
 /** The line of the request may be wrapped within its box. */
 function isShown(frame: string, { method, target }: PassedRequest): boolean {
-  const screen = decoded(squeezed(frame));
-  return screen.includes(`${method}${squeezed(decoded(target))}`);
+  const screen = squeezed(frame);
+  return (
+    screen.includes(`${method}${squeezed(target)}`) || decoded(screen).includes(`${method}${squeezed(decoded(target))}`)
+  );
 }
 
 /** A dialog with its button, of which the screen had no room for all. */

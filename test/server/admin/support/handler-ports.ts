@@ -5,6 +5,7 @@ import type { OperationId } from "../../../../src/admin-api/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
 import type { Call, HandlerPorts } from "../../../../src/server/admin/handler.ts";
 import type { Ports } from "../../../../src/server/admin/ports.ts";
+import { secretIn } from "../../../../src/server/detectors/index.ts";
 import { createMemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster } from "./memory-cluster.ts";
@@ -45,6 +46,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     },
     clock: { now, monotonic: now },
     randomBytes,
+    secretIn,
     log: nullLog,
     query: {
       run: () => Promise.reject(new Error("no query is run here")),

@@ -38,14 +38,18 @@ export const member = (id: string, role: MemberStatus["role"] = "follower"): Mem
   clockOffsetMs: role === "leader" ? undefined : -40,
 });
 
+type Row = readonly [key: string, value: string];
+
+export const levelRow = (level: number): Row => [featureRowKey, `1${JSON.stringify({ level })}`];
+
 export function createMemoryCluster(
   now: () => number,
   /** What other members answer; nothing unless given. */
   answerOf: (id: string, question: unknown) => Uint8Array | undefined = () => undefined,
+  /** As in a cluster whose members are all of this build. */
+  rows: readonly Row[] = [levelRow(FEATURE_RANGE.max)],
 ): MemoryCluster {
-  // As in a cluster whose members are all of this build.
-  const level = [[featureRowKey, `1${JSON.stringify({ level: FEATURE_RANGE.max })}`]] as const;
-  const state = loadState({ applied: { index: 0, term: 0, now: 0 }, rows: level });
+  const state = loadState({ applied: { index: 0, term: 0, now: 0 }, rows });
   const versions = new Map<string, number>();
   const watchers = new Set<{ prefix: string; onChange: (mutations: readonly Mutation[] | undefined) => void }>();
   const listeners = new Set<(status: ClusterStatus) => void>();

@@ -117,6 +117,12 @@ export function createMemorySources(now: () => number): MemorySources {
       sources: [...history.keys()].sort().map((name) => ({ name, revision: newest(name)?.revision ?? 0 })),
       file_status: { state: writer === "file" ? "in_sync" : "no_file", message: "as it is", remedy: "" },
     }),
+    async tryReload() {
+      const done = await sources.reload({ by: { iss: "local", sub: "unix:7" }, timeoutMs: 1_000 });
+      if (done.kind === "refused") return done;
+      const differences = [{ path: "providers.a", kind: "added" as const }];
+      return { kind: "done", value: { ...done.value, applied: false, differences, warnings: [] } };
+    },
     async reload() {
       const file_status = sources.config().file_status;
       if (writer === "api") throw new GatewayError("conflict", "There is no deployment document to reload.");

@@ -11,6 +11,7 @@ import { createLogger } from "../../../../src/base/index.ts";
 import { PERMIT_ALL } from "../../../../src/server/admin/access/types.ts";
 import { type LocalDoor, openLocalDoor, type Ports, type Secrets } from "../../../../src/server/admin/index.ts";
 import { openPlane } from "../../../../src/server/admin/plane.ts";
+import { secretIn } from "../../../../src/server/detectors/index.ts";
 import { createMemoryAudit, type MemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
@@ -206,6 +207,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     },
     clock: { now: () => now, monotonic: () => now },
     randomBytes,
+    secretIn,
     log: createLogger({
       stream: { write: (line: string) => lines.push(line) },
       isTerminal: false,

@@ -1,0 +1,63 @@
+/**
+ * What the deletion of a source comes to: what it alone defined, and who depended on that. By meaning, as the gateway tells
+ * it of a source that would hold nothing; models and keys are those that it lists now.
+ */
+
+import type { ModelRecord, ProfileRecord, SourceChange } from "../../admin-api/index.ts";
+import { plural } from "../format/numbers.ts";
+import { type Line, line, span } from "../model/text.ts";
+import { previewPage } from "./preview.ts";
+import { shown } from "./shown.ts";
+
+/** Undefined where it may not be read. */
+export interface Dependants {
+  readonly models: readonly ModelRecord[] | undefined;
+  readonly profiles: readonly ProfileRecord[] | undefined;
+}
+
+/** Names that are told one by one. */
+const MOST_NAMES = 8;
+
+export function removalPage(change: SourceChange, { models, profiles }: Dependants): readonly Line[] {
+  const gone = (list: string): ReadonlySet<string> =>
+    new Set(
+      change.differences.flatMap(({ path, kind }) =>
+        kind === "removed" && path.startsWith(`${list}.`) ? [path.slice(list.length + 1)] : [],
+      ),
+    );
+  const bereft = models === undefined ? [] : bereftOf(models, gone("providers"));
+  const goneProfiles = gone("profiles");
+  const held = (profiles ?? []).filter(({ name, keys }) => goneProfiles.has(name) && keys > 0);
+  return [
+    ...(bereft.length === 0 ? [] : [told("left with no provider", "model", bereft)]),
+    ...(held.length === 0
+      ? []
+      : [
+          told(
+            "refused, since their profile is gone",
+            "key",
+            held.map(({ name, keys }) => `${keys} of ${name}`),
+            held.reduce((sum, { keys }) => sum + keys, 0),
+          ),
+        ]),
+    ...(models === undefined ? [line("Which models it leaves without a provider cannot be read here.", "warn")] : []),
+    ...(profiles === undefined ? [line("Which keys depend on its profiles cannot be read here.", "warn")] : []),
+    ...previewPage(change),
+  ];
+}
+
+function told(what: string, one: string, names: readonly string[], count = names.length): Line {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  return [
+    span("! ", "fail"),
+    span(`${plural(count, one)} ${what}: ${names.slice(0, MOST_NAMES).map(shown).join(", ")}${more}`, "fail"),
+  ];
+}
+
+/** Names of providers that go, which no provider that stays takes over. */
+function bereftOf(models: readonly ModelRecord[], gone: ReadonlySet<string>): readonly string[] {
+  const staying = models.filter(({ provider }) => !gone.has(provider)).map(({ model }) => model);
+  const isTaken = (name: string): boolean =>
+    staying.some((it) => it === name || (it.endsWith("*") && name.startsWith(it.slice(0, -1))));
+  return models.flatMap(({ model, provider }) => (gone.has(provider) && !isTaken(model) ? [model] : []));
+}

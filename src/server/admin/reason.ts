@@ -1,0 +1,20 @@
+/** Reasons are kept as they are written, replicated, recorded, and read by others: no secret goes into one. */
+
+import type { Ports } from "./ports.ts";
+import { refusal } from "./refusal.ts";
+
+/** Throws `invalid` on a reason with a secret in it, which is not repeated. */
+export function refuseSecret(
+  { secretIn }: Pick<Ports, "secretIn">,
+  reason: string,
+  readers: "callers" | "operators",
+): void {
+  const type = secretIn(reason);
+  if (type === undefined) return;
+  throw refusal(
+    "invalid",
+    `The reason holds what looks like a secret (${type}), and ${readers} read it: nothing was written. ` +
+      "Take it out, or name it by its public id; one that was shown to others is to be replaced.",
+    { reason: "secret_in_reason", type },
+  );
+}
