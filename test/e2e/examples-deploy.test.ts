@@ -207,6 +207,16 @@ test("promtool takes the rules, and each of their tests passes", { skip: promtoo
   }
 });
 
+test("every alert says what is the matter, and what to do", async () => {
+  const { groups } = parse(await textOf("monitoring/rules.yaml")) as {
+    groups: readonly { rules: readonly { alert?: string; annotations?: Record<string, string> }[] }[];
+  };
+  const alerts = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined);
+  assert.ok(alerts.length > 10);
+  for (const { alert, annotations } of alerts)
+    assert.deepEqual(Object.keys(annotations ?? {}), ["summary", "action"], alert);
+});
+
 test("rules and dashboard ask for series that a node has", async (t) => {
   const served = await servedNames(t);
   const asked = new Set<string>();

@@ -1,8 +1,8 @@
 /** `governance`: virtual keys as profiles, limits of tokens and requests as budgets. Keys are minted anew. */
 
-import { FAMILIES } from "./bifrost-families.ts";
 import type { Draft, Entry, Reading } from "./draft.ts";
 import { windowOf } from "./durations.ts";
+import { FAMILIES } from "./families.ts";
 import { limitedProfile } from "./limits.ts";
 import { labelOf, patternsOf } from "./literally.ts";
 import { presetOf } from "./presets.ts";
@@ -66,6 +66,8 @@ export function bifrostCallers(reading: Reading, enforced: boolean, emptyMeansAl
       "keys are not mandatory there, so there is no `auth` here: nobody has these profiles until you add `auth: { virtual_keys: true }`",
     );
   }
+  // Read elsewhere.
+  section.tree("routing_rules");
   section.rest(GOVERNANCE_ADVICE, "left out: no counterpart");
   return { auth: enforced, budgets, profiles: () => profiles };
 }

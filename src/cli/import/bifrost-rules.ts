@@ -21,14 +21,20 @@ export function ruleRoutes(routes: readonly Route[], { foreign: { root } }: Read
       );
       return [];
     }
-    const targets = rule.sections("targets").map((target) => ({
-      weight: target.number("weight") ?? 0,
-      steps: stepsOf(routes, target.text("provider"), target.text("model") ?? name, target),
-    }));
+    const targets = rule.sections("targets").map((target) => {
+      const steps = stepsOf(routes, target.text("provider"), target.text("model") ?? name, target);
+      const weight = target.number("weight") ?? 0;
+      target.rest({}, "left out: no counterpart");
+      return { weight, steps };
+    });
     if (targets.length > 1)
       rule.tell("targets", "load is not spread by weights: the heaviest target serves, the others when it fails");
     const heaviest = [...targets].sort((a, b) => b.weight - a.weight);
-    const fallbacks = fallbackNames(rule).flatMap((it) => routes.find((route) => route.name === it)?.steps ?? []);
+    const behind = fallbackNames(rule).map((it) => routes.find((route) => route.name === it)?.steps);
+    if (behind.includes(undefined)) rule.tell("fallbacks", "left out in part: no key of its provider lists the model");
+    const fallbacks = behind.flatMap((it) => it ?? []);
+    for (const label of ["id", "name", "description", "priority"]) rule.tree(label);
+    rule.rest({}, "left out: no counterpart");
     const steps = [...heaviest.flatMap((target) => target.steps), ...fallbacks];
     return steps.length === 0 ? [] : [{ name, steps, at: rule.at, path: rule.path }];
   });

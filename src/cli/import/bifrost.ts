@@ -8,9 +8,9 @@
 
 import { bifrostCallers } from "./bifrost-callers.ts";
 import { bifrostEndpoint } from "./bifrost-endpoint.ts";
-import { FAMILIES } from "./bifrost-families.ts";
 import { ruleRoutes } from "./bifrost-rules.ts";
 import type { Draft, Endpoint, Reading, Route } from "./draft.ts";
+import { openNames } from "./families.ts";
 import { megabytes } from "./litellm-settings.ts";
 import { mcpEntries } from "./mcp.ts";
 import { type Section, sectionOf } from "./source.ts";
@@ -82,16 +82,9 @@ function openRoutes(name: string, section: Section, keys: readonly Key[]): reado
     const endpoint = endpointFor(undefined);
     return endpoint === undefined ? [] : [{ endpoint, model: undefined, line }];
   });
-  const families = FAMILIES[steps[0]?.endpoint.preset ?? ""] ?? [];
-  const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(name) ? name : "PROVIDER"}/NAME\`, which no pattern can rewrite`;
-  section.tell(
-    "keys",
-    families.length > 0
-      ? `all models: ${asked}; here they ask for NAME (${families.join(", ")}), or write each model into \`model_aliases\``
-      : `all models: ${asked}; nothing is routed to this provider until you name its \`models\` or \`model_aliases\``,
-  );
-  const routes: readonly (string | undefined)[] = families.length > 0 ? families : [undefined];
-  return routes.map((family) => ({ name: family, steps, at: section.at, path: section.path }));
+  const { names, words } = openNames(steps[0]?.endpoint.preset, name);
+  section.tell("keys", words);
+  return names.map((family) => ({ name: family, steps, at: section.at, path: section.path }));
 }
 
 function keyOf(

@@ -47,6 +47,8 @@ const WITHOUT: Readonly<Record<string, string>> = {
 };
 
 export function litellmDeployment(params: Section, settings: Settings, reading: Reading): Deployment | undefined {
+  // What it names is among the parameters.
+  params.tree("litellm_credential_name");
   const written = params.text("model");
   if (written === undefined) {
     params.tell("model", "left out: a deployment needs `model`");
@@ -220,7 +222,6 @@ const PARAM_ADVICE: Readonly<Record<string, string>> = {
   headers: "left out, and not copied: a catalog overlay may set headers (`set_request_headers`)",
   organization: "left out: a catalog overlay may set the header `openai-organization`",
   drop_params: "left out: `on_fidelity_loss` says what happens to what an upstream cannot take",
-  litellm_credential_name: "left out: name the key by hand",
   azure_ad_token: "left out, and not copied: only keys are sent to Azure",
   tenant_id: "left out: only keys are sent to Azure",
   client_id: "left out: only keys are sent to Azure",

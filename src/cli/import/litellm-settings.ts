@@ -97,8 +97,9 @@ function aliasesOf(router: Section, { foreign: { tell } }: Reading): Settings["a
     const at = section?.placeOf(alias) ?? 0;
     const path = [...router.path, "model_group_alias", alias];
     const tree = section?.tree(alias);
-    const group =
-      tree === undefined ? undefined : tree.kind === "map" ? sectionOf(tree, path, tell).text("model") : textOf(tree);
+    const detailed = tree?.kind === "map" ? sectionOf(tree, path, tell) : undefined;
+    const group = tree && (detailed === undefined ? textOf(tree) : detailed.text("model"));
+    detailed?.rest({ hidden: "left out: aliases stand in the list of models" }, "left out: no counterpart");
     if (group === undefined) tell(at, path, "left out: expected the name of a model");
     return group === undefined ? [] : [{ alias, group, at, path }];
   });

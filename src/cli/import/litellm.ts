@@ -6,10 +6,11 @@
  */
 
 import type { Draft, Reading, Route, Step } from "./draft.ts";
+import { openNames } from "./families.ts";
 import { type Deployment, litellmDeployment } from "./litellm-deployment.ts";
 import { litellmGuardrails } from "./litellm-guardrails.ts";
 import { litellmMcp, litellmSettings, type Settings } from "./litellm-settings.ts";
-import type { Section } from "./source.ts";
+import { type Section, sectionOf, type Telling, withDefaults } from "./source.ts";
 
 interface Group {
   readonly name: string;
@@ -49,9 +50,13 @@ export function readLitellm(reading: Reading): Draft {
   }
   const guards = litellmGuardrails(reading);
   const mcp = litellmMcp(reading);
+  for (const entry of root.has("credential_list") ? root.sections("credential_list") : []) {
+    for (const label of ["credential_name", "credential_values", "credential_info"]) entry.tree(label);
+    entry.rest({}, "left out: no counterpart");
+  }
   root.rest(ROOT_ADVICE, "left out: no counterpart");
   return {
-    routes,
+    routes: routes.flatMap((route) => withoutPrefix(route, tell)),
     ...guards,
     mcp,
     auth: settings.auth,
@@ -61,14 +66,41 @@ export function readLitellm(reading: Reading): Draft {
   };
 }
 
+/** `openai/*` that sends `*`: LiteLLM takes the prefix away, so what is behind it is asked for by its own name. */
+function withoutPrefix(route: Route, tell: Telling): readonly Route[] {
+  const { name = "", steps } = route;
+  const sent = steps[0]?.model ?? "";
+  const prefix = name.slice(0, -sent.length);
+  if (!sent.endsWith("*") || !prefix.endsWith("/") || name !== prefix + sent) return [route];
+  const open = openNames(steps[0]?.endpoint.preset, prefix.slice(0, -1));
+  const names = sent === "*" ? open.names : [sent];
+  const words = `clients ask for \`${name}\`, which no pattern can rewrite; here they ask for \`${sent}\`, or write each model into \`model_aliases\``;
+  tell(route.at, route.path, sent === "*" ? open.words : words);
+  const asked = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
+  return names.map((own) => ({ ...route, name: own, steps: asked }));
+}
+
 const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): readonly string[] => {
   const own = fallbacks.filter(({ from }) => from === name).flatMap(({ to }) => to);
   return (own.length > 0 ? own : defaultFallbacks).filter((it) => it !== name);
 };
 
+/** `litellm_params`, with what the entry of `credential_list` holds that `litellm_credential_name` names. */
+function withCredential(deployment: Section, { foreign: { root, tell } }: Reading): Section | undefined {
+  const params = deployment.section("litellm_params");
+  const name = params?.text("litellm_credential_name");
+  if (params === undefined || name === undefined) return params;
+  const named = root.sections("credential_list").find((it) => it.text("credential_name") === name);
+  const [own, values] = [deployment.tree("litellm_params"), named?.tree("credential_values")];
+  if (own?.kind === "map" && values?.kind === "map")
+    return sectionOf(withDefaults(own, values), [...params.path], tell);
+  params.tell("litellm_credential_name", "no entry of `credential_list` has this name: write the key by hand");
+  return params;
+}
+
 function addDeployment(section: Section, settings: Settings, groups: Map<string, Group>, reading: Reading): void {
   const name = section.text("model_name");
-  const params = section.section("litellm_params");
+  const params = withCredential(section, reading);
   if (name === undefined || params === undefined) {
     reading.foreign.tell(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
     return;
@@ -100,7 +132,6 @@ const ROOT_ADVICE: Readonly<Record<string, string>> = {
   files_settings: "left out: requests for files go to the provider that the model or the default names",
   finetune_settings: "left out: requests for fine-tuning go to the provider that the model or the default names",
   include: "left out: import each of the files by itself",
-  credential_list: "left out: write each as an entry of `credentials`",
   vector_store_registry: "left out: requests for vector stores go to the provider itself",
   prompts: "left out: the gateway keeps no prompts",
 };

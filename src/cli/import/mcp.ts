@@ -15,6 +15,11 @@ export interface ForeignServer {
   readonly apiKey: string | undefined;
 }
 
+const ADVICE: Readonly<Record<string, string>> = {
+  headers: "left out, and not copied: `api_key` or an entry of `credentials` is what a server is called with",
+  static_headers: "left out, and not copied: `api_key` or an entry of `credentials` is what a server is called with",
+};
+
 export function mcpEntries(servers: readonly ForeignServer[], { variables }: Reading): readonly Entry[] {
   const names = new Set<string>();
   return servers.flatMap(({ name, section, url, isHttp, transportKey, apiKey }) => {
@@ -32,7 +37,7 @@ export function mcpEntries(servers: readonly ForeignServer[], { variables }: Rea
       return [];
     }
     names.add(path);
-    section.rest({}, "left out: no counterpart; access rules say who may call what");
+    section.rest(ADVICE, "left out: no counterpart; access rules say who may call what");
     return [{ name: path, url: address, ...(apiKey !== undefined && { api_key: apiKey }) }];
   });
 }

@@ -138,6 +138,11 @@ const ROOT_ADVICE: Readonly<Record<string, string>> = {
   forward_headers: "left out: headers of clients go on as they are, but for credentials",
   metadata: "left out: `metadata` of a virtual key, which rules read as `key.metadata`",
   override_params: "left out: parameters are the client's",
+  config: "left out: save the object that it holds as a file of its own, and import that",
+  aws_auth_type: "left out: the platform's own chain of credentials is used; set the role there",
+  aws_role_arn: "left out: the platform's own chain of credentials is used; set the role there",
+  aws_external_id: "left out: the platform's own chain of credentials is used; set the role there",
+  vertex_service_account_json: "left out, and not copied: tokens of Google Cloud are not fetched here",
 };
 
 const TARGET_ADVICE: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /**
  * A foreign configuration as it is read: each key is taken once, and what nobody took is told of with its line.
  *
- * YAML and JSON alike, within the bounds of our own documents (4 MiB, 64 levels, 100,000 values; no aliases, no keys
- * twice). A value of another type than the format has is told of and left out. Words never hold a text of the source but
+ * YAML and JSON alike, within the bounds of our own documents (4 MiB, 64 levels, 100,000 values with aliases written out;
+ * no keys twice). A value of another type than the format has is told of and left out. Words never hold a text of the source but
  * names of its keys: any text of it may be a credential.
  */
 
@@ -43,7 +43,12 @@ const MAX_PROBLEMS = 20;
 const MAX_NOTES = 10_000;
 
 export function openForeign(source: Source): Opened {
-  const parsed = parseTree({ ...source, text: source.text.replace(/^\ufeff/, "") });
+  const comment = jsonCommentAt(source.text);
+  if (comment !== undefined) {
+    const line = source.text.slice(0, comment).split("\n").length;
+    return { kind: "refused", problems: [`${source.name}:${line}: JSON has no comments: remove this one`] };
+  }
+  const parsed = parseTree({ ...source, text: source.text.replace(/^\ufeff/, "") }, { aliases: "written out" });
   const errors = parsed.problems.filter(({ severity }) => severity === "error");
   if (errors.length > 0) {
     const more = errors.length > MAX_PROBLEMS ? [`and ${errors.length - MAX_PROBLEMS} more`] : [];
@@ -64,6 +69,16 @@ export function openForeign(source: Source): Opened {
   };
   return { kind: "opened", foreign };
 }
+
+/** As YAML, which JSON is read as, it would be part of the key or value beside it. */
+function jsonCommentAt(text: string): number | undefined {
+  if (!/^\ufeff?\s*[{[]/.test(text)) return undefined;
+  for (const { 0: token, index } of text.matchAll(JSON_TOKENS)) if (token.startsWith("/")) return index;
+  return undefined;
+}
+
+/** Texts in quotes, comments of YAML, and what begins a comment where a value or key may begin or end. */
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|(?<=[\s,:{[])'[^']*'|(?<=\s)#[^\n]*|(?<![^\s,{[\]}"])\/[/*]/gs;
 
 type TreeMap = Extract<Tree, { kind: "map" }>;
 
@@ -90,6 +105,12 @@ export interface Section {
   /** Tells of each key that was not taken, with the advice for it. */
   rest(advice: Readonly<Record<string, string>>, general: string): void;
 }
+
+/** The first, with what stands in the second alone. */
+export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
+  ...own,
+  entries: new Map([...defaults.entries, ...own.entries]),
+});
 
 export function sectionOf(tree: TreeMap, path: Path, tell: Telling): Section {
   const taken = new Set<string>();
@@ -163,8 +184,10 @@ export function sectionOf(tree: TreeMap, path: Path, tell: Telling): Section {
     },
     tell: told,
     rest(advice, general) {
-      for (const key of tree.entries.keys()) {
-        if (!taken.has(key)) told(key, Object.hasOwn(advice, key) ? (advice[key] ?? general) : general);
+      for (const [key, { isShared }] of tree.entries) {
+        if (taken.has(key)) continue;
+        const own = Object.hasOwn(advice, key) ? advice[key] : undefined;
+        told(key, own ?? (isShared ? "no counterpart by itself: it is read where an alias names it" : general));
       }
     },
   };

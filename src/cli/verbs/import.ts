@@ -86,13 +86,35 @@ async function sourceAt(path: string, io: Io): Promise<Source> {
   const shown = path === "-" ? "stdin" : `'${clip(path)}'`;
   const stream = path === "-" ? stdinOf(io, "the configuration") : (await readInput(io, path)).open();
   const bytes = await readAll(stream, MAX_DOCUMENT_BYTES, shown, io.signal);
+  return { name: path === "-" ? "stdin" : path, text: textIn(bytes, shown) };
+}
+
+/** Of an editor or shell that writes UTF-16, every other byte of a configuration is 0. */
+function textIn(bytes: Buffer, shown: string): string {
+  if (bytes.subarray(0, 64).includes(0))
+    throw new UsageError(`${shown} is UTF-16 or no text at all; convert it first: iconv -f UTF-16 -t UTF-8`);
+  const decode = (part: Buffer): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(part);
   try {
-    return {
-      name: path === "-" ? "stdin" : path,
-      text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
-    };
+    return decode(bytes);
   } catch {
-    throw new UsageError(`${shown} is not valid UTF-8`);
+    throw new UsageError(
+      `${shown} is not valid UTF-8 in line ${lineNotDecoded(bytes, decode)}; convert it first (iconv)`,
+    );
+  }
+}
+
+/** No character of several bytes holds the byte of a line's end. */
+function lineNotDecoded(bytes: Buffer, decode: (part: Buffer) => string): number {
+  let line = 1;
+  for (let from = 0; ; line += 1) {
+    const end = bytes.indexOf(0x0a, from);
+    try {
+      decode(bytes.subarray(from, end < 0 ? bytes.length : end));
+    } catch {
+      return line;
+    }
+    if (end < 0) return line;
+    from = end + 1;
   }
 }
 

@@ -143,3 +143,22 @@ test("a credential by a variable that cannot be one is told", () => {
   );
   assert.deepEqual(notes, ["1 providers.openai.keys[0].value.env_var"]);
 });
+
+test("of a rule that is carried over, what has no counterpart is told, and nothing of the rule else", () => {
+  const { document, notes } = imported(
+    "bifrost",
+    `{ "providers": { "mistral": { "keys": [{ "value": "env.M", "models": ["m"] }] } }, "governance": {
+    "routing_rules": [{ "name": "x", "priority": 1, "cel_expression": "model == 'smart'",
+      "targets": [{ "provider": "mistral", "model": "m", "key_id": "1" }],
+      "fallbacks": ["anthropic/claude"],
+      "chain_rule": true }] } }`,
+  );
+  assert.deepEqual(document["providers"], [
+    { preset: "mistral", api_key: "${M}", model_aliases: { "mistral/m": "m", smart: "m" } },
+  ]);
+  assert.deepEqual(notes, [
+    "3 governance.routing_rules[0].targets[0].key_id",
+    "4 governance.routing_rules[0].fallbacks",
+    "5 governance.routing_rules[0].chain_rule",
+  ]);
+});

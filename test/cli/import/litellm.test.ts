@@ -93,17 +93,30 @@ test("patterns of names: the same on both sides is carried, what would be rewrit
   - { model_name: "*", litellm_params: { model: openai/*, api_key: os.environ/A } }
   - { model_name: "claude-*", litellm_params: { model: anthropic/claude-*, api_key: os.environ/B } }
   - { model_name: "groq/*", litellm_params: { model: groq/*, api_key: os.environ/C } }
+  - { model_name: "gemini/*", litellm_params: { model: gemini/*, api_key: os.environ/D } }
+  - { model_name: "ours/o1*", litellm_params: { model: openai/o1*, api_key: os.environ/E } }
+  - { model_name: "mine-*", litellm_params: { model: openai/real-*, api_key: os.environ/F } }
 `,
   );
   assert.deepEqual(document, {
     providers: [
       { preset: "anthropic", api_key: "${B}", models: ["claude-*"] },
-      { preset: "openai", api_key: "${A}" },
+      { preset: "gemini", api_key: "${D}", models: ["gemini-*"] },
+      { preset: "openai", api_key: "${E}", models: ["o1*"] },
+      { name: "openai-2", preset: "openai", api_key: "${A}" },
+      { preset: "groq", api_key: "${C}" },
     ],
-    default_provider: "openai",
+    default_provider: "openai-2",
   });
-  assert.deepEqual(notes, ["4 model_list[2].model_name"]);
-  assert.match(words, /cannot be rewritten by a pattern/);
+  assert.deepEqual(
+    notes,
+    [2, 3, 4, 5].map((at) => `${at + 2} model_list[${at}].model_name`),
+  );
+  const [groq, gemini, ours, mine] = words.split("\n");
+  assert.match(groq ?? "", /^all models: clients ask for `groq\/NAME`.*nothing is routed to this provider until/);
+  assert.match(gemini ?? "", /^all models: clients ask for `gemini\/NAME`.*here they ask for NAME \(gemini-\*\)/);
+  assert.match(ours ?? "", /^clients ask for `ours\/o1\*`.*here they ask for `o1\*`/);
+  assert.match(mine ?? "", /^left out: a name cannot be rewritten by a pattern/);
 });
 
 test("upstreams that speak neither dialect, that nobody named, or whose model is missing, are told with their lines", () => {
@@ -274,4 +287,57 @@ test("an address with a key among its steps is not copied", () => {
     assert.equal(text.includes(step), isKept, step);
     assert.deepEqual(variables, isKept ? ["K"] : ["K", "OPENAI_API_BASE"]);
   }
+});
+
+test("anchors, aliases and merge keys count as what they stand for, told by the lines where that is written", () => {
+  const { document, notes } = imported(
+    "litellm",
+    `defaults: &defaults
+  api_key: os.environ/A
+  rpm: 100
+model_list:
+  - model_name: a
+    litellm_params: { <<: *defaults, model: groq/m-a }
+  - model_name: b
+    litellm_params: { model: groq/m-b, <<: *defaults, api_key: os.environ/B }
+`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      { preset: "groq", api_key: "${A}", model_aliases: { a: "m-a" } },
+      { name: "groq-2", preset: "groq", api_key: "${B}", model_aliases: { b: "m-b" } },
+    ],
+  });
+  assert.deepEqual(notes, ["1 defaults", "3 model_list[0].litellm_params.rpm", "3 model_list[1].litellm_params.rpm"]);
+});
+
+test("a credential of the list is a deployment's where it says nothing else", () => {
+  const { document, notes, text } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: a, litellm_params: { model: azure/m-a, litellm_credential_name: ours } }
+  - { model_name: b, litellm_params: { model: groq/m-b, litellm_credential_name: nobody's, api_key: os.environ/B } }
+credential_list:
+  - credential_name: ours
+    credential_values: { api_key: sk-literal, api_base: "https://one.openai.azure.com", api_version: "2024" }
+    credential_info: { description: x }
+`,
+  );
+  assert.deepEqual(document, {
+    providers: [
+      {
+        preset: "azure-openai",
+        base_url: "https://one.openai.azure.com/openai/v1",
+        api_key: "${AZURE_API_KEY}",
+        model_aliases: { a: "m-a" },
+      },
+      { preset: "groq", api_key: "${B}", model_aliases: { b: "m-b" } },
+    ],
+  });
+  assert.deepEqual(notes, [
+    "3 model_list[1].litellm_params.litellm_credential_name",
+    "6 model_list[0].litellm_params.api_key",
+    "6 model_list[0].litellm_params.api_version",
+  ]);
+  assert.doesNotMatch(text, /sk-literal/);
 });

@@ -35,7 +35,15 @@ const BOMB = Array.from(
 ).join("\n");
 
 const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[] = [
-  ["aliases that multiply", BOMB, /source\.yaml:1:9: .*anchors.*and \d+ more\n/s],
+  ["aliases that multiply", BOMB, /source\.yaml:1:1: the document holds more than 100000 values/],
+  ["an alias of nothing", "model_list: *models\n", /source\.yaml:1:13: .*names no anchor before it/],
+  ["a `*` that is no text", "model_list:\n  - model_name: *\n", /source\.yaml:2:17: .*must stand in quotes/],
+  ["wrong indentation", "model_list:\n  - model_name: a\n   b: c\n", /source\.yaml:3:1: .*wrong indentation/],
+  [
+    "a comment in JSON",
+    '{\n  // sk-SECRET\n  "model_list": []\n}\n',
+    /source\.yaml:2: JSON has no comments: remove this one\n/,
+  ],
   ["a key that stands twice", "model_list: []\nmodel_list: []\n", /source\.yaml:2:1: .*a second time/],
   ["tabs that indent", "model_list:\n\t- a\n", /source\.yaml:2:\d+: .*tab/],
   ["no YAML at all", "model_list: [", /source\.yaml:1:\d+: .*closing/],
@@ -49,6 +57,23 @@ const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[]
   ],
 ];
 
+test("bytes that are not UTF-8 are refused with what converts them", async (t) => {
+  const utf16 = await run(t, Buffer.from(`\ufeff${SMALL}`, "utf16le"));
+  assert.equal(utf16.status, 2);
+  assert.match(utf16.err, /is UTF-16 or no text at all; convert it first: iconv -f UTF-16 -t UTF-8\n/);
+  const latin1 = await run(t, Buffer.from(`# one\n# caf\u00e9\n${SMALL}`, "latin1"));
+  assert.equal(latin1.status, 2);
+  assert.match(latin1.err, /is not valid UTF-8 in line 2; convert it first/);
+});
+
+test("what looks like a comment within a text of JSON is none", async (t) => {
+  const text =
+    '{ "model_list": [{ "model_name": "a // b", "litellm_params": { "model": "openai/a" } }], "x": "\\" // " }\n';
+  const { status, out } = await run(t, text);
+  assert.equal(status, 0);
+  assert.match(out, /"a \/\/ b": a/);
+});
+
 for (const [what, text, words] of REFUSED) {
   test(`${what}: told with its line, nothing written, status 1`, async (t) => {
     const { status, out, err } = await run(t, text);
@@ -59,9 +84,9 @@ for (const [what, text, words] of REFUSED) {
 }
 
 test("bytes that are no text, a file that is too long, and none: usage errors that name the file", async (t) => {
-  const binary = await run(t, Buffer.from([0xff, 0xfe, 0x00]));
+  const binary = await run(t, Buffer.from([0xff, 0x61]));
   assert.deepEqual([binary.status, binary.out], [2, ""]);
-  assert.match(binary.err, /'source\.yaml' is not valid UTF-8/);
+  assert.match(binary.err, /'source\.yaml' is not valid UTF-8 in line 1/);
   const long = await run(t, `# ${"x".repeat(4 << 20)}\n`);
   assert.equal(long.status, 2);
   assert.match(long.err, /'source\.yaml' is over 4194304 bytes/);

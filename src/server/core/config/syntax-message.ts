@@ -9,9 +9,9 @@ import type { ErrorCode, YAMLParseError } from "yaml";
 
 const SENTENCES: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: "YAML aliases (`*name`) are not supported; write the value out",
-  BAD_ALIAS: "YAML aliases and anchors are not supported; write the value out",
+  BAD_ALIAS: "a text that begins with `*` or `&` must stand in quotes",
   BAD_COLLECTION_TYPE: "YAML tags are not supported",
-  BAD_DIRECTIVE: "YAML directives are not supported",
+  BAD_DIRECTIVE: "YAML directives are not supported; remove the line",
   BAD_DQ_ESCAPE: "a double-quoted text holds an escape that YAML does not know; write `\\\\` for a backslash",
   BAD_INDENT: "wrong indentation",
   BAD_PROP_ORDER: "YAML anchors and tags are not supported",

@@ -3,12 +3,14 @@
  *
  * YAML 1.2, core schema (`yes` and `on` are texts). Refused: aliases and anchors (no document can grow when read), merge
  * keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
+ * Who reads the files of others may have aliases and merge keys written out: the bound on values holds for what they come to.
  * Bounds: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting bound is met while the tokens are read, before anything
  * recursive sees them, and duplicate keys are found by hash, since the library compares each key with every other.
  * A message never holds the library's own text of the document, which may be a credential.
  */
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type ParsedNode, Parser } from "yaml";
+import { type Aliases, aliasesIn } from "./aliases.ts";
 import { formatPath, type Path, type Problem, shown } from "./problem.ts";
 import { syntaxMessage } from "./syntax-message.ts";
 
@@ -37,6 +39,8 @@ export type Tree =
 export interface Entry {
   readonly keyAt: number;
   readonly value: Tree;
+  /** Its value has an anchor that an alias refers to. */
+  readonly isShared?: true;
 }
 
 export interface Source {
@@ -70,7 +74,7 @@ export interface Parsed {
 
 const CORE_TAG = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
 
-export function parseTree(source: Source): Parsed {
+export function parseTree(source: Source, { aliases }: { readonly aliases?: "written out" } = {}): Parsed {
   const lines = new LineCounter();
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -114,14 +118,15 @@ export function parseTree(source: Source): Parsed {
   const [document, second] = new Composer({ uniqueKeys: false, prettyErrors: false }).compose(tokens);
   if (document === undefined) return parsed(undefined, true);
   if (document.directives.yaml.explicit || Object.keys(document.directives.tags).length > 1) {
-    refuse(0, "YAML directives are not supported");
+    refuse(0, "YAML directives (`%`) are not supported; remove the line");
   }
   for (const error of readable(document.errors)) refuse(error.pos[0], syntaxMessage(error));
   if (second !== undefined) refuse(second.range[0], "a second YAML document begins here; a file holds one");
   if (document.errors.length > 0) return parsed();
   if (document.contents === null) return parsed(undefined, true);
 
-  const tree = toTree(document.contents, [], { refuse, counter });
+  const known = aliases === "written out" ? aliasesIn(document) : undefined;
+  const tree = toTree(document.contents, [], { refuse, counter, aliases: known });
   if (counter.values > MAX_VALUES) {
     refuse(0, `the document holds more than ${MAX_VALUES} values`);
     return parsed();
@@ -133,6 +138,8 @@ export function parseTree(source: Source): Parsed {
 interface Building {
   readonly refuse: (offset: number, message: string, path: Path) => void;
   readonly counter: { values: number };
+  /** Undefined where they are refused. */
+  readonly aliases: Aliases | undefined;
 }
 
 function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
@@ -144,8 +151,15 @@ function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
   if (++building.counter.values > MAX_VALUES) return { kind: "refused", at };
   if (path.length > MAX_DEPTH) return refused(`nested deeper than ${MAX_DEPTH} levels`);
   if (node === null) return { kind: "scalar", at, value: null };
-  if (isAlias(node)) return refused("YAML aliases (`*name`) are not supported; write the value out");
-  if (node.anchor !== undefined) building.refuse(at, "YAML anchors (`&name`) are not supported", path);
+  if (isAlias(node)) {
+    if (building.aliases === undefined) return refused("YAML aliases (`*name`) are not supported; write the value out");
+    const target = building.aliases.targets.get(node);
+    if (target === undefined) return refused("this alias names no anchor before it");
+    return target.range[2] > at ? refused("this alias names what it stands in") : toTree(target, path, building);
+  }
+  if (node.anchor !== undefined && building.aliases === undefined) {
+    building.refuse(at, "YAML anchors (`&name`) are not supported", path);
+  }
   if (node.tag !== undefined && !CORE_TAG.test(node.tag)) return refused("YAML tags are not supported");
 
   if (isSeq(node)) {
@@ -162,18 +176,33 @@ function toEntries(
   building: Building,
 ): ReadonlyMap<string, Entry> {
   const entries = new Map<string, Entry>();
+  const merged: Tree[] = [];
   for (const { key, value } of pairs) {
     const keyAt = key.range[0];
     const name = keyText(key);
     const here = name === undefined ? path : [...path, name];
     if (name === undefined) building.refuse(keyAt, "a key must be a plain text", path);
+    else if (name === "<<" && building.aliases !== undefined) merged.push(toTree(value, path, building));
     else if (name === "<<") building.refuse(keyAt, "YAML merge keys (`<<`) are not supported", path);
     else if (name === "__proto__") building.refuse(keyAt, "`__proto__` cannot be a key", path);
     else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference cannot stand in a key", path);
     else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} stands here a second time`, here);
-    else entries.set(name, { keyAt, value: toTree(value, here, building) });
+    else {
+      const isShared = value !== null && building.aliases?.shared.has(value) === true;
+      entries.set(name, { keyAt, value: toTree(value, here, building), ...(isShared && { isShared }) });
+    }
   }
+  for (const tree of merged) merge(entries, tree, (at, message) => building.refuse(at, message, path));
   return entries;
+}
+
+/** Keys that stand in the map itself win, then those of what is merged first (YAML 1.1, type `merge`). */
+function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, message: string) => void): void {
+  for (const from of tree.kind === "list" ? tree.items : [tree]) {
+    if (from.kind === "map") {
+      for (const [name, entry] of from.entries) if (!entries.has(name)) entries.set(name, entry);
+    } else if (from.kind !== "refused") refuse(from.at, "what `<<` merges must be an object, or a list of objects");
+  }
 }
 
 /** As written, so that `200: ok` and `true: yes` have the keys "200" and "true". */

@@ -142,7 +142,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "a merge key": ["name: x\n<<: {port: 1}\n", ["f:2:1: YAML merge keys (`<<`) are not supported"]],
   "a tag": ["name: !env X\n", ["f:1:12: name: YAML tags are not supported"]],
   "a tag of YAML beyond the core": ["name: !!binary aGk=\n", ["f:1:16: name: YAML tags are not supported"]],
-  "a directive": ["%YAML 1.1\n---\nname: x\n", ["f:1:1: YAML directives are not supported"]],
+  "a directive": ["%YAML 1.1\n---\nname: x\n", ["f:1:1: YAML directives (`%`) are not supported; remove the line"]],
   "a key that is no text": ["name: x\n? [a]\n: 1\n", ["f:2:3: a key must be a plain text"]],
   "a key that changes prototypes": ["name: x\nraw: {__proto__: 1}\n", ["f:2:7: raw: `__proto__` cannot be a key"]],
   "numbers that cannot be kept": [

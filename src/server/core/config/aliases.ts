@@ -1,0 +1,23 @@
+/** What the aliases of a YAML document refer to: each to the last node before it that has its anchor (YAML 1.2.2, 7.1). */
+
+import { type Alias, type Document, isAlias, isNode, type ParsedNode, visit } from "yaml";
+
+export interface Aliases {
+  /** An alias that names no anchor before it has none. */
+  readonly targets: ReadonlyMap<Alias, ParsedNode>;
+  /** What aliases refer to. */
+  readonly shared: ReadonlySet<ParsedNode>;
+}
+
+export function aliasesIn(document: Document.Parsed): Aliases {
+  const anchors = new Map<string, ParsedNode>();
+  const targets = new Map<Alias, ParsedNode>();
+  visit(document, (_key, node) => {
+    if (!isNode(node)) return;
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target !== undefined) targets.set(node, target);
+    } else if (node.anchor !== undefined) anchors.set(node.anchor, node as ParsedNode);
+  });
+  return { targets, shared: new Set(targets.values()) };
+}
