@@ -1,11 +1,14 @@
 /** Starts of a data plane in several processes, and those that cannot be. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { workersIn } from "../../../src/server/node/index.ts";
 import { type Document, writeFiles } from "../support/config.ts";
 import { runProgram, startGateway } from "../support/gateway.ts";
-import { listenLocally } from "../support/ports.ts";
+import { freePort, listenLocally } from "../support/ports.ts";
+import { eventually } from "../support/wait.ts";
 import { workersOf } from "./support/workers.ts";
 
 const DEPLOYMENT: Document = {
@@ -21,6 +24,24 @@ test("a port that another process has ends the start, with the sentence that one
   const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
   assert.deepEqual(await program.ended, { status: 12, signal: null });
   assert.match(program.stderr(), /cannot listen: another process uses the address/);
+});
+
+test("nobody is let in before all of them serve", async (t) => {
+  const port = await freePort();
+  const files = await writeFiles(t, DEPLOYMENT, { listen: `127.0.0.1:${port}` });
+  const starting = startGateway(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "2" } });
+  const letInAt = await eventually("a connection", async () => {
+    const socket = connect(port, "127.0.0.1");
+    const isLetIn = await once(socket, "connect").then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    return isLetIn && Date.now();
+  });
+  const served = (await starting).log().filter(({ message }) => message === "worker serves");
+  assert.equal(served.length, 2);
+  for (const { time } of served) assert.ok(Date.parse(String(time)) <= letInAt, `let in before ${time}`);
 });
 
 test("left out, there are as many as this machine has room for, and the log says how many", async (t) => {

@@ -204,7 +204,6 @@ export function createFleet(started: NodeFile): Fleet {
     },
     async open(options, { instruments, reasons }, owner, log) {
       const { count, env, settings } = options;
-      // Before the workers, since they may not have it; who connects meanwhile waits for them.
       const acceptor = await openAcceptor(options.listen, instruments, log);
       owner.own("acceptor", acceptor, (it) => it.close());
       const observeWorker = observeTraffic(instruments);
@@ -237,6 +236,8 @@ export function createFleet(started: NodeFile): Fleet {
         },
         { limitMs: HANDED_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
       );
+      // After the workers: who connects before is refused, and asks another node, rather than wait for this one's start.
+      await acceptor.listen();
       reasons.delete("starting");
       return {
         address: acceptor.address,

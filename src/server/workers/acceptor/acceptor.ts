@@ -3,8 +3,9 @@
  * worker that has the fewest. One that a worker died over before it had taken it goes to another; no byte of it was read.
  * Not by the listener of `node:cluster`, which forgets what it was handing over. Source: hot-path reference, section 3.
  */
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { formatAddress, type Instruments, type Log, parseAddress, stopAccepting } from "../../../base/index.ts";
 import type { Worker } from "../supervisor/index.ts";
 
@@ -17,11 +18,13 @@ const WAIT_MS = 10_000;
 const REST_MS = 100;
 
 export interface Acceptor {
-  /** Actual. */
+  /** Actual; nobody listens there before `listen`. */
   readonly address: string;
   readonly port: number;
   /** Hands connections to it from here on, until it is gone. */
   serve(worker: Worker): void;
+  /** Rejects with the system's error where the address cannot be had. */
+  listen(): Promise<void>;
   /** Accepts no more; resolves once no connection is on its way to a worker, `limit` at the latest. */
   stop(limit: AbortSignal): Promise<void>;
   /** Ends what nobody took. */
@@ -42,8 +45,9 @@ interface Receiver {
   wasFull: boolean;
 }
 
-/** Rejects with the system's error where the address cannot be bound. */
+/** Rejects where `listen` is no address. */
 export async function openAcceptor(listen: string, instruments: Instruments, log: Log): Promise<Acceptor> {
+  const { host, port } = await placeOf(listen);
   const receivers = new Set<Receiver>();
   const waiting = new Set<Socket>();
   /** Of each that waits, or has: when it is waited for no longer. */
@@ -158,15 +162,8 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
     socket.on("error", () => undefined);
     assign(socket);
   });
-  const parsed = parseAddress(listen);
-  if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);
-  server.listen({ port: parsed.port, host: parsed.host ?? "::" });
-  await once(server, "listening");
-  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
-  server.on("error", (error) => log.warn("data plane failed to accept", { error }));
-  const { address, port } = server.address() as AddressInfo;
   return {
-    address: formatAddress({ host: address, port }),
+    address: formatAddress({ host, port }),
     port,
     serve(worker) {
       const idle = { handing: undefined, slow: undefined, rest: undefined };
@@ -177,6 +174,11 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
       });
       void worker.gone.then(() => receivers.delete(receiver));
       assignWaiting();
+    },
+    async listen() {
+      await listening(server, host, port);
+      // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+      server.on("error", (error) => log.warn("data plane failed to accept", { error }));
     },
     async stop(limit) {
       await stopAccepting(server);
@@ -190,4 +192,23 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
       for (const socket of [...waiting]) forget(socket);
     },
   };
+}
+
+/** Workers are told of it before anybody may connect: a port of the system's choice is chosen here, and given back. */
+async function placeOf(listen: string): Promise<{ readonly host: string; readonly port: number }> {
+  const parsed = parseAddress(listen);
+  if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);
+  const host = parsed.host === undefined ? "::" : (await lookup(parsed.host)).address;
+  if (parsed.port !== 0) return { host, port: parsed.port };
+  const server = createServer();
+  await listening(server, host, 0);
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return { host, port };
+}
+
+async function listening(server: Server, host: string, port: number): Promise<void> {
+  server.listen({ port, host });
+  await once(server, "listening");
 }
