@@ -59,7 +59,7 @@ export interface Ports {
   /** Resolves once what other processes of this node have measured is known here, soon in any case. */
   readonly caughtUp?: (() => Promise<void>) | undefined;
   /** The type of a secret that the text holds, such as `GITHUB_TOKEN`; undefined: none is found. */
-  readonly secretIn: (text: string) => string | undefined;
+  readonly secretIn: (text: string) => Promise<string | undefined>;
   /** Unpredictable bytes: that of `node:crypto` but for tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;

@@ -3,13 +3,13 @@
 import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";
 
-/** Throws `invalid` on a reason with a secret in it, which is not repeated. */
-export function refuseSecret(
+/** Rejects with `invalid` on a reason with a secret in it, which is not repeated. */
+export async function refuseSecret(
   { secretIn }: Pick<Ports, "secretIn">,
   reason: string,
   readers: "callers" | "operators",
-): void {
-  const type = secretIn(reason);
+): Promise<void> {
+  const type = await secretIn(reason);
   if (type === undefined) return;
   throw refusal(
     "invalid",

@@ -9,7 +9,6 @@ import { GatewayError, type Lifetime, systemClock } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
-import { secretIn } from "../detectors/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
@@ -297,7 +296,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
                 await Promise.all([fleet.caughtUp(), instruments.refresh()]);
               },
         randomBytes,
-        secretIn,
+        // Loaded when a reason is first judged: a start is not to wait for the tables of detectors.
+        secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
         log,
       },
     },

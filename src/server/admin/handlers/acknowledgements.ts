@@ -44,7 +44,7 @@ function recordOf(row: AcknowledgementRow, now: number): AcknowledgementRecord {
 export const acknowledgementHandlers: Pick<Handlers, "put_acknowledgement" | "delete_acknowledgement"> = {
   async put_acknowledgement({ params: { name }, body, write }, ports) {
     const { reason, duration, severity = null, degree = null } = body;
-    refuseSecret(ports, reason, "operators");
+    await refuseSecret(ports, reason, "operators");
     const duration_ms = Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await command(ports, commands.acknowledgementPut({ name, reason, severity, degree, duration_ms }), write);
     const value = ports.cluster.view.get(acknowledgementRowKey(name));

@@ -46,7 +46,7 @@ function suspensionRecord(row: SuspensionRow, now: number): SuspensionRecord {
 export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspension"> = {
   async put_suspension({ params: { kind, name }, body: { reason, duration = "" }, write }, ports) {
     mustExist(ports, kind, name);
-    refuseSecret(ports, reason, "callers");
+    await refuseSecret(ports, reason, "callers");
     const ms = duration === "" ? null : Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await command(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
     const value = ports.cluster.view.get(suspensionRowKey(kind, name));

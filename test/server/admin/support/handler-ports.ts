@@ -46,7 +46,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     },
     clock: { now, monotonic: now },
     randomBytes,
-    secretIn,
+    secretIn: async (text) => secretIn(text),
     log: nullLog,
     query: {
       run: () => Promise.reject(new Error("no query is run here")),

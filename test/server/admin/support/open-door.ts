@@ -207,7 +207,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     },
     clock: { now: () => now, monotonic: () => now },
     randomBytes,
-    secretIn,
+    secretIn: async (text) => secretIn(text),
     log: createLogger({
       stream: { write: (line: string) => lines.push(line) },
       isTerminal: false,
