@@ -300,6 +300,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       peers,
       self,
       startedAs: own.startedAs(),
+      isDiskLow: watchDisk.isLow(),
     });
 
   const tellStatus = (): void => events.onStatus(describe());

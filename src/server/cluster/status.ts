@@ -22,6 +22,7 @@ export interface StatusSources {
   /** A blank node that joins knows itself before the cluster's rows reach it. */
   readonly self: Member;
   readonly startedAs: number;
+  readonly isDiskLow: boolean;
 }
 
 export function describeCluster(sources: StatusSources): ClusterStatus {
@@ -43,6 +44,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     lastIndex: raft.lastIndex,
     snapshotIndex: log.snapshotRecord?.index ?? 0,
     logBytes: log.byteLength,
+    isDiskLow: sources.isDiskLow,
     isJoint: raft.configuration.votersOutgoing.length > 0,
     loss: lossOf(sources),
     members: idsOf(raft.configuration).map((id) =>

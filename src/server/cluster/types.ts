@@ -107,6 +107,8 @@ export interface ClusterStatus {
   readonly lastIndex: number;
   readonly snapshotIndex: number;
   readonly logBytes: number;
+  /** Too little is free on the disk of its data directory: it takes no writes as a leader. */
+  readonly isDiskLow: boolean;
   readonly isJoint: boolean;
   /** A sentence, where acknowledged writes are lost or a majority has forgotten them: what is known, and what to do. */
   readonly loss: string | undefined;

@@ -28,6 +28,11 @@ export function observeCluster(
   gauge("gateway_raft_voters", "Voting members.", ({ members }) => members.filter(({ voter }) => voter).length);
   gauge("gateway_raft_learners", "Members that catch up.", ({ members }) => members.filter((it) => !it.voter).length);
 
+  gauge(
+    "gateway_disk_low",
+    "1 while too little is free on the disk of `data_dir` for this node to take writes as a leader.",
+    ({ isDiskLow }) => (isDiskLow ? 1 : 0),
+  );
   gauge("gateway_raft_lost_writes", "1 while acknowledged writes are known to be lost.", ({ loss }) =>
     loss === undefined ? 0 : 1,
   );

@@ -79,6 +79,7 @@ export function createMemoryCluster(
     lastIndex: index,
     snapshotIndex: 0,
     logBytes: 0,
+    isDiskLow: false,
     isJoint: false,
     loss: undefined,
     members,
