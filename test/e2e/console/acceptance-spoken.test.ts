@@ -26,10 +26,10 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
     await console.press("enter");
     await console.until((screen) => new RegExp(`^${title}( |$)`, "m").test(screen), title);
     await console.until((screen) => /, as unix:\d+, node n1 leader/.test(screen) && !/busy/.test(screen));
+    await console.until(/^providers 1 ok|providers \d/m, `${id}: how it does`);
     await console.settled();
     const screen = console.screen();
     assert.match(screen, /^gateway unix:.+, as unix:\d+, node n1 leader/m, `${id}: where one is`);
-    assert.match(screen, /^providers 1 ok|providers \d/m, `${id}: how it does`);
     assert.match(screen, /list: keys/, `${id}: its keys`);
     assert.match(screen, /listitem: \S+ \S+/, id);
     if (TABLES.has(id)) {

@@ -36,7 +36,7 @@ async function refusalOf(work: Promise<unknown>): Promise<{ readonly code: strin
 const ENDLESS = "SELECT count(*) FROM keys a, keys b, keys c, keys d";
 
 describe("bounds of a statement", () => {
-  const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 1_000 });
+  const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 5_000 });
   after(() => engine.close());
 
   it("stops one that runs too long, and runs the next", async () => {
