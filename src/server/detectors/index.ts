@@ -3,10 +3,14 @@
 export { createAwaitedDetector } from "./awaited.ts";
 export * from "./ensemble/index.ts";
 export {
+  type AskSession,
+  answerWith,
   createModelDetector,
   createSessionMetrics,
   createSessions,
   isModelType,
+  type SessionAnswer,
+  type SessionQuestion,
   type Sessions,
   type Views,
 } from "./inference/index.ts";

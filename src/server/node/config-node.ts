@@ -328,6 +328,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         ...{ ledger, statistics, refusals, finished: requests, instruments, log },
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
         fetches: openSharedFetches(systemClock.monotonic),
+        askSession: configuration.askSession,
       };
       measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };

@@ -5,7 +5,7 @@ import type { NodeFile, Problem, Source } from "../core/config/index.ts";
 import type { SourceRow } from "../core/state/index.ts";
 import type { ModelSupply } from "../models/index.ts";
 import type { SealedSecrets } from "../secrets/index.ts";
-import type { CallModel, Snapshot } from "../snapshot/index.ts";
+import type { AskSession, CallModel, Snapshot } from "../snapshot/index.ts";
 import type { FileOutcome } from "./deployment-file.ts";
 import type { FileText } from "./files.ts";
 import type { NodeDocuments } from "./load.ts";
@@ -64,5 +64,7 @@ export interface Configuration {
    * standstill where nothing is served then and nothing that may come would change it.
    */
   begin(): Promise<Standstill | undefined>;
+  /** What models in memory here say, for other processes of this node. */
+  readonly askSession: AskSession;
   close(): void;
 }

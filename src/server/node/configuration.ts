@@ -362,6 +362,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     },
     reload,
     begin,
+    async askSession(question, until) {
+      if (guardrails === undefined) throw new Error("no detector with a model is in force");
+      return guardrails.askSession(question, until);
+    },
     close() {
       clearTimeout(retry);
       watching?.close();

@@ -8,6 +8,7 @@ import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
+  answerWith,
   type BuildDetector,
   type CallModel,
   compileEnsemble,
@@ -49,16 +50,18 @@ import { type GuardedProfile, inForceOf } from "./in-force.ts";
 import { rehearse } from "./rehearse.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
-export function openEngine({ instruments, callModel, threads, isSpare = false }: EngineOptions): GuardrailEngine {
+export function openEngine(given: EngineOptions): GuardrailEngine {
+  const { instruments, callModel, threads, isSpare = false, askSession } = given;
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
   const pool = createScanPool({
     ...(threads !== undefined && { threads }),
     ...(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) }),
   });
-  const sessions = createSessions(
-    instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) },
-  );
+  const sessions = createSessions({
+    elsewhere: askSession,
+    ...(instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) }),
+  });
   const endpoints = createEndpoints(
     instruments && { metrics: (readings) => createEndpointMetrics(instruments, readings) },
   );
@@ -92,6 +95,7 @@ export function openEngine({ instruments, callModel, threads, isSpare = false }:
       pool.warmUp();
       inSlices(eachOf(warmUps), () => now !== guardrails);
     },
+    askSession: answerWith(sessions),
     close() {
       now = undefined;
       reaching.abort();

@@ -25,7 +25,7 @@ import {
   rehearsedSegments,
   told,
 } from "../core/guardrails/index.ts";
-import type { CallModel, DetectorProbe, Ensemble, Member, Views } from "../detectors/index.ts";
+import type { AskSession, CallModel, DetectorProbe, Ensemble, Member, Views } from "../detectors/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
@@ -73,6 +73,8 @@ export interface EngineOptions {
   readonly threads?: number;
   /** Others inspect what flows: nothing is made ready before it is needed. */
   readonly isSpare?: boolean;
+  /** Another process has the models that others have in memory; left out, this one. */
+  readonly askSession?: AskSession | undefined;
 }
 
 /** What is found in a text is remembered over all documents that one engine compiles. */
@@ -91,6 +93,8 @@ export interface GuardrailEngine {
   ) => AssembledGuardrails;
   /** One that this engine compiled is in force: models and connections that it does not use are closed once they are idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
+  /** For other processes of this machine: what models in memory here say. */
+  readonly askSession: AskSession;
   /** Threads and connections end; what is asked of them from now on fails. */
   readonly close: () => void;
 }

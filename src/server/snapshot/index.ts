@@ -1,5 +1,12 @@
 export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
-export type { CallModel, ModelQuestion, ModelSaid } from "../detectors/index.ts";
+export type {
+  AskSession,
+  CallModel,
+  ModelQuestion,
+  ModelSaid,
+  SessionAnswer,
+  SessionQuestion,
+} from "../detectors/index.ts";
 export type { Audited, Audits } from "./audits.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile.ts";

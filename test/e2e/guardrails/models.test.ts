@@ -11,7 +11,7 @@ import { peer } from "../../peers/index.ts";
 import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { chat, mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
-import { ONE_PROCESS, runProgram } from "../support/gateway.ts";
+import { runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually, within } from "../support/wait.ts";
 
@@ -59,7 +59,8 @@ const started = missing
   : await startGoverned(
       { after },
       {
-        env: ONE_PROCESS,
+        // Models are in memory once, however many processes ask them.
+        env: { GATEWAY_WORKERS: "3" },
         deployment: {
           profiles: [{ name: "exempt", guardrails: { detectors: [] } }],
           guardrails: { ...guardrails(), cache_entries: 0 },

@@ -10,3 +10,4 @@ export {
 export type { Views } from "./files.ts";
 export { createSessionMetrics, type SessionMetrics } from "./session/metrics.ts";
 export { createSessions, type Sessions, type SessionsOptions } from "./session/sessions.ts";
+export { type AskSession, answerWith, type SessionAnswer, type SessionQuestion } from "./session/shared.ts";

@@ -12,6 +12,7 @@ import {
   systemClock,
 } from "../../../base/index.ts";
 import { type Accepted, createMetrics } from "../../dataplane/index.ts";
+import type { SessionAnswer } from "../../snapshot/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
 import { type Channel, fetchThrough, followCertificates, sendHeld, takeConnections } from "../../workers/index.ts";
@@ -82,6 +83,7 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
     env,
     instruments,
     threads: settings.scanThreads,
+    askSession: async (question, signal) => (await channel.ask("session", question, signal)) as SessionAnswer,
     async callModel(question, until, tracer) {
       if (dataPlane === undefined) throw new Error("the worker does not serve yet");
       return await dataPlane.callModel(question, until, tracer);

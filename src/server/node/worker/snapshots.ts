@@ -2,6 +2,7 @@
 import type { Instruments } from "../../../base/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import {
+  type AskSession,
   type CallModel,
   type GuardrailEngine,
   loadGuardrails,
@@ -31,11 +32,14 @@ export interface SnapshotsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;
   readonly callModel: CallModel;
+  /** Models in memory are the node process's. */
+  readonly askSession: AskSession;
   /** For long texts. */
   readonly threads: number;
 }
 
-export function followSnapshots({ channel, env, instruments, callModel, threads }: SnapshotsOptions): Snapshots {
+export function followSnapshots(options: SnapshotsOptions): Snapshots {
+  const { channel, env, instruments, callModel, askSession, threads } = options;
   let rules: Rules | undefined;
   let guardrails: Promise<GuardrailEngine | undefined> | undefined;
   let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
@@ -51,7 +55,8 @@ export function followSnapshots({ channel, env, instruments, callModel, threads 
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
     // Its counters can be had once.
-    if (texts.some(mayHoldGuardrails)) guardrails ??= loadGuardrails(texts, { instruments, callModel, threads });
+    if (texts.some(mayHoldGuardrails))
+      guardrails ??= loadGuardrails(texts, { instruments, callModel, askSession, threads });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
     const { compiled } = await preparedSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);

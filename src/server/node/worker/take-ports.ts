@@ -3,6 +3,7 @@ import type { Log, MergedInstruments } from "../../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
 import type { Callers } from "../../auth/index.ts";
 import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
+import type { AskSession, SessionQuestion } from "../../snapshot/index.ts";
 import {
   type Channel,
   type HeldByAll,
@@ -36,6 +37,7 @@ export interface TakingNode {
   readonly finished: FinishedSink;
   readonly held: HeldByAll;
   readonly fetches: SharedFetches;
+  readonly askSession: AskSession;
   readonly instruments: MergedInstruments;
   readonly log: Log;
 }
@@ -48,6 +50,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
   takeFinished(channel, node.finished);
   takeUse(channel, node.ledger);
   takeKeyUse(channel, (id, at) => node.callers.usedAt(id, at));
+  channel.answer("session", (question, signal) => node.askSession(question as SessionQuestion, signal));
   const ends = [
     takeMetrics(channel, node.instruments),
     takeStatistics(channel, node.statistics),

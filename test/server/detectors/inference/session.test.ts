@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
-import { createSessions, type SessionsOptions } from "../../../../src/server/detectors/inference/index.ts";
+import {
+  type AskSession,
+  answerWith,
+  createSessions,
+  type SessionsOptions,
+} from "../../../../src/server/detectors/inference/index.ts";
 import { startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
 import { lookupClassifier, slowClassifier } from "../../../reference/inference/graphs.ts";
 import { wholeWords } from "../../../reference/inference/tokenizers.ts";
@@ -81,6 +86,55 @@ test("detectors that name the same model share a session, and others have their 
   await opened(configOf("classify", folder), sessions);
   assert.equal(workers.length, 3);
   assert.equal(seen.sessions(), 3);
+});
+
+/** As a channel between processes carries it. */
+const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+test("processes that have no graphs ask one that has, and find what it finds", { skip: missing }, async () => {
+  const { sessions, workers } = watched();
+  const answer = answerWith(sessions);
+  const ask: AskSession = async (question, signal) => asJson(await answer(asJson(question), signal));
+  const path = join(folder, "shared");
+  await mkdir(path, { recursive: true });
+  const [model, tokenizer] = [join(path, "nlp.onnx"), join(path, "tokenizer.json")];
+  await writeFile(tokenizer, wholeWords(["alice"]).json);
+  await writeFile(model, lookupClassifier([...[0, 1, 2, 3].map(() => [9, 0]), [0, 9]]));
+  const named = (labels: readonly string[]) => configOf("nlp", folder, { model, tokenizer, labels });
+  const config = named(["O", "B-PER"]);
+  const text = "Alice \ud83d met “Alice”.";
+  const own = await detect(await opened(config, sessions), [text, "", text]);
+  assert.deepEqual(
+    own.map((found) => found.length),
+    [2, 0, 2],
+  );
+  for (const _ of ["one process", "another"]) {
+    const detector = await opened(config, createSessions({ elsewhere: ask }));
+    assert.deepEqual(await detect(detector, [text, "", text]), own);
+  }
+  assert.equal(workers.length, 1);
+  await assert.rejects(
+    opened(named(["O", "B-PER", "I-PER"]), createSessions({ elsewhere: ask })),
+    /the graph scores 2 labels, and 3 are named/,
+  );
+});
+
+test("of a process that answers no more a detector fails, and who gave up hears why", { skip: missing }, async () => {
+  const left = new AbortController();
+  let isGone = false;
+  const { sessions } = watched();
+  const answer = answerWith(sessions);
+  const elsewhere: AskSession = (question, signal) => {
+    if (question.texts === undefined) return answer(question, signal);
+    if (isGone) return Promise.reject(new Error("the channel is closed"));
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  const detector = await opened(configOf("nlp", folder), createSessions({ elsewhere }));
+  const waiting = ask(detector, "a", left.signal);
+  left.abort(new Error("left"));
+  await assert.rejects(waiting, /^Error: left$/);
+  isGone = true;
+  await assert.rejects(ask(detector, "a"), (error) => error instanceof DetectorError && error.kind === "failed");
 });
 
 /** More than the objects of a thread with little memory can be. */

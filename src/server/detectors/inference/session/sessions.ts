@@ -8,6 +8,7 @@ import type { SessionMetrics, SessionReadings } from "./metrics.ts";
 import type { SessionSpec } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
+import { type AskSession, isShared, sharedSession } from "./shared.ts";
 
 /** A configuration that was tried may be put in force right after. */
 const IDLE_MS = 10_000;
@@ -21,6 +22,8 @@ export interface Sessions {
 
 export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server"> {
   readonly idleMs?: number;
+  /** Another process has the graphs in memory; left out, this one. */
+  readonly elsewhere?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
 }
 
@@ -30,7 +33,7 @@ export const keyOf = (spec: SessionSpec): string =>
     .digest("hex");
 
 export function createSessions(options: SessionsOptions = {}): Sessions {
-  const { idleMs = IDLE_MS, metrics: open, ...rest } = options;
+  const { idleMs = IDLE_MS, metrics: open, elsewhere, ...rest } = options;
   const sessions = new Map<string, { readonly session: Session; timer: NodeJS.Timeout | undefined }>();
   let kept: ReadonlySet<string> = new Set();
   const metrics = open?.({
@@ -52,6 +55,7 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
 
   return {
     of(spec, server) {
+      if (elsewhere !== undefined && isShared(spec)) return sharedSession(spec, elsewhere);
       const key = keyOf(spec);
       const known = sessions.get(key);
       if (known !== undefined) return known.session;

@@ -1,0 +1,76 @@
+/**
+ * Sessions that another process of this machine has: a graph is in memory once, however many processes inspect. What is asked
+ * and answered can cross as JSON.
+ */
+
+import { DetectorError } from "../../../core/guardrails/index.ts";
+import type { Failure, ReaderSpec, SessionProblem, SessionSpec } from "./protocol.ts";
+import type { Reads, Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface SessionQuestion {
+  readonly session: SessionSpec;
+  readonly name: string;
+  readonly reader: ReaderSpec;
+  /** Left out: the reader is opened, and no more. */
+  readonly texts?: readonly string[];
+}
+
+export type SessionAnswer =
+  | { readonly kind: "opened"; readonly problem?: SessionProblem | undefined }
+  | { readonly kind: "found"; readonly found: Reads }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** Rejects with the signal's reason, or where nobody is there to answer. */
+export type AskSession = (question: SessionQuestion, signal: AbortSignal) => Promise<SessionAnswer>;
+
+/** Of graphs in memory: one on a server is asked by whoever needs it. */
+export const isShared = ({ graph }: SessionSpec): boolean => graph.kind === "file";
+
+/** The session of `spec` at whoever answers `ask`, which keeps it and ends it. */
+export function sharedSession(session: SessionSpec, ask: AskSession): Session {
+  const asked = async (question: SessionQuestion, signal: AbortSignal): Promise<Exclude<SessionAnswer, Failed>> => {
+    let answer: SessionAnswer;
+    try {
+      answer = await ask(question, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new DetectorError(
+        "failed",
+        `the model's process: ${error instanceof Error ? error.message : "it is gone"}`,
+      );
+    }
+    if (answer.kind !== "failed") return answer;
+    throw new DetectorError(answer.failure.kind, answer.failure.message);
+  };
+  return {
+    async open(name, reader, signal) {
+      const answer = await asked({ session, name, reader }, signal);
+      return answer.kind === "opened" ? answer.problem : undefined;
+    },
+    async read(name, reader, texts, signal) {
+      const answer = await asked({ session, name, reader, texts }, signal);
+      if (answer.kind === "found") return answer.found;
+      throw new DetectorError("failed", "the model gave no answer");
+    },
+    isIdle: true,
+    waiting: 0,
+    end() {},
+  };
+}
+
+type Failed = Extract<SessionAnswer, { readonly kind: "failed" }>;
+
+/** Answers with the sessions of this process. */
+export function answerWith(sessions: Pick<Sessions, "of">): AskSession {
+  return async ({ session, name, reader, texts }, signal) => {
+    try {
+      const own = sessions.of(session);
+      if (texts === undefined) return { kind: "opened", problem: await own.open(name, reader, signal) };
+      return { kind: "found", found: await own.read(name, reader, texts, signal) };
+    } catch (error) {
+      if (!(error instanceof DetectorError) || error.kind === "excess") throw error;
+      return { kind: "failed", failure: { kind: error.kind, message: error.message } };
+    }
+  };
+}
