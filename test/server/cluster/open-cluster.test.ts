@@ -160,6 +160,8 @@ test("a restore that is refused leaves everything as it was, and no file behind"
   const dataDir = makeDir(t);
   const node = await openAlone(t, { dataDir, canOpenRing: () => false });
   await writeKey(node, "stays");
+  // A leader raises it by itself within a second.
+  await until("the feature level is there", () => node.view.get("feat/level") !== undefined);
   const before = { rows: [...node.view.scan("")], index: node.view.appliedIndex };
   const { bytes, meta } = stateOf([["ring/dk-1", '1{"id":"dk-1"}']]);
   const sealed = [
