@@ -84,7 +84,7 @@ test("a thread that crashes within a request is replaced, and the request gets w
         rules: [{ name: "no-names", action: "deny", when: '"pii/PERSON" in labels' }],
       },
     };
-    return startWithFiles(t, deployment, {}, ONE_PROCESS);
+    return startWithFiles(t, deployment, {}, { GATEWAY_WORKERS: "2" });
   };
   const [open, closed] = await Promise.all([crashing("fail_open"), crashing("fail_closed")]);
   const ask = (on: Gateway, content: string): Promise<Said> => say(on, { body: saying(content) });
