@@ -299,8 +299,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       connected: network.connected(),
       peers,
       self,
-      startedAs: own.startedAs(),
-      isDiskLow: watchDisk.isLow(),
+      ...{ startedAs: own.startedAs(), isDiskLow: watchDisk.isLow() },
     });
 
   const tellStatus = (): void => events.onStatus(describe());

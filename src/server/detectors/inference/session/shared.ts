@@ -6,7 +6,6 @@
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Failure, ReaderSpec, SessionProblem, SessionSpec } from "./protocol.ts";
 import type { Reads, Session } from "./session.ts";
-import type { Sessions } from "./sessions.ts";
 
 export interface SessionQuestion {
   readonly session: SessionSpec;
@@ -61,11 +60,11 @@ export function sharedSession(session: SessionSpec, ask: AskSession): Session {
 
 type Failed = Extract<SessionAnswer, { readonly kind: "failed" }>;
 
-/** Answers with the sessions of this process. */
-export function answerWith(sessions: Pick<Sessions, "of">): AskSession {
+/** Answers with the sessions of this process; `of`: the one of a spec. */
+export function answerWith({ of }: { readonly of: (spec: SessionSpec) => Session }): AskSession {
   return async ({ session, name, reader, texts }, signal) => {
     try {
-      const own = sessions.of(session);
+      const own = of(session);
       if (texts === undefined) return { kind: "opened", problem: await own.open(name, reader, signal) };
       return { kind: "found", found: await own.read(name, reader, texts, signal) };
     } catch (error) {
