@@ -22,7 +22,7 @@ import { createRawBytes, type RawBytes } from "./raw-bytes.ts";
 export { ptySkip };
 
 /** A console starts in a second; a machine under load is given this long. */
-const LIMIT_MS = 15_000;
+const LIMIT_MS = 45_000;
 const QUIET_MS = 80;
 /** After an Esc key, so that the program does not take the next key for one with Alt; it waits 30 ms itself. */
 const AFTER_ESCAPE_MS = 120;

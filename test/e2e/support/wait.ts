@@ -5,7 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /** What is awaited happens in milliseconds; a machine under load is given this long. */
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 /** Whose end ends what it opened: the context of a test, or `{ after }` of `node:test` for a whole file. */
 export interface Owner {

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What is awaited takes a second or two; a machine under load is given this long. */
-export const LIMIT_MS = 30_000;
+export const LIMIT_MS = 60_000;
 
 /** Between two looks; a look is a request to a process that has work of its own. */
 const BETWEEN_MS = 15;

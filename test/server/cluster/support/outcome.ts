@@ -40,7 +40,7 @@ export async function settled(): Promise<void> {
 }
 
 /** Resolves once the condition holds; fails with its name after the limit. */
-export async function until(what: string, holds: () => boolean, limitMs = 15_000): Promise<void> {
+export async function until(what: string, holds: () => boolean, limitMs = 45_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!holds()) {
     if (performance.now() > end) assert.fail(`waited ${limitMs} ms in vain: ${what}`);
