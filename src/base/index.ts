@@ -24,3 +24,4 @@ export * from "./stop-accepting.ts";
 export * from "./terminal-text.ts";
 export * from "./tracers.ts";
 export * from "./wire-reason.ts";
+export * from "./with-resolvers.ts";

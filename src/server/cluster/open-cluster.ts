@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
-import { type Log, startThread } from "../../base/index.ts";
+import { type Log, startThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
@@ -87,7 +87,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     switch (message.kind) {
       case "started":
         for (const warning of message.warnings) log.warn(warning);
-        started.resolve(undefined);
+        started.resolve();
         return;
       case "applied":
         logNow = message.now;
@@ -374,19 +374,4 @@ function startWorker(): Worker {
   const source = new URL("./worker.ts", import.meta.url);
   const built = new URL("./server/cluster/worker.js", import.meta.url);
   return startThread({ source, built }, LIMITS);
-}
-
-function withResolvers(): {
-  promise: Promise<unknown>;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-} {
-  let resolve: (value: unknown) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<unknown>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
 }

@@ -62,13 +62,15 @@ export interface AcmeNodeOptions {
   /** Undefined on a node without a cluster secret. */
   readonly here: SealingHere | undefined;
   readonly version: string;
+  /** Resolves once the data listener is open. */
+  readonly listening: Promise<unknown>;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
 /** What is opened belongs to `owner`. Throws `ConfigurationRefused`. */
 export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime): Certificates {
-  const { settings, cluster, here, version, instruments, log } = options;
+  const { settings, cluster, here, version, listening, instruments, log } = options;
   // The node file is refused before it comes to this.
   if (here === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
   return owner.own(
@@ -77,6 +79,7 @@ export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime)
       settings,
       store: certificateStore(cluster, here, systemClock.now),
       userAgent: `gateway/${version}`,
+      listening,
       now: systemClock.now,
       random: Math.random,
       instruments,

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { GatewayError, type Lifetime, systemClock } from "../../base/index.ts";
+import { GatewayError, type Lifetime, systemClock, withResolvers } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
@@ -169,10 +169,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   let dataPlane: DataPlane | undefined;
   let inForce: Snapshot | undefined;
   let routes: ((snapshot: Snapshot) => void) | undefined;
-  let first: ((snapshot: Snapshot) => void) | undefined;
-  const firstSnapshot = new Promise<Snapshot>((taken) => {
-    first = taken;
-  });
+  const firstSnapshot = withResolvers<Snapshot>();
   const configuration = owner.own(
     "configuration",
     openConfiguration({
@@ -197,7 +194,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       onSnapshot(snapshot) {
         observed.reasons.delete("configuration");
         inForce = snapshot;
-        first?.(snapshot);
+        firstSnapshot.resolve(snapshot);
         dataPlane?.swap(snapshot);
         routes?.(snapshot);
       },
@@ -241,9 +238,9 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     it.close(),
   );
 
-  const certificates =
-    certificateFiles ??
-    (acme && openCertificateOrders({ settings: acme, cluster, here, version: build.version, instruments, log }, owner));
+  const dataListener = withResolvers();
+  const orders = { cluster, here, version: build.version, listening: dataListener.promise, instruments, log };
+  const certificates = certificateFiles ?? (acme && openCertificateOrders({ settings: acme, ...orders }, owner));
   let doors: AdminDoors | undefined;
   let inspector: Inspector | undefined;
   const listening = () => listenersOf(nodeFile, { metrics: observed.metricsAddress, dataPlane, inspector, doors });
@@ -333,6 +330,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };
       dataPlane = await fleet.open(fleetOptions(workers, { ...common, ...here }), observed, owner, log);
+      dataListener.resolve();
       return;
     }
     const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
@@ -349,12 +347,13 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       owner,
       log,
     );
+    dataListener.resolve();
     // Another may have come while the listener opened.
     if (inForce !== undefined) dataPlane.swap(inForce);
   };
   const serve = async (): Promise<ServingNode> => {
     const fault = ended.then((error) => Promise.reject(error));
-    const snapshot = await Promise.race([firstSnapshot, standstillOf(begun), fault, aborted(signal)]);
+    const snapshot = await Promise.race([firstSnapshot.promise, standstillOf(begun), fault, aborted(signal)]);
     await Promise.race([whenStanding(cluster), fault, aborted(signal)]);
     const { extproc } = nodeFile;
     if (extproc?.inspect_listen !== undefined) {

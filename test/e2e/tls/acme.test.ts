@@ -1,7 +1,8 @@
 /** Three nodes, one authority: the validator is sent to each in turn, all serve what one ordered, and no key lies on a disk. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -28,13 +29,26 @@ test("a cluster has one certificate, proved at every node and served by every no
   const ports = await Promise.all(DOMAINS.map(freePort));
   const asked = ports.map(() => 0);
   let turn = 0;
-  const balancer = createServer((socket) => {
-    const at = turn++ % ports.length;
+  // As balancers do, the next is tried where one refuses.
+  const balancer = createServer({ pauseOnConnect: true }, async (socket) => {
+    socket.on("error", () => undefined);
+    const [onward, at] = await reached();
     asked[at] = (asked[at] ?? 0) + 1;
-    const onward = connect(ports[at] ?? 0, "127.0.0.1");
-    for (const it of [socket, onward]) it.on("error", () => undefined);
     socket.pipe(onward).pipe(socket);
+    socket.resume();
   });
+  async function reached(): Promise<readonly [Socket, number]> {
+    for (;;) {
+      const at = turn++ % ports.length;
+      const onward = connect(ports[at] ?? 0, "127.0.0.1");
+      onward.on("error", () => undefined);
+      const isOpen = await once(onward, "connect").then(
+        () => true,
+        () => false,
+      );
+      if (isOpen) return [onward, at];
+    }
+  }
   const httpPort = await listenLocally(balancer);
   atEnd(t, () => void balancer.close());
   const authority = await startPebble(pebble.path, { httpPort });

@@ -14,6 +14,8 @@ export interface ManagerOptions {
   readonly store: CertificateStore;
   readonly hands: Hands;
   readonly wanted: Wanted;
+  /** Nothing is done before it resolves, or a minute has passed: another node may answer. Undefined: at once. */
+  readonly ready: Promise<unknown> | undefined;
   /** Called after each effect. */
   readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
   /** Something keeps it from working at all, such as rows that cannot be opened here. */
@@ -27,6 +29,7 @@ export interface Manager {
 /** A clock may be set, and timers drift over a sleep of the machine. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 const PAUSE_MS = 1_000;
+const READY_MS = 60_000;
 const SEALED_PAUSE_MS = 60_000;
 const WRITE_ATTEMPTS = 5;
 /**
@@ -35,7 +38,7 @@ const WRITE_ATTEMPTS = 5;
  */
 const ACCOUNTS_KEPT_MS = 30 * DAY;
 
-export function startManager({ store, hands, wanted, onStep, onTrouble }: ManagerOptions): Manager {
+export function startManager({ store, hands, wanted, ready, onStep, onTrouble }: ManagerOptions): Manager {
   const stop = new AbortController();
   let wake: () => void = () => undefined;
   /** Since rows were last read, so that no pause is begun on what is past. */
@@ -58,7 +61,17 @@ export function startManager({ store, hands, wanted, onStep, onTrouble }: Manage
     wake = () => undefined;
   }
 
+  /** A challenge that nobody answers costs an attempt, and with it the pause after a failure. */
+  async function untilReady(): Promise<void> {
+    if (ready === undefined) return;
+    const late = new AbortController();
+    const limit = sleep(READY_MS, undefined, { signal: AbortSignal.any([stop.signal, late.signal]) });
+    await Promise.race([ready, limit.catch(() => undefined)]);
+    late.abort();
+  }
+
   async function run(): Promise<void> {
+    await untilReady();
     while (!stop.signal.aborted) {
       isChanged = false;
       if (!store.leads()) {

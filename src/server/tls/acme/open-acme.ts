@@ -34,6 +34,8 @@ export interface AcmeOptions {
   readonly settings: AcmeSettings;
   readonly store: CertificateStore;
   readonly userAgent: string;
+  /** Resolves once the data listener of this node is open. Challenges answered there are asked for after it. */
+  readonly listening: Promise<unknown>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** 0 up to 1. */
@@ -53,7 +55,8 @@ interface Seen {
 /** RFC 8555 section 8.3: at least 128 bits in base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{22,128}$/;
 
-export function openAcme({ settings, store, userAgent, now, random, instruments, log }: AcmeOptions): Certificates {
+export function openAcme(options: AcmeOptions): Certificates {
+  const { settings, store, userAgent, listening, now, random, instruments, log } = options;
   const { ca, email, roots, eab, dns } = settings;
   const names = [...settings.domains].sort();
   const wanted: Wanted = {
@@ -188,6 +191,7 @@ export function openAcme({ settings, store, userAgent, now, random, instruments,
   const manager = startManager({
     store,
     wanted,
+    ready: dns === undefined ? listening : undefined,
     hands: { authority, store, dns, wanted, now, random, onTrouble },
     onStep,
     onTrouble,

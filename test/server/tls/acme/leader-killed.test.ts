@@ -27,6 +27,7 @@ function open(cluster: MemoryCluster, node: string, settings: AcmeSettings): Cer
     settings,
     store: cluster.store(node),
     userAgent: "gateway/test",
+    listening: Promise.resolve(),
     now: Date.now,
     random: Math.random,
     instruments: createInstruments(),

@@ -35,6 +35,7 @@ function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, told
     settings,
     store: cluster.store(node),
     userAgent: "gateway/test",
+    listening: Promise.resolve(),
     now: Date.now,
     random: Math.random,
     instruments: createInstruments(),

@@ -49,6 +49,7 @@ function open(owner: Owner, { cluster = createMemoryCluster(), aheadMs = 0, emai
     settings,
     store: cluster.store("n1"),
     userAgent: "gateway/test",
+    listening: Promise.resolve(),
     now,
     random: () => 0.5,
     instruments: createInstruments(),

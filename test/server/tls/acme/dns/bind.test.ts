@@ -98,6 +98,7 @@ test("a wildcard and its apex are proved in one order, and nothing of it is left
     settings,
     store: cluster.store("n1"),
     userAgent: "gateway/test",
+    listening: Promise.resolve(),
     now: Date.now,
     random: Math.random,
     instruments: createInstruments(),
