@@ -11,6 +11,7 @@ import {
   type SealedSecrets,
   type Sealing,
 } from "../secrets/index.ts";
+import type { Configuration } from "./configuration-types.ts";
 
 /** Another node may plan at the same time; the plan is made anew then. */
 const MAX_PLANS = 5;
@@ -23,8 +24,17 @@ export interface SealingHere {
   readonly sealed: SealedSecrets;
 }
 
-/** `here`: undefined on a node without a cluster secret, which has no key to seal with. */
-export function secretsPort(cluster: Cluster, here: SealingHere | undefined, now: () => number): Secrets {
+export interface SecretsOptions {
+  readonly cluster: Cluster;
+  /** Undefined on a node without a cluster secret, which has no key to seal with. */
+  readonly here: SealingHere | undefined;
+  /** A write is answered once the new value is in force on this node. */
+  readonly configuration: Pick<Configuration, "settled">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function secretsPort({ cluster, here, configuration, now }: SecretsOptions): Secrets {
   const { view } = cluster;
 
   const requireSealing = (): SealingHere => {
@@ -51,7 +61,9 @@ export function secretsPort(cluster: Cluster, here: SealingHere | undefined, now
         outdated = true;
         break;
       }
-      if (!outdated) return true;
+      if (outdated) continue;
+      await configuration.settled();
+      return true;
     }
   };
 

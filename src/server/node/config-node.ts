@@ -254,7 +254,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       ports: {
         cluster: fleet === undefined ? cluster : settling(cluster, fleet),
         sources: sourcesPort(cluster, configuration),
-        secrets: secretsPort(cluster, here, systemClock.now),
+        secrets: secretsPort({ cluster, here, configuration, now: systemClock.now }),
         facts: {
           version: build.version,
           startedAt,

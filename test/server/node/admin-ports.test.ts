@@ -1,10 +1,11 @@
 /** The contract suites of the admin plane and of certificates over the real ports: a cluster of one in a directory of its own. */
 
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "node:test";
-import { createInstruments, nullLog } from "../../../src/base/index.ts";
+import { afterEach, test } from "node:test";
+import { createInstruments, nullLog, withResolvers } from "../../../src/base/index.ts";
 import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
 import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
 import { type SealingHere, secretsPort } from "../../../src/server/node/admin-secrets.ts";
@@ -18,6 +19,8 @@ import { sourcesContract } from "../admin/support/sources-contract.ts";
 import { storeContract } from "../tls/acme/support/store-contract.ts";
 
 const SECRET = "a-secret-that-is-long-enough-for-tests";
+
+const SETTLED = { settled: async () => undefined };
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -100,7 +103,25 @@ async function sealingOf({ view }: Cluster): Promise<SealingHere> {
 
 secretsContract("secrets of a node", async () => {
   const cluster = await openOne();
-  return secretsPort(cluster, await sealingOf(cluster), Date.now);
+  return secretsPort({ cluster, here: await sealingOf(cluster), configuration: SETTLED, now: Date.now });
+});
+
+test("a sealed value is answered for once what uses it is in force", async () => {
+  const cluster = await openOne();
+  const { promise, resolve } = withResolvers();
+  const inForce: string[] = [];
+  const configuration = {
+    settled: () => {
+      inForce.push("asked");
+      return promise.then(() => void inForce.push("settled"));
+    },
+  };
+  const secrets = secretsPort({ cluster, here: await sealingOf(cluster), configuration, now: Date.now });
+  const put = secrets.put("a", "value", { by: { iss: "t", sub: "t" }, timeoutMs: 10_000 });
+  await eventually("the question", () => inForce.length === 1);
+  resolve();
+  assert.equal((await put).version, 1);
+  assert.deepEqual(inForce, ["asked", "settled"]);
 });
 
 storeContract("certificates of a cluster", async () => {
