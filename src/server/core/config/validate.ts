@@ -1,14 +1,18 @@
 /**
  * Runs a schema of ours over a value by ajv, and hands back every error it finds.
  *
- * Compilation writes and compiles code (tens of milliseconds), so each schema is compiled once, when first needed. Defaults
- * are not ajv's business here: they would be in place before the rules between keys are checked, and count as written.
+ * Compilation writes and compiles code (milliseconds for each object), so each piece of a schema is compiled once, when
+ * first needed. Defaults are not ajv's business here: they would be in place before the rules between keys are checked,
+ * and count as written.
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { isSchema } from "./defaults.ts";
 import { FORMATS } from "./formats.ts";
+import { isPiece, withoutPieces } from "./pieces.ts";
 import { breaches, RULE_NAMES } from "./rules.ts";
 import type { JsonSchema } from "./schema.ts";
+import { schemaBelow } from "./schema-below.ts";
 
 export type { ErrorObject };
 
@@ -18,18 +22,65 @@ export type { ErrorObject };
  */
 const TRUSTED = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
+let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
 export function validate(schema: JsonSchema, value: unknown): readonly ErrorObject[] {
-  let check = compiled.get(schema);
-  if (check === undefined) {
-    check = validator().compile(schema);
-    compiled.set(schema, check);
-  }
-  return check(value) ? [] : (check.errors ?? []);
+  const errors: ErrorObject[] = [];
+  checkPiece(schema, value, { instance: "", schema: "#" }, errors);
+  return errors;
 }
 
-function validator(): Ajv2020 {
+/** JSON pointers to a value and to its schema. */
+interface At {
+  readonly instance: string;
+  readonly schema: string;
+}
+
+function checkPiece(schema: JsonSchema, value: unknown, at: At, errors: ErrorObject[]): void {
+  let check = compiled.get(schema);
+  if (check === undefined) {
+    ajv ??= validator();
+    check = ajv.compile(withoutPieces(schema));
+    compiled.set(schema, check);
+  }
+  if (!check(value)) {
+    for (const error of check.errors ?? []) {
+      errors.push({
+        ...error,
+        instancePath: at.instance + error.instancePath,
+        schemaPath: at.schema + error.schemaPath.slice(1),
+      });
+    }
+  }
+  checkBelow(schema, value, at, errors);
+}
+
+/** The pieces within a value that has been checked as such. */
+function checkBelow(schema: JsonSchema, value: unknown, at: At, errors: ErrorObject[]): void {
+  if (typeof value !== "object" || value === null) return;
+  const steps = Array.isArray(value) ? value.entries() : Object.entries(value);
+  for (const [step, item] of steps) {
+    const below = schemaBelow(schema, step);
+    const there = { instance: `${at.instance}/${escaped(step)}`, schema: `${at.schema}/${keywordOf(schema, step)}` };
+    if (isPiece(below)) checkPiece(below, item, there, errors);
+    else checkBelow(below, item, there, errors);
+  }
+}
+
+function keywordOf(schema: JsonSchema, step: string | number): string {
+  if (typeof step === "number") return "items";
+  const { properties } = schema;
+  return isSchema(properties) && Object.hasOwn(properties, step)
+    ? `properties/${escaped(step)}`
+    : "additionalProperties";
+}
+
+/** RFC 6901. */
+const escaped = (step: string | number): string => String(step).replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** Every error of every value, with its schema: for schemas of ours alone. */
+export function validator(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     allErrors: true,
