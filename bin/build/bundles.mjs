@@ -8,6 +8,7 @@
 import { build } from "esbuild";
 import { namedExports } from "./named.mjs";
 import { besidesBundle } from "./native.mjs";
+import { withoutUnused } from "./unused.mjs";
 
 /**
  * What is started by path: the process, and the threads. Each is bundled by itself: a file that two of them share would
@@ -34,22 +35,6 @@ const consoleApart = {
   setup(build) {
     // Every verb is a file at the top of dist/, as the pieces that esbuild splits off are.
     build.onResolve({ filter: /\/console\/index\.ts$/ }, () => ({ path: "./console/index.js", external: true }));
-  },
-};
-
-/**
- * What packages ask for where they find it, and do without: React's developer tools, which Ink loads where DEV says so, and
- * the file systems of phones.
- */
-const nothing = {
-  name: "nothing",
-  setup(build) {
-    const namespace = "nothing";
-    const absent = /^(react-devtools-core|react-native-fs|react-native-fetch-blob)$/;
-    build.onResolve({ filter: absent }, ({ path }) => ({ path, namespace }));
-    build.onLoad({ filter: /.*/, namespace }, () => ({
-      contents: "export default { initialize() {}, connectToDevTools() {} };",
-    }));
   },
 };
 
@@ -86,7 +71,7 @@ export async function bundleAll(root, built) {
     __dirname: "$folder",
   };
   const shared = { ...SHARED, absWorkingDir: root };
-  const plugins = [nothing, namedExports, besidesBundle];
+  const plugins = [withoutUnused, namedExports, besidesBundle];
   const bundles = [
     ...ENTRIES.map((entry) => build({ ...shared, entryPoints: [entry], define, plugins: [consoleApart, ...plugins] })),
     build({

@@ -179,3 +179,24 @@ test("no modules import each other in a circle", () => {
 test("the table has no circle", () => {
   assert.equal(circle(new Map(Object.entries(MAY_IMPORT))), undefined);
 });
+
+/** bin/build/unused.mjs leaves the rest of it out of the bundles. */
+const IN_THE_BUNDLE: Readonly<Record<string, ReadonlySet<string>>> = {
+  undici: new Set(["Agent", "Dispatcher", "Pool", "buildConnector", "request"]),
+};
+
+test("of a package that is bundled in part, that part alone is imported", () => {
+  const imported = sources.flatMap(({ path, imports }) =>
+    imports.flatMap(({ specifier, names }) => {
+      const kept = IN_THE_BUNDLE[specifier];
+      return kept === undefined
+        ? []
+        : names.map((name) => ({ path, name, isKept: kept.has(name.split(" as ")[0] ?? "") }));
+    }),
+  );
+  assert.ok(imported.length > 5, `${imported.length} names`);
+  assert.deepEqual(
+    imported.filter(({ isKept }) => !isKept),
+    [],
+  );
+});

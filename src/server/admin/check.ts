@@ -20,8 +20,8 @@ const MAX_FAULTS = 20;
 /** Of a field's name that the caller made up. */
 const MAX_SHOWN = 64;
 
+let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
-const ajv = validator();
 
 /** `where`: `body`, `query` or `path`. Throws `invalid` with every fault in its details. */
 export function check<S extends Schema<unknown>>(
@@ -44,6 +44,7 @@ const NAMES = { body: "The field", query: "The query parameter", path: "The path
 export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Fault[] {
   let validate = compiled.get(schema.json);
   if (validate === undefined) {
+    ajv ??= validator();
     validate = ajv.compile(schema.json);
     compiled.set(schema.json, validate);
   }
@@ -171,6 +172,9 @@ function validator(): Ajv2020 {
     allErrors: true,
     allowUnionTypes: true,
     verbose: true,
+    // The schemas are ours, and tests hold them against the schema of schemas.
+    meta: false,
+    validateSchema: false,
     formats: {
       duration: isDuration,
       "positive-duration": (text: string) => (parseDuration(text) ?? 0) >= 1,
