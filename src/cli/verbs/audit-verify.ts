@@ -19,8 +19,9 @@ import {
   type WitnessedHead,
 } from "../../server/audit/index.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
 import type { auditVerifyFlags } from "../specs.ts";
+import { stdinOf, untilAborted } from "../streams.ts";
 
 type Options = FlagsOf<typeof auditVerifyFlags>;
 
@@ -63,7 +64,7 @@ function readHeads(io: Io, file: string): readonly WitnessedHead[] {
 
 /** Of `-`, or of the file of that name. */
 export function inputOf(io: Io, file: string): TrailInput {
-  if (file === "-") return { name: "stdin", chunks: named("stdin", io.stdin) };
+  if (file === "-") return { name: "stdin", chunks: named("stdin", untilAborted(stdinOf(io, "the trail"), io.signal)) };
   const name = printable(file);
   const stream = (): AsyncIterable<Uint8Array> =>
     createReadStream(resolvePath(io, file), { highWaterMark: READ_BYTES, signal: io.signal });
@@ -79,7 +80,7 @@ async function* named(name: string, chunks: AsyncIterable<Uint8Array | string>):
   try {
     yield* chunks;
   } catch (error) {
-    if (error instanceof Error && error.name === "AbortError") throw error;
+    if (error instanceof Error && (error instanceof Interrupted || error.name === "AbortError")) throw error;
     throw new UsageError(`${name} cannot be read: ${reasonOf(error)}`);
   }
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { type FlagsOf, parseFlags, UsageError } from "../../../src/cli/flags.ts";
-import type { Io } from "../../../src/cli/io.ts";
+import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { auditVerifyFlags } from "../../../src/cli/specs.ts";
 import { run } from "../../../src/cli/verbs/audit-verify.ts";
 import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
@@ -134,4 +134,10 @@ test("what a forged record says cannot drive a terminal", async (context) => {
 test("an interruption ends it", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines) });
   await assert.rejects(verb(["trail"], { cwd, signal: AbortSignal.abort() }), { name: "AbortError" });
+});
+
+test("an interruption ends the wait for what has not come to stdin yet", async () => {
+  const stop = new AbortController();
+  const stdin = new Readable({ read: () => stop.abort(new Interrupted("SIGINT")) });
+  await assert.rejects(verb(["-"], { stdin, signal: stop.signal }), { name: "Interrupted" });
 });
