@@ -78,6 +78,16 @@ export const nodeStatus = object("The node that is asked.", {
       }),
     ),
   ),
+  // Nodes of builds before this one do not say.
+  workers: optional(
+    object("The processes that serve its data plane.", {
+      wanted: integer("How many there are to be."),
+      serving: integer("How many serve; with fewer, the others take what comes."),
+      restarts: integer("Times that one was to take the place of another, since the node started."),
+      last_end_at: nullable(time("When one last ended that was to go on; null: none has.")),
+      last_end_by: nullable(text("What it ended by: a signal, a status, or why the node ended it.")),
+    }),
+  ),
 });
 
 /** Specification document 2, `admin.issuers[].login`. Holds no secret. */

@@ -141,6 +141,29 @@ export const NODE_NOT_READY: AttentionSource = {
   },
 };
 
+/** One that could not be replaced yet, or that ends again and again; one that ended once is in the log and the metrics. */
+export const WORKERS_MISSING: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node?.workers === undefined || !node.ready) return [];
+    const { wanted, serving, restarts, last_end_by: by } = node.workers;
+    if (serving >= wanted) return [];
+    const last = by === null ? "" : `; the last that ended: ${by}`;
+    const words = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve, ${plural(restarts, "restart")}${last}`;
+    return [
+      ofNode(node, {
+        id: "node:workers",
+        what: "WORKERS",
+        kind: "node",
+        view: "cluster",
+        words,
+        degree: wanted - serving,
+      }),
+    ];
+  },
+};
+
 export const CONFIGURATION_REFUSED: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {

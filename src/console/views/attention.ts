@@ -12,6 +12,7 @@ import {
   NODE_NOT_READY,
   SILENT_MEMBERS,
   SOURCES,
+  WORKERS_MISSING,
   WRONG_CLOCKS,
 } from "./attention-cluster.ts";
 import { type AttentionItem, type AttentionSource, SEVERITIES, type Seen } from "./attention-item.ts";
@@ -28,6 +29,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   FORGETFUL_MEMBERS,
   SILENT_MEMBERS,
   NODE_NOT_READY,
+  WORKERS_MISSING,
   WRONG_CLOCKS,
   CONFIGURATION_REFUSED,
   FILE_STATUS,

@@ -145,6 +145,7 @@ export interface NodeFacts {
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };
   configuration(): NodeStatus["configuration"];
   models(): NonNullable<NodeStatus["models"]>;
+  workers(): NonNullable<NodeStatus["workers"]>;
   /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
   keyLastUsedAt(id: string): number | undefined;
 }

@@ -50,7 +50,7 @@ import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane 
 import { openTokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
 import { whenStanding } from "./when-standing.ts";
-import { createFleet, fleetOptions, settling } from "./worker/index.ts";
+import { createFleet, fleetOptions, settling, workersOf } from "./worker/index.ts";
 
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
@@ -262,6 +262,12 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
           models: () => models.standing().map(modelStatusOf),
+          workers() {
+            const isServing = dataPlane !== undefined;
+            // An inspector whose configuration has no route.
+            const isLeftOut = !isServing && inspector !== undefined;
+            return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
+          },
           keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),

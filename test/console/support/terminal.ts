@@ -25,7 +25,7 @@ export { ptySkip };
 const LIMIT_MS = 45_000;
 const QUIET_MS = 80;
 /** After an Esc key, so that the program does not take the next key for one with Alt; it waits 30 ms itself. */
-const AFTER_ESCAPE_MS = 120;
+const AFTER_ESCAPE_MS = 250;
 /** How often a throttled terminal takes what is due. */
 const SLICE_MS = 20;
 

@@ -160,6 +160,16 @@ test("a node without leader, not ready, or with a refused configuration is told 
   );
 });
 
+test("processes that are missing are told of, once the node serves at all", () => {
+  const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
+  assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [
+    "! WORKERS node n1: 3 of 4 worker processes serve, 7 restarts; the last that ended: SIGKILL",
+  ]);
+  const starting = { ...STATUS, ready: false, reasons: ["workers"], workers: { ...workers, serving: 0 } };
+  assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: workers"]);
+  assert.deepEqual(attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4 } } }), []);
+});
+
 test("the file is told of with its remedy, unless it is in sync or there is none", () => {
   assert.deepEqual(attention({ get_config: config("diverged", "raise `version` to 43, then reload") }), [
     "~ FILE config diverged: file has version 42 with different content. To do: raise `version` to 43, then reload",

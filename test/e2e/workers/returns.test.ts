@@ -121,6 +121,9 @@ test(`workers that are killed under load take their own requests with them, and 
   await Promise.all(clients);
   t.diagnostic(`${ids.size} answered, ${broken} broken off by ${KILLS} kills`);
   assert.ok(broken <= KILLS * CLIENTS);
+  const { workers: told } = await node.client.call("get_status");
+  assert.deepEqual([told?.wanted, told?.serving, told?.last_end_by], [3, 3, "SIGKILL"]);
+  assert.ok((told?.restarts ?? 0) >= KILLS, `${told?.restarts} restarts told`);
   const { items } = await node.client.call("list_budgets");
   const used = items.find(({ budget }) => budget === "calls")?.used ?? 0;
   // Never less than was used; of each that was killed, what it held and two requests ahead.

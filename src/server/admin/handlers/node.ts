@@ -27,6 +27,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         configuration: facts.configuration(),
         feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: waitingWords(standing) ?? null },
         models: facts.models(),
+        workers: facts.workers(),
         certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({
           names,
           serial,

@@ -4,7 +4,7 @@
  */
 
 import type { Lifetime, Log } from "../../../base/index.ts";
-import { programOf } from "../../../base/index.ts";
+import { programOf, systemClock } from "../../../base/index.ts";
 import type { Cluster, StateView } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Certificates } from "../../tls/index.ts";
@@ -17,6 +17,7 @@ import {
   openLooks,
   openSupervisor,
   type RowsFeed,
+  type Standing,
   type Worker,
 } from "../../workers/index.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
@@ -68,6 +69,8 @@ export interface Elsewhere {
 
 export interface Fleet extends Elsewhere {
   trust(nodeFile: NodeFile): void;
+  /** Undefined before the first is started. */
+  standing(): Standing | undefined;
   /** Resolves once each worker has all rows that the view had before the call, or was ended. */
   settled(): Promise<void>;
   /** Resolves once what workers had measured and counted before the call is told here, 0.2 s at the latest. */
@@ -86,6 +89,7 @@ export function createFleet(started: NodeFile): Fleet {
   let prepared: Prepare | undefined;
   let current: Prepare | undefined;
   let rev = 0;
+  let standing: (() => Standing) | undefined;
   /** Rows are fed to these. */
   const fed = new Map<Worker, Joined>();
   /** These have the configuration in force. */
@@ -189,6 +193,7 @@ export function createFleet(started: NodeFile): Fleet {
       nodeFile = next;
       for (const { channel } of fed.keys()) channel.send("node_file", next);
     },
+    standing: () => standing?.(),
     async settled() {
       await Promise.all(
         Array.from(fed.values(), async ({ worker, rows }) => {
@@ -222,7 +227,9 @@ export function createFleet(started: NodeFile): Fleet {
           acceptor.serve(worker);
         },
         onGone: () => undefined,
+        now: systemClock.now,
       });
+      standing = supervisor.standing;
       owner.own(
         "data plane",
         supervisor,

@@ -4,3 +4,4 @@ export { fleetOptions } from "./fleet-options.ts";
 export { type CrossingInputs, crossing, recorded } from "./inputs.ts";
 export { neededMemory, workersIn } from "./settings.ts";
 export { settling } from "./settling.ts";
+export { workersOf } from "./workers-of.ts";

@@ -1,3 +1,3 @@
 export { openLooks } from "./looks.ts";
 export { openSupervisor } from "./supervisor.ts";
-export type { Beat, Handover, Supervisor, SupervisorOptions, Worker } from "./types.ts";
+export type { Beat, Handover, Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts";

@@ -1,6 +1,6 @@
 /** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
 import { startWorker } from "./start-worker.ts";
-import type { Supervisor, SupervisorOptions, Worker } from "./types.ts";
+import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
@@ -10,12 +10,14 @@ const NONE_SERVES = "workers";
 
 /** Resolves when all serve. Rejects where one could not be started twice, and ends the others. */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const { count, begin, onGone, instruments, log, reasons } = options;
+  const { count, begin, onGone, now, instruments, log, reasons } = options;
   const serving = new Map<number, Worker>();
   const running = new Set<Worker>();
   const timers = new Set<NodeJS.Timeout>();
   const pauses = new Map<number, number>();
   const over = new AbortController();
+  let restarted = 0;
+  let lastEnd: Standing["lastEnd"];
   const restarts = instruments
     .counter(
       "gateway_worker_restarts_total",
@@ -53,6 +55,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       onGone(worker);
       if (performance.now() - since >= STOOD_MS) pauses.delete(number);
       if (over.signal.aborted) return;
+      lastEnd = { at: now(), by };
       log.error("a worker ended; another takes its place", { worker: number, pid: worker.pid, by });
       replace(number);
     });
@@ -62,6 +65,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     if (over.signal.aborted) return;
     // What could not be started counts too: one that never serves again must not look like one that is well.
     restarts.inc();
+    restarted += 1;
     const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
     pauses.set(number, Math.min(2 * pause, LONGEST_PAUSE_MS));
     const timer = setTimeout(() => {
@@ -105,6 +109,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     throw failed.reason;
   }
   return {
+    standing: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
     serving: () => [...serving.values()].sort((a, b) => a.number - b.number),
     stopping,
     close,

@@ -43,13 +43,27 @@ export interface SupervisorOptions {
   begin(worker: Worker, signal: AbortSignal): Promise<void>;
   /** Of one that was begun, once all that it wrote was taken. */
   onGone(worker: Worker): void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   readonly instruments: Instruments;
   readonly log: Log;
   /** Of readiness. */
   readonly reasons: Set<string>;
 }
 
+/** How the processes of the data plane stand. */
+export interface Standing {
+  /** How many there are to be. */
+  readonly wanted: number;
+  readonly serving: number;
+  /** Times that one was to take the place of another, since the node process began. */
+  readonly restarts: number;
+  /** Of one that ended by itself; undefined: none has. `at`: milliseconds since 1970; `by`: a signal, a status or why. */
+  readonly lastEnd: { readonly at: number; readonly by: string } | undefined;
+}
+
 export interface Supervisor {
+  standing(): Standing;
   /** Those that serve. */
   serving(): readonly Worker[];
   /** From here on none is replaced. */

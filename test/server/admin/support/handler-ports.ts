@@ -42,6 +42,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
       readiness: () => ({ ready: true, reasons: [] }),
       configuration: () => ({ state: "running", message: null }),
       models: () => [],
+      workers: () => ({ wanted: 1, serving: 1, restarts: 0, last_end_at: null, last_end_by: null }),
       keyLastUsedAt: () => undefined,
     },
     clock: { now, monotonic: now },

@@ -12,6 +12,8 @@ import { eventually } from "../../../e2e/support/wait.ts";
 const here = (name: string): URL => new URL(name, import.meta.url);
 const PROGRAM = programOf({ source: here("./program.ts"), built: here("./program.js") });
 
+const NOW = Date.parse("2026-11-28T12:00:00Z");
+
 interface Kept {
   readonly supervisor: Promise<Supervisor>;
   readonly errors: readonly LogFields[];
@@ -32,6 +34,7 @@ async function keepOne(t: TestContext): Promise<Kept> {
     env: { ...process.env, BROKEN: broken },
     begin: async () => undefined,
     onGone: () => undefined,
+    now: () => NOW,
     instruments,
     log,
     reasons: new Set(),
@@ -65,9 +68,11 @@ test("one that takes long to load, as on a busy machine, is not taken for one th
 
 test("of one that ends the log says by what, and one that cannot be started again is counted each time", async (t) => {
   const { supervisor, errors, restarts, broken } = await keepOne(t);
-  const [worker] = (await supervisor).serving();
+  const kept = await supervisor;
+  const [worker] = kept.serving();
   assert.ok(worker);
   assert.equal(restarts(), 0);
+  assert.deepEqual(kept.standing(), { wanted: 1, serving: 1, restarts: 0, lastEnd: undefined });
   await writeFile(broken, "");
   process.kill(worker.pid, "SIGKILL");
   const failed = await eventually("two that did not start", () => {
@@ -78,6 +83,8 @@ test("of one that ends the log says by what, and one that cannot be started agai
   assert.equal(ended?.["by"], "SIGKILL");
   assert.match(String(failed[0]?.["error"]), /worker 1 ended while it started \(status 7\)/);
   assert.ok(restarts() >= 2, `${restarts()}`);
+  const { wanted, serving, lastEnd } = kept.standing();
+  assert.deepEqual([wanted, serving, lastEnd], [1, 0, { at: NOW, by: "SIGKILL" }]);
 });
 
 test("who was held up itself ends nobody for it", async () => {

@@ -1,0 +1,21 @@
+import type { NodeStatus } from "../../admin/index.ts";
+import type { Standing } from "../../workers/index.ts";
+
+/** `alone`: of a node that serves from its own process, or has not begun to: how many are to serve, and whether it does. */
+export function workersOf(
+  standing: Standing | undefined,
+  alone: { readonly wanted: number; readonly isServing: boolean },
+): NonNullable<NodeStatus["workers"]> {
+  if (standing === undefined) {
+    const serving = alone.isServing ? 1 : 0;
+    return { wanted: alone.wanted, serving, restarts: 0, last_end_at: null, last_end_by: null };
+  }
+  const { wanted, serving, restarts, lastEnd } = standing;
+  return {
+    wanted,
+    serving,
+    restarts,
+    last_end_at: lastEnd === undefined ? null : new Date(lastEnd.at).toISOString(),
+    last_end_by: lastEnd?.by ?? null,
+  };
+}
