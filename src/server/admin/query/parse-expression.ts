@@ -236,6 +236,9 @@ function parseWord(cursor: Cursor, word: string): Expression {
       cursor.next();
       return { kind: "literal", value: word === "null" ? null : word === "true", isReal: false };
     }
+    if (word === "interval" && cursor.peek(1).kind === "text") {
+      throw invalid("`INTERVAL` is not known: a span is seconds, as in `epoch(now()) - epoch(created_at) < 86400`.");
+    }
     if (word === "case") return cursor.nested(() => parseCase(cursor));
     if (word === "current_timestamp" && !cursor.isSymbol("(", 1)) {
       cursor.next();

@@ -84,6 +84,8 @@ describe("refusals", () => {
   it("proposes what is known in place of what is not", async () => {
     assert.match(await refused("SELECT metadata -> 'team' FROM keys"), /`->>` reads/);
     assert.match(await refused("SELECT concat(name, id) FROM keys"), /joined with `\|\|`/);
+    const recent = "SELECT name FROM keys WHERE created_at > now() - interval '1 day'";
+    assert.match(await refused(recent), /`INTERVAL` is not known: a span is seconds, as in `epoch\(now\(\)\) - /);
     assert.match(await refused("SELECT lenght(name) FROM keys"), /did you mean `length`\?/);
   });
 

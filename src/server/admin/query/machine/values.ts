@@ -24,7 +24,9 @@ export function numeric(value: Cell): number | null {
   if (typeof value !== "string") return Number(value);
   const number = spelled(value);
   if (number === undefined) {
-    throw new StatementError("A text that is no number stands where a number is needed: CAST makes NULL of it.");
+    throw new StatementError(
+      "A text that is no number stands where a number is needed: CAST makes NULL of it, and epoch() seconds of a time.",
+    );
   }
   return number;
 }
