@@ -39,6 +39,28 @@ const LOADERS: Loaders = {
   "pack add": () => import("./verbs/pack-add.ts"),
   "pack test": () => import("./verbs/pack-test.ts"),
   console: () => import("./verbs/console.ts"),
+  status: () => import("./verbs/status.ts"),
+  get: () => import("./verbs/get.ts"),
+  explain: () => import("./verbs/explain.ts"),
+  wait: () => import("./verbs/wait.ts"),
+  suspend: async () => (await import("./operate/suspensions.ts")).suspend,
+  lift: async () => (await import("./operate/suspensions.ts")).lift,
+  "keys mint": async () => (await import("./operate/keys.ts")).mint,
+  "keys rotate": async () => (await import("./operate/keys.ts")).rotate,
+  "keys revoke": async () => (await import("./operate/keys.ts")).revoke,
+  "keys find": async () => (await import("./operate/keys.ts")).find,
+  "secrets put": async () => (await import("./operate/secrets.ts")).put,
+  "secrets list": async () => (await import("./operate/secrets.ts")).list,
+  "secrets delete": async () => (await import("./operate/secrets.ts")).remove,
+  ack: async () => (await import("./operate/acknowledgements.ts")).ack,
+  unack: async () => (await import("./operate/acknowledgements.ts")).unack,
+  "config show": async () => (await import("./operate/config.ts")).show,
+  "config diff": async () => (await import("./operate/config.ts")).diff,
+  "config apply": async () => (await import("./operate/config.ts")).apply,
+  "config history": async () => (await import("./operate/config.ts")).history,
+  "config rollback": async () => (await import("./operate/config.ts")).rollback,
+  "config edit": async () => (await import("./operate/config.ts")).edit,
+  "config reload": async () => (await import("./operate/config.ts")).reload,
   admin: () => import("./verbs/admin.ts"),
   query: () => import("./verbs/query.ts"),
   login: () => import("./verbs/login.ts"),
@@ -57,11 +79,11 @@ export type Outcome = { readonly kind: "help" } | { readonly kind: "done"; reado
 
 /** Throws `UsageError` before anything is loaded. */
 export async function invoke<Name extends keyof FlagsByName>(
-  { name, flags, positionals }: VerbOf<Name>,
+  { name, flags, positionals, isInterleaved = false }: VerbOf<Name>,
   args: readonly string[],
   io: Io,
 ): Promise<Outcome> {
-  const parsed = parseFlags(flags, args);
+  const parsed = parseFlags(flags, args, { isInterleaved });
   if (parsed.kind === "help") return parsed;
   checkCount(positionals, parsed.positionals);
   const load: Loaders[Name] = LOADERS[name];
@@ -74,6 +96,7 @@ interface VerbOf<Name extends keyof FlagsByName> {
   readonly name: Name;
   readonly flags: FlagsByName[Name];
   readonly positionals: Positionals;
+  readonly isInterleaved?: boolean;
 }
 
 function checkCount({ usage, min, max }: Positionals, given: readonly string[]): void {

@@ -2,8 +2,8 @@
  * The flag parser: Go's syntax, read against a table, giving options whose types follow from the table.
  *
  * One dash or two; `-x=v` or `-x v`, where `v` is the next argument whatever it begins with; a boolean takes a value
- * only after `=`; parsing stops at the first argument that is no flag (`-` alone is none) or after `--`. A flag given
- * twice keeps its last value, a repeatable one all of them. Source: Go's package `flag`, design decisions section 9.
+ * only after `=`; parsing stops at the first argument that is no flag (`-` alone is none), unless the verb takes flags
+ * anywhere, and after `--`. A flag given twice keeps its last value, a repeatable one all of them. Source: Go's package `flag`, design decisions section 9.
  *
  * Options are named in camel case (`-max-body` is `maxBody`); durations are in milliseconds.
  */
@@ -71,13 +71,27 @@ export class UsageError extends Error {
 
 type FlagValue = string | number | boolean | readonly string[];
 
+export interface ParseOptions {
+  /** Flags are also read after positional arguments, until `--`: `gateway suspend provider:openai -for 1h`. */
+  readonly isInterleaved?: boolean;
+}
+
 /** Throws `UsageError`. */
-export function parseFlags<const Table extends FlagTable>(table: Table, args: readonly string[]): Parsed<Table> {
+export function parseFlags<const Table extends FlagTable>(
+  table: Table,
+  args: readonly string[],
+  { isInterleaved = false }: ParseOptions = {},
+): Parsed<Table> {
   const given = new Map<string, FlagValue>();
+  const before: string[] = [];
   let at = 0;
   for (; at < args.length; at += 1) {
     const arg = args[at] ?? "";
-    if (!arg.startsWith("-") || arg === "-") break;
+    if (!arg.startsWith("-") || arg === "-") {
+      if (!isInterleaved) break;
+      before.push(arg);
+      continue;
+    }
     if (arg === "--") {
       at += 1;
       break;
@@ -95,10 +109,10 @@ export function parseFlags<const Table extends FlagTable>(table: Table, args: re
     if (inline === undefined) at += 1;
     const text = inline ?? args[at];
     if (text === undefined) throw new UsageError(`flag '-${name}' needs a value`);
-    const before = given.get(name);
-    given.set(name, readValue(name, flag, text, Array.isArray(before) ? before : []));
+    const earlier = given.get(name);
+    given.set(name, readValue(name, flag, text, Array.isArray(earlier) ? earlier : []));
   }
-  return { kind: "options", options: complete(table, given), positionals: args.slice(at) };
+  return { kind: "options", options: complete(table, given), positionals: [...before, ...args.slice(at)] };
 }
 
 function splitFlag(arg: string): { readonly name: string; readonly inline: string | undefined } {

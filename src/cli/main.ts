@@ -9,7 +9,7 @@ import { nativeCallsEnded } from "../base/index.ts";
 import { invoke } from "./dispatch.ts";
 import { UsageError } from "./flags.ts";
 import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
-import { findVerb } from "./verb-table.ts";
+import { findVerb, isGroupWord } from "./verb-table.ts";
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -52,7 +52,7 @@ function endNow(status: ExitStatus): void {
 export async function execute(args: readonly string[], io: Io): Promise<ExitStatus> {
   let named = "";
   try {
-    const { verb, rest } = findVerb(args);
+    const { verb, rest } = findVerb(isGroup(args) ? ["help", ...args] : args);
     named = verb.name;
     const outcome = await invoke(verb, rest, io);
     if (outcome.kind === "done") return outcome.status;
@@ -61,6 +61,12 @@ export async function execute(args: readonly string[], io: Io): Promise<ExitStat
   } catch (error) {
     return report(named, error, io);
   }
+}
+
+/** `gateway keys` alone asks what there is to do with keys. */
+function isGroup(args: readonly string[]): boolean {
+  const [first] = args;
+  return args.length === 1 && first !== undefined && isGroupWord(first);
 }
 
 function report(verb: string, error: unknown, io: Io): ExitStatus {

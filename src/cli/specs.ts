@@ -161,7 +161,7 @@ export const clusterRecoverFlags = {
 } as const satisfies FlagTable;
 
 /** How a verb names the gateway that it calls; `door.ts` reads them. */
-const doorFlags = {
+export const doorFlags = {
   socket: {
     kind: "string",
     value: "PATH",
@@ -394,6 +394,14 @@ export const guardrailsListFlags = {
 
 export const versionFlags = {
   json: { kind: "boolean", meaning: "print it as JSON, with what the program runs on" },
+} as const satisfies FlagTable;
+
+export const completionFlags = {
+  names: {
+    kind: "string",
+    value: "KIND",
+    meaning: "print the names of a kind that a running gateway has, for the scripts",
+  },
 } as const satisfies FlagTable;
 
 /** Of verbs that have none. */

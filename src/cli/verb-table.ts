@@ -6,12 +6,14 @@
  */
 
 import { clip, didYouMean, type FlagTable, UsageError } from "./flags.ts";
+import { OPERATE_VERBS } from "./operate/verbs.ts";
 import {
   adminFlags,
   auditVerifyFlags,
   checkFlags,
   clusterPruneFlags,
   clusterRecoverFlags,
+  completionFlags,
   consoleFlags,
   devFlags,
   guardrailsEvalFlags,
@@ -40,15 +42,30 @@ export interface Positionals {
   readonly min: number;
   readonly max: number;
   /** What a shell offers for them. */
-  readonly words?: "shells" | "verbs" | "operations";
+  readonly words?: "shells" | "verbs" | "operations" | "lists" | "conditions";
+  /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
+  readonly names?: NameKind;
   /** They are names of files, which a shell completes. */
   readonly areFiles?: true;
 }
 
+/** Kinds of names that completion asks a running gateway for. */
+export const NAME_KINDS = [
+  "suspendable",
+  "suspensions",
+  "keys",
+  "secrets",
+  "sources",
+  "alerts",
+  "acknowledgements",
+] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
+
 /** What verbs are for, in the order of the list of verbs. */
 export const GROUPS = {
   run: "Run a gateway",
-  operate: "Watch and operate one that runs",
+  operate: "Watch a running gateway",
+  incident: "Change a running gateway",
   keep: "Keep, recover and prove its state",
   program: "About this program",
 } as const;
@@ -63,6 +80,8 @@ export interface Verb {
   readonly description: string;
   readonly flags: FlagTable;
   readonly positionals: Positionals;
+  /** Flags may also follow the positional arguments. */
+  readonly isInterleaved?: true;
 }
 
 const NONE: Positionals = { usage: "", min: 0, max: 0 };
@@ -244,6 +263,7 @@ const ENTRIES = [
     flags: consoleFlags,
     positionals: NONE,
   },
+  ...OPERATE_VERBS,
   {
     name: "admin",
     group: "operate",
@@ -350,8 +370,8 @@ const ENTRIES = [
     group: "program",
     summary: "print a shell's completion script",
     description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
-    flags: noFlags,
-    positionals: { usage: SHELLS.join("|"), min: 1, max: 1, words: "shells" },
+    flags: completionFlags,
+    positionals: { usage: SHELLS.join("|"), min: 0, max: 1, words: "shells" },
   },
   {
     name: "help",
@@ -379,8 +399,67 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
     if (verb.name === two) return { verb, rest: args.slice(2) };
     if (verb.name === first) return { verb, rest: args.slice(1) };
   }
-  const followers = VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
-  if (followers.length > 0) throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}`);
+  const followers = groupWords(first);
+  if (followers.length > 0) {
+    const hint = second === undefined ? "" : didYouMean(second, followers);
+    throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
+  }
+  const elsewhere = Object.hasOwn(ELSEWHERE, first) ? ELSEWHERE[first] : undefined;
+  if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
   const names = VERBS.map(({ name }) => name);
   throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
 }
+
+/** Second words of the verbs that begin with this one: `mint`, `rotate` for `keys`. */
+export function groupWords(first: string): readonly string[] {
+  return VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
+}
+
+/** Whether it is the first word of verbs of two words, and no verb by itself. */
+export function isGroupWord(first: string): boolean {
+  return groupWords(first).length > 0 && !VERBS.some(({ name }) => name === first);
+}
+
+/** Verbs of kubectl, gh, consul and systemctl that people try, and what does the same here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  list: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",
+  ls: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",
+  show: "'gateway get LIST NAME' prints one record",
+  describe: "'gateway get LIST NAME' prints one record",
+  inspect: "'gateway get LIST NAME' prints one record; 'gateway guardrails inspect' tries a text",
+  members: "'gateway get members' lists them",
+  nodes: "'gateway get nodes' lists them",
+  logs: "the log is the daemon's stderr; 'gateway get requests -watch -nodes all' follows the requests",
+  events: "'gateway get requests -watch -nodes all' follows the requests",
+  top: "'gateway get providers -watch', or 'gateway console'",
+  monitor: "'gateway get requests -watch -nodes all', or 'gateway console'",
+  info: "'gateway status' shows nodes, leader and alerts",
+  health: "'gateway status' shows nodes, leader and alerts",
+  ping: "'gateway wait ready' waits until a node serves",
+  apply: "'gateway config apply FILE'",
+  diff: "'gateway config diff FILE'",
+  edit: "'gateway config edit'",
+  rollback: "'gateway config rollback REVISION'",
+  rollout: "'gateway config history' and 'gateway config rollback REVISION'",
+  reload: "'gateway config reload'",
+  create: "'gateway keys mint NAME', 'gateway secrets put NAME' or 'gateway config apply FILE'",
+  delete: "'gateway keys revoke NAME' or 'gateway secrets delete NAME'",
+  resume: "'gateway lift KIND:NAME'",
+  unsuspend: "'gateway lift KIND:NAME'",
+  drain: "'gateway suspend provider:NAME'; a node drains at SIGTERM",
+  disable: "'gateway suspend KIND:NAME'",
+  enable: "'gateway lift KIND:NAME'",
+  revoke: "'gateway keys revoke NAME'",
+  rotate: "'gateway keys rotate NAME'",
+  token: "'gateway keys mint NAME', or 'gateway login' for operators",
+  auth: "'gateway login' signs an operator in",
+  leave: "'gateway cluster prune' names the members that stay",
+  join: "a new node joins by 'cluster.join' of its node file",
+  run: "the bare command runs the gateway: 'gateway -config FILE'",
+  serve: "the bare command runs the gateway: 'gateway -config FILE'",
+  start: "the bare command runs the gateway: 'gateway -config FILE'",
+  exec: "'gateway admin' sends any request to the admin API",
+  api: "'gateway admin [METHOD] PATH' sends a request to the admin API",
+  backup: "'gateway snapshot save FILE'",
+  restore: "'gateway snapshot restore FILE'",
+};

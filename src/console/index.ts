@@ -8,3 +8,4 @@ export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";
 export type { RecordFile } from "./parts/record.ts";
 export { BUILT_IN, type Fault, MAX_SETTINGS_BYTES, type Read, readSettings, readTheme } from "./settings/index.ts";
 export { VIEWS } from "./views/all.ts";
+export * from "./without-screen.ts";

@@ -11,12 +11,19 @@ import { OPERATIONS } from "../../admin-api/index.ts";
 import { compiledCatalog } from "../../server/core/catalog/index.ts";
 import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { noFlags } from "../specs.ts";
-import { DAEMON, type Positionals, SHELLS, VERBS } from "../verb-table.ts";
+import { CONDITION_NAMES } from "../operate/conditions.ts";
+import { ALL_LISTS } from "../operate/lists.ts";
+import { type completionFlags, noFlags } from "../specs.ts";
+import { DAEMON, type NameKind, type Positionals, SHELLS, VERBS } from "../verb-table.ts";
 
-export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
+export async function run(
+  { names }: FlagsOf<typeof completionFlags>,
+  words: readonly string[],
+  io: Io,
+): Promise<ExitStatus> {
+  if (names !== undefined) return await (await import("../operate/known-names.ts")).printNames(names, io);
   const shell = SHELLS.find((name) => name === words[0]);
-  if (shell === undefined) throw new UsageError(`no completion for '${words[0]}', only for ${SHELLS.join(", ")}`);
+  if (shell === undefined) throw new UsageError(`no completion for '${words[0] ?? ""}', only for ${SHELLS.join(", ")}`);
   io.stdout.write(SCRIPTS[shell](places()));
   return 0;
 }
@@ -32,6 +39,8 @@ interface Place {
   readonly after: ReadonlyMap<string, readonly string[]>;
   /** Whether names of files follow the flags. */
   readonly takesFiles: boolean;
+  /** Names that the running gateway is asked for. */
+  readonly names?: NameKind | undefined;
 }
 
 interface Word {
@@ -64,6 +73,7 @@ function places(): readonly Place[] {
       flags,
       ...wordsOf(positionals),
       takesFiles: positionals.areFiles ?? false,
+      names: positionals.names,
     })),
     // `help` takes the words of a verb as the command line does.
     ...[...second].map(([path, words]) => ({ ...NONE, path: `help ${path}`, flags: noFlags, words })),
@@ -81,6 +91,10 @@ function wordsOf({ words }: Positionals): Pick<Place, "words" | "after"> {
       return plain(firstWords(VERBS.map(({ name }) => name)));
     case "operations":
       return operationWords();
+    case "lists":
+      return plain(ALL_LISTS.map(({ table }) => table));
+    case "conditions":
+      return plain(CONDITION_NAMES);
     default:
       return words satisfies never;
   }
@@ -134,14 +148,14 @@ function bash(all: readonly Place[]): string {
       ([word, next]) => `    ${quote(`${path} ${word}`)}) words=${quote(next.join(" "))}; _gateway_offer; return ;;`,
     ),
   ]);
-  const offers = all.map(({ path, flags, words, takesFiles }) => {
+  const offers = all.map(({ path, flags, words, takesFiles, names: kind }) => {
     const names = [...Object.keys(flags), "help"].map((name) => `-${name}`);
     const offered = `flags=${quote(names.join(" "))} words=${quote(words.map(({ word }) => word).join(" "))}`;
-    return `    ${quote(path)}) ${offered}${takesFiles ? " files=yes" : ""} ;;`;
+    return `    ${quote(path)}) ${offered}${takesFiles ? " files=yes" : ""}${kind === undefined ? "" : ` names=${kind}`} ;;`;
   });
   return `# bash completion of gateway; source it.
 _gateway() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path="" pair="" flags="" words="" files=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" path="" pair="" flags="" words="" files="" names=""
   if (( COMP_CWORD > 1 )) && [[ "\${COMP_WORDS[1]}" != -* ]]; then path="\${COMP_WORDS[1]}"; fi
   if (( COMP_CWORD > 2 )); then pair="$path \${COMP_WORDS[2]}"; fi
   case "$pair" in
@@ -154,6 +168,7 @@ ${values.join("\n")}
 ${offers.join("\n")}
   esac
   if [[ -n "$files" && "$word" != -* ]]; then ${BASH_FILES}; return; fi
+  if [[ -n "$names" && "$word" != -* ]]; then _gateway_names "$names" "$word"; return; fi
   if [[ "$word" == -* || -z "$words" || ( -z "$path" && COMP_CWORD -gt 1 ) ]]; then words="$flags"; fi
   _gateway_offer
 }
@@ -161,6 +176,16 @@ _gateway_offer() {
   COMPREPLY=($(compgen -W "$words" -- "$word"))
   # A word that ends in a slash goes on.
   if [[ "\${#COMPREPLY[@]}" == 1 && "\${COMPREPLY[0]}" == */ ]]; then compopt -o nospace 2>/dev/null; fi
+}
+# Names that the running gateway knows; readline takes what precedes a colon for a word of its own.
+_gateway_names() {
+  local typed="\${COMP_LINE:0:COMP_POINT}"; typed="\${typed##* }"
+  if [[ -z "$COMP_LINE" ]]; then typed="$2"; fi
+  COMPREPLY=($(compgen -W "$(gateway completion -names "$1" 2>/dev/null)" -- "$typed"))
+  if [[ "$typed" == *:* && "$COMP_WORDBREAKS" == *:* ]]; then
+    local before="\${typed%"\${typed##*:}"}"
+    COMPREPLY=("\${COMPREPLY[@]#"$before"}")
+  fi
 }
 complete -F _gateway gateway
 `;
@@ -170,7 +195,7 @@ function zsh(all: readonly Place[]): string {
   // What stands in double quotes below would be read as the shell's own.
   const plain = (text: string) => text.replace(/[`$"]/g, "").replace(/[[\]\\:]/g, "\\$&");
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) depth=2 ;;`);
-  const offers = all.map(({ path, flags, words, after, takesFiles }) => {
+  const offers = all.map(({ path, flags, words, after, takesFiles, names: kind }) => {
     const specs = Object.entries(flags).map(([name, flag]) => {
       const value = valuesOf(flag);
       const about = `${flag.kind === "strings" ? "*" : ""}-${name}[${plain(flag.meaning)}]`;
@@ -193,6 +218,9 @@ function zsh(all: readonly Place[]): string {
       specs.push(`"2:path:{case \\$words[CURRENT-1] in ${next.join(" ")} esac}"`);
     }
     if (takesFiles) specs.push("'*:file:_files'");
+    if (kind !== undefined) {
+      specs.push(`'*:name:{compadd -- \${(f)"$(gateway completion -names ${kind} 2>/dev/null)"}}'`);
+    }
     return `    ${quote(path)}) _arguments ${["'-help[print the help]'", ...specs].join(" ")} ;;`;
   });
   return `#compdef gateway
@@ -215,11 +243,14 @@ compdef _gateway gateway
 }
 
 function fish(all: readonly Place[]): string {
-  const lines = all.flatMap(({ path, flags, words, after, takesFiles }) => {
+  const lines = all.flatMap(({ path, flags, words, after, takesFiles, names: kind }) => {
     const seen = path.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
     const condition = quote(path === "" ? "__fish_use_subcommand" : seen.join("; and "));
     return [
       ...(takesFiles ? [`complete -c gateway -n ${condition} -F`] : []),
+      ...(kind === undefined
+        ? []
+        : [`complete -c gateway -n ${condition} -a '(gateway completion -names ${kind} 2>/dev/null)'`]),
       ...words.map(({ word, meaning }) => {
         const about = meaning === "" ? "" : ` -d ${quote(meaning)}`;
         return `complete -c gateway -n ${condition} -a ${quote(word)}${about}`;

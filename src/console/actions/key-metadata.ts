@@ -1,4 +1,4 @@
-/** Metadata of a key as one line: `team=core,env=prod`. A value has no comma in this form; the API takes any. */
+/** Metadata of a key as one line: `team=core,env=prod`, or a JSON object of texts where a value holds a comma. */
 
 const MAX_PAIRS = 64;
 
@@ -7,6 +7,7 @@ export type MetadataText =
   | { readonly kind: "invalid"; readonly why: string };
 
 export function metadataOf(text: string): MetadataText {
+  if (text.trimStart().startsWith("{")) return fromJson(text);
   const pairs = text.split(",").map((pair) => pair.trim());
   if (pairs.length === 1 && pairs[0] === "") return { kind: "metadata", metadata: {} };
   if (pairs.length > MAX_PAIRS) return { kind: "invalid", why: `a key has ${MAX_PAIRS} texts of metadata at most` };
@@ -19,4 +20,17 @@ export function metadataOf(text: string): MetadataText {
     found.set(name, pair.slice(at + 1).trim());
   }
   return { kind: "metadata", metadata: Object.fromEntries(found) };
+}
+
+function fromJson(text: string): MetadataText {
+  const why = 'metadata in JSON is an object of texts: {"team":"core, ops"}';
+  try {
+    const value: unknown = JSON.parse(text);
+    const entries = Object.entries(value as object);
+    if (entries.length > MAX_PAIRS) return { kind: "invalid", why: `a key has ${MAX_PAIRS} texts of metadata at most` };
+    const isTexts = entries.every(([name, it]) => name !== "" && typeof it === "string");
+    return isTexts ? { kind: "metadata", metadata: Object.fromEntries(entries) } : { kind: "invalid", why };
+  } catch {
+    return { kind: "invalid", why };
+  }
 }

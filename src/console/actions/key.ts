@@ -31,9 +31,12 @@ const LIFETIME_CHOICES = [...LIFETIMES.keys()];
 
 const NAME = new RegExp(String(OPERATIONS.create_key.body.schema.keys.name.json["pattern"]));
 
+/** Lifetime of a choice, or the Go-style duration that a verb was given; `undefined` for a key that never expires. */
+const lifetimeOf = (choice: string): string | undefined => (LIFETIMES.has(choice) ? LIFETIMES.get(choice) : choice);
+
 /** When a key with this choice would end, milliseconds since 1970; undefined: never. */
 function endOf(choice: string, now: number): number | undefined {
-  const lifetime = LIFETIMES.get(choice);
+  const lifetime = lifetimeOf(choice);
   return lifetime === undefined ? undefined : now + (parseDuration(lifetime) ?? 0);
 }
 
@@ -130,7 +133,7 @@ function budgetRows(name: string, data: Data, now: number): readonly (readonly [
 function mintAction({ name = "", profile = "", end = "never", metadata: pairs = "" }: FieldValues) {
   const read = metadataOf(pairs);
   const metadata = read.kind === "metadata" ? read.metadata : {};
-  const expiresIn = LIFETIMES.get(end);
+  const expiresIn = lifetimeOf(end);
   const body: CallInput<"create_key">["body"] = {
     name,
     ...(profile !== "" && { profile }),

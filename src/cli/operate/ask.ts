@@ -1,0 +1,41 @@
+/** Questions on the terminal: a confirmation, and a value that is typed unseen. Both are written to stderr. */
+
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { UsageError } from "../flags.ts";
+import type { Io } from "../io.ts";
+
+export interface Question {
+  /** `Suspend now? [y/N] ` */
+  readonly prompt: string;
+  isYes(answer: string): boolean;
+}
+
+/** Resolves with whether the operator agreed. Throws `UsageError` where stdin is no terminal. */
+export async function agreed({ prompt, isYes }: Question, io: Io): Promise<boolean> {
+  if (!io.isTerminal("stdin")) throw new UsageError("stdin is no terminal, so nobody can be asked: give -yes");
+  return isYes(await line(prompt, io, false));
+}
+
+/** One line that is typed on the terminal and not shown. */
+export async function typedUnseen(prompt: string, io: Io): Promise<string> {
+  const text = await line(prompt, io, true);
+  io.stderr.write("\n");
+  return text;
+}
+
+async function line(prompt: string, io: Io, isUnseen: boolean): Promise<string> {
+  io.stderr.write(prompt);
+  // An interface without echo: what it would write is dropped.
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const asking = createInterface({ input: io.stdin, output: isUnseen ? unseen : undefined, terminal: isUnseen });
+  try {
+    return await asking.question("", { signal: io.signal });
+  } catch (error) {
+    // Ctrl-D: no answer is no.
+    if (error instanceof Error && "code" in error && error.code === "ABORT_ERR") io.signal.throwIfAborted();
+    return "";
+  } finally {
+    asking.close();
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Runs an action of the console as a verb: the same checks and the same words, printed on stderr, a confirmation on the
+ * terminal (or `-yes`), then what holds after it: on which nodes, at which raft index. Secrets alone go to stdout.
+ */
+
+import type { AdminDoor } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
+import type { Context, Data, Dialog, FieldValues, Line, Need } from "../../console/index.ts";
+import { UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { agreed } from "./ask.ts";
+import { settledWords } from "./settled.ts";
+import type { Called } from "./with-gateway.ts";
+
+export type ConsoleModule = typeof import("../../console/index.ts");
+
+export const loadConsole = (): Promise<ConsoleModule> => import("../../console/index.ts");
+
+export interface Change {
+  /** Named in messages: `suspend`. */
+  readonly verb: string;
+  readonly dialog: Dialog;
+  readonly values: FieldValues;
+  readonly context: Context;
+  /** Whether it is confirmed: `ask` on the terminal, `yes` already given, `none` needed. */
+  readonly consent: "ask" | "yes" | "none";
+  /** Printed below the words of the dialog: the difference that a document makes. */
+  readonly page?: readonly Line[];
+  /** Text that a `put_document` of the dialog writes. */
+  readonly document?: string;
+}
+
+/** Reads what an action looks at, as the console has it. Throws what refused it, where the gateway cannot be reached. */
+export async function contextOf(
+  { client, door }: Called,
+  needs: readonly Need[],
+  io: Io,
+  console: ConsoleModule,
+): Promise<Context> {
+  // An answer to this tells an unreachable gateway and a missing sign-in apart from a list that a policy hides.
+  await client.call("get_whoami", {}, { signal: io.signal });
+  const data = await console.readOnce(needs, { client, door, signal: io.signal, now: () => io.now() });
+  return contextWith(data, door, io);
+}
+
+function contextWith(data: Data, door: AdminDoor, io: Io): Context {
+  return {
+    data,
+    now: io.now(),
+    subject: undefined,
+    isReadOnly: false,
+    isAscii: false,
+    doorFlags: door.kind === "socket" ? `-socket ${door.path}` : `-url ${door.url}`,
+    tail: undefined,
+    verification: undefined,
+  };
+}
+
+export async function runChange(change: Change, called: Called, io: Io, console: ConsoleModule): Promise<ExitStatus> {
+  const { verb, dialog, context, consent } = change;
+  const values = withDefaults(dialog, change.values);
+  for (const field of dialog.fields) {
+    const why = field.kind === "text" ? field.why?.(values[field.id] ?? "") : undefined;
+    if (why !== undefined) throw new UsageError(`${field.label.toLowerCase()}: ${why}`);
+  }
+  const why = dialog.why?.(values, context);
+  if (why !== undefined) {
+    io.stderr.write(`gateway ${verb}: ${why}\n`);
+    return 1;
+  }
+  if (consent !== "none") {
+    for (const text of wordsOf(dialog, values, context, console)) io.stderr.write(text);
+    for (const text of change.page ?? []) io.stderr.write(`${console.textOfLine(text)}\n`);
+    if (consent === "ask" && !(await confirmed(dialog, values, io))) {
+      io.stderr.write("Nothing was changed.\n");
+      return 1;
+    }
+  }
+  const { words, secret } = await console.carryOut(dialog.deed(values, context), {
+    client: called.client,
+    signal: io.signal,
+    unsettled: new Map(),
+    async job(request) {
+      if (request.kind !== "put_document" || change.document === undefined)
+        throw new Error("this change needs the console");
+      return await console.putDocument(called.client, request, change.document, io.signal);
+    },
+    onProgress: (progress) => io.stderr.write(`${progress}\n`),
+    secretIn: async (text) => (await import("../../server/detectors/index.ts")).secretIn(text),
+  });
+  if (secret !== undefined) io.stdout.write(`${secret}\n`);
+  io.stderr.write(`${words}\n`);
+  io.stderr.write(`${await settledWords(called, io.signal)}\n`);
+  return 0;
+}
+
+function withDefaults({ fields }: Dialog, values: FieldValues): FieldValues {
+  return { ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])), ...values };
+}
+
+/** The title and the labelled lines of the dialog, as a block. */
+function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console: ConsoleModule): readonly string[] {
+  const lines = dialog.lines(values, context);
+  const width = Math.max(0, ...lines.map(([label]) => label.length)) + 2;
+  return [
+    `${dialog.title}\n`,
+    ...lines.map(([label, text]) => `  ${label.padEnd(width)}${console.textOfLine(text)}\n`),
+  ];
+}
+
+async function confirmed({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
+  const does = `${confirm.does.charAt(0).toUpperCase()}${confirm.does.slice(1)}`;
+  if (confirm.kind === "yes") {
+    return await agreed({ prompt: `${does}? [y/N] `, isYes: (answer) => /^y(es)?$/i.test(answer.trim()) }, io);
+  }
+  const expected = confirm.expected(values);
+  const prompt = `${does}? To confirm, ${confirm.label} (${escapeControls(expected)}): `;
+  return await agreed({ prompt, isYes: (answer) => answer.trim() === expected }, io);
+}

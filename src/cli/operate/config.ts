@@ -1,0 +1,321 @@
+/**
+ * `gateway config show, diff, apply, history, rollback, edit` and `reload`: the configuration sources of a running cluster.
+ * The difference is the one that the console shows.
+ */
+
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AdminError } from "../../admin-api/index.ts";
+import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
+import type { Context, Line, Need, PageRequest } from "../../console/index.ts";
+import { readInput } from "../file-input.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { readAll, stdinOf } from "../streams.ts";
+import { tableLines } from "../table-text.ts";
+import { agreed } from "./ask.ts";
+import { type ConsoleModule, contextOf, loadConsole, runChange } from "./change.ts";
+import type { configApplyFlags, configDiffFlags, configRollbackFlags, plainFlags } from "./flags.ts";
+import { unknownName } from "./known-name.ts";
+import { type Called, withGateway } from "./with-gateway.ts";
+
+const NEEDS: readonly Need[] = [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }];
+
+/** The gateway takes no longer document. */
+const MAX_DOCUMENT_BYTES = 4 << 20;
+
+/** The source that a first document makes. */
+const FIRST_SOURCE = "default";
+
+interface Opened {
+  readonly called: Called;
+  readonly context: Context;
+  readonly console: ConsoleModule;
+}
+
+function opened(
+  verb: string,
+  options: FlagsOf<typeof plainFlags>,
+  io: Io,
+  work: (it: Opened) => Promise<ExitStatus>,
+): Promise<ExitStatus> {
+  return withGateway(verb, options, io, async (called) => {
+    const console = await loadConsole();
+    return await work({ called, console, context: await contextOf(called, NEEDS, io, console) });
+  });
+}
+
+const sourcesOf = ({ context, console }: Opened) => console.rowsOf(context.data, "sources");
+
+/** The source that is meant: the one named, else the only one, else `default`. Throws `UsageError` where several could be. */
+function sourceOf(named: string | undefined, it: Opened): string {
+  if (named !== undefined) return named;
+  const names = sourcesOf(it).map(({ name }) => name);
+  if (names.length > 1)
+    throw new UsageError(`which source? Give -source NAME: ${names.map(escapeControls).join(", ")}`);
+  return names[0] ?? FIRST_SOURCE;
+}
+
+function missingSource(verb: string, name: string, it: Opened, io: Io): boolean {
+  const names = sourcesOf(it).map((row) => row.name);
+  if (names.includes(name)) return false;
+  io.stderr.write(`gateway ${verb}: ${unknownName("source", name, names)}\n`);
+  return true;
+}
+
+/** With a name: the document as it was written. Without: what the configuration is composed of, and how the file stands. */
+export const show = {
+  run: (options: FlagsOf<typeof plainFlags>, [name]: readonly string[], io: Io): Promise<ExitStatus> =>
+    opened("config show", options, io, async (it) => {
+      const { called, context } = it;
+      if (name !== undefined) {
+        if (missingSource("config show", name, it, io)) return 1;
+        const { document } = await called.client.call("get_source", { params: { name } }, { signal: io.signal });
+        const text = document.endsWith("\n") ? document : `${document}\n`;
+        io.stdout.write(io.isTerminal("stdout") ? escapeControlsOfLines(text) : text);
+        return 0;
+      }
+      const columns = ["source", "revision", "writer", "updated_at", "by", "state", "message"];
+      const rows = sourcesOf(it).map((row) => [
+        row.name,
+        row.revision,
+        row.writer,
+        row.updated_at,
+        row.by,
+        row.state,
+        row.message,
+      ]);
+      const shown = columns.map((column) => ({ name: column, isNumeric: column === "revision" }));
+      if (rows.length === 0) io.stderr.write("No configuration source yet: gateway config apply FILE\n");
+      else for (const line of tableLines(shown, rows, io.columns())) io.stdout.write(line);
+      const file = context.data.get({ id: "get_config" })?.value?.file_status;
+      if (file !== undefined) {
+        io.stderr.write(
+          `file: ${escapeControls(file.message)}${file.remedy === "" ? "" : ` ${escapeControls(file.remedy)}`}\n`,
+        );
+      }
+      return 0;
+    }),
+};
+
+async function documentIn(file: string, io: Io): Promise<string> {
+  const stream = file === "-" ? stdinOf(io, "the document") : (await readInput(io, file)).open();
+  return (await readAll(stream, MAX_DOCUMENT_BYTES, "the document", io.signal)).toString("utf8");
+}
+
+interface Preview {
+  readonly page: readonly Line[];
+  readonly isChanged: boolean;
+  /** Why it would be refused; the page says where. */
+  readonly isRefused: boolean;
+}
+
+/** What a document or an earlier revision would change, as a page. Writes nothing. */
+async function previewOf(
+  it: Opened,
+  source: string,
+  from: { readonly document: string; readonly file: string } | { readonly revision: number },
+  io: Io,
+): Promise<Preview> {
+  const { client } = it.called;
+  const params = { name: source };
+  const query = { dry_run: true };
+  const limits = { signal: io.signal };
+  let isChanged = true;
+  let isRefused = false;
+  try {
+    ({ changed: isChanged } =
+      "revision" in from
+        ? await client.call("rollback_source", { params, query, body: { revision: from.revision } }, limits)
+        : await client.call("put_source", { params, query, body: from.document }, limits));
+  } catch (error) {
+    if (!(error instanceof AdminError) || error.code !== "refused") throw error;
+    isRefused = true;
+  }
+  const request: PageRequest = { kind: "preview", source, from: "revision" in from ? from : { file: from.file } };
+  const ports = { readDocument: () => Promise.resolve("document" in from ? from.document : "") };
+  return { page: await it.console.loadPage(request, { client, ports, signal: io.signal }), isChanged, isRefused };
+}
+
+export const diff = {
+  async run(options: FlagsOf<typeof configDiffFlags>, [file = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+    const document = await documentIn(file, io);
+    return await opened("config diff", options, io, async (it) => {
+      const source = sourceOf(options.source, it);
+      const { page, isChanged, isRefused } = await previewOf(it, source, { document, file }, io);
+      for (const line of page) io.stdout.write(`${it.console.textOfLine(line)}\n`);
+      return isChanged || isRefused ? 1 : 0;
+    });
+  },
+};
+
+interface Applied {
+  readonly verb: string;
+  readonly source: string;
+  readonly document: string;
+  readonly file: string;
+  readonly isDryRun: boolean;
+  readonly isAgreed: boolean;
+}
+
+async function applyDocument(it: Opened, applied: Applied, io: Io): Promise<ExitStatus> {
+  const { console, context, called } = it;
+  const { verb, source, document, file, isDryRun, isAgreed } = applied;
+  const { page, isChanged, isRefused } = await previewOf(it, source, { document, file }, io);
+  const isShown = isRefused || isDryRun;
+  if (isShown) for (const line of page) (isDryRun ? io.stdout : io.stderr).write(`${console.textOfLine(line)}\n`);
+  if (isRefused) return 1;
+  if (isDryRun) return 0;
+  if (!isChanged) {
+    io.stderr.write(`${clip(source)}: the document is the stored one; nothing was changed.\n`);
+    return 0;
+  }
+  const dialog = console.putDocumentDialog(source, file === "-" ? "stdin" : file, context);
+  const change = {
+    verb,
+    dialog,
+    values: { source },
+    context,
+    consent: isAgreed ? "yes" : "ask",
+    page,
+    document,
+  } as const;
+  return await runChange(change, called, io, console);
+}
+
+export const apply = {
+  async run(options: FlagsOf<typeof configApplyFlags>, [file = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+    const document = await documentIn(file, io);
+    return await opened("config apply", options, io, (it) =>
+      applyDocument(
+        it,
+        {
+          verb: "config apply",
+          source: sourceOf(options.source, it),
+          document,
+          file,
+          isDryRun: options.dryRun,
+          isAgreed: options.yes,
+        },
+        io,
+      ),
+    );
+  },
+};
+
+export const history = {
+  run: (options: FlagsOf<typeof configDiffFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
+    opened("config history", options, io, async (it) => {
+      const source = sourceOf(options.source, it);
+      if (missingSource("config history", source, it, io)) return 1;
+      const { items } = await it.called.client.call(
+        "list_source_revisions",
+        { params: { name: source } },
+        { signal: io.signal },
+      );
+      const columns = ["revision", "updated_at", "by", "bytes"].map((name) => ({
+        name,
+        isNumeric: name === "revision" || name === "bytes",
+      }));
+      const rows = items.map((row) => [row.revision, row.updated_at, row.by, row.bytes]);
+      for (const line of tableLines(columns, rows, io.columns())) io.stdout.write(line);
+      return 0;
+    }),
+};
+
+export const rollback = {
+  run: (options: FlagsOf<typeof configRollbackFlags>, [text = ""]: readonly string[], io: Io): Promise<ExitStatus> => {
+    const revision = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (revision < 1) throw new UsageError(`'${clip(text)}' is no revision: 'gateway config history' lists them`);
+    return opened("config rollback", options, io, async (it) => {
+      const { console, context, called } = it;
+      const source = sourceOf(options.source, it);
+      if (missingSource("config rollback", source, it, io)) return 1;
+      const dialog = console.rollbackDialog(source, revision, context);
+      const why = dialog.why?.({}, context);
+      if (why !== undefined) {
+        io.stderr.write(`gateway config rollback: ${why}\n`);
+        return 1;
+      }
+      const { page, isRefused } = await previewOf(it, source, { revision }, io);
+      if (isRefused) {
+        for (const line of page) io.stderr.write(`${console.textOfLine(line)}\n`);
+        return 1;
+      }
+      const consent = options.yes ? "yes" : "ask";
+      return await runChange(
+        { verb: "config rollback", dialog, values: {}, context, consent, page },
+        called,
+        io,
+        console,
+      );
+    });
+  },
+};
+
+export const reload = {
+  run: (options: FlagsOf<typeof configRollbackFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
+    opened("config reload", options, io, async ({ console, context, called }) => {
+      const dialog = console.reloadDialog(context);
+      const consent = options.yes ? "yes" : "ask";
+      return await runChange({ verb: "config reload", dialog, values: {}, context, consent }, called, io, console);
+    }),
+};
+
+export const edit = {
+  run: (options: FlagsOf<typeof plainFlags>, [named]: readonly string[], io: Io): Promise<ExitStatus> => {
+    if (!io.isTerminal("stdin")) throw new UsageError("stdin is no terminal: use gateway config apply FILE");
+    return opened("config edit", options, io, async (it) => {
+      const source = sourceOf(named, it);
+      if (missingSource("config edit", source, it, io)) return 1;
+      const why = it.console.writeWhy(it.context);
+      if (why !== undefined) {
+        io.stderr.write(`gateway config edit: ${why}\n`);
+        return 1;
+      }
+      const { document } = await it.called.client.call(
+        "get_source",
+        { params: { name: source } },
+        { signal: io.signal },
+      );
+      return await editDocument(it, source, document, io);
+    });
+  },
+};
+
+/** Until the document is applied or given up; a refused one is edited again. */
+async function editDocument(it: Opened, source: string, document: string, io: Io): Promise<ExitStatus> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-edit-"));
+  const file = join(folder, `${source.replace(/[^A-Za-z0-9_.-]/g, "_")}.yaml`);
+  try {
+    await writeFile(file, document, { mode: 0o600 });
+    for (;;) {
+      await runEditor(file, io);
+      const edited = await readFile(file, "utf8");
+      if (edited === document) {
+        io.stderr.write("Nothing was edited, and nothing was changed.\n");
+        return 0;
+      }
+      const applied = { verb: "config edit", source, document: edited, file, isDryRun: false, isAgreed: false };
+      const status = await applyDocument(it, applied, io);
+      if (status === 0) return 0;
+      const again = { prompt: "Edit it again? [Y/n] ", isYes: (answer: string) => !/^n/i.test(answer.trim()) };
+      if (!(await agreed(again, io))) return 1;
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runEditor(file: string, io: Io): Promise<void> {
+  const editor = io.env["VISUAL"] || io.env["EDITOR"] || "vi";
+  // An editor is a command line, such as `code --wait`; the file is its last argument.
+  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit", signal: io.signal });
+  const status = await new Promise<number | null>((done, failed) => {
+    child.once("error", failed);
+    child.once("exit", done);
+  });
+  if (status !== 0) throw new Error(`the editor '${clip(editor)}' ended with status ${status}; nothing was changed`);
+}

@@ -1,0 +1,114 @@
+/** Flags of the verbs that read and change a running gateway. They may stand before or after the arguments. */
+
+import type { FlagTable } from "../flags.ts";
+import { doorFlags } from "../specs.ts";
+
+/** Formats of `gateway get`. */
+export const FORMATS = ["table", "wide", "json", "yaml", "csv", "name"] as const;
+export type Format = (typeof FORMATS)[number];
+
+const yes = { kind: "boolean", meaning: "do it without asking; needed where stdin is no terminal" } as const;
+const ifExists = { kind: "boolean", meaning: "succeed when there is nothing to remove" } as const;
+
+const watch = { kind: "boolean", meaning: "go on, and print what changes until interrupted" } as const;
+
+const source = {
+  kind: "string",
+  value: "NAME",
+  defaultText: "the only one, or default",
+  meaning: "configuration source",
+} as const;
+
+export const getFlags = {
+  ...doorFlags,
+  o: {
+    kind: "string",
+    value: "FORMAT",
+    choices: FORMATS,
+    default: "table",
+    meaning: "table, wide (all columns), json, yaml, csv (RFC 4180) or name",
+  },
+  columns: { kind: "string", value: "NAME[,...]", meaning: "columns to print, in this order" },
+  where: {
+    kind: "strings",
+    value: "CONDITION",
+    meaning: "rows to print, as status=active, lag>100, expires_at<24h or model~gpt; may be repeated",
+  },
+  sort: { kind: "string", value: "COLUMN", meaning: "order of the rows; -COLUMN: descending" },
+  nodes: {
+    kind: "string",
+    value: "WHICH",
+    choices: ["one", "all"],
+    default: "one",
+    meaning: "rows of the node asked, or of all nodes where each measures its own",
+  },
+  watch,
+} as const satisfies FlagTable;
+
+export const statusFlags = {
+  ...doorFlags,
+  o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
+  watch: { kind: "boolean", meaning: "print it again whenever it changes, until interrupted" },
+} as const satisfies FlagTable;
+
+export const explainFlags = {
+  ...doorFlags,
+  o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
+} as const satisfies FlagTable;
+
+/** Rolling upgrades wait for a restarted node; longer than a minute wants somebody to look. */
+const DEFAULT_WAIT_MS = 60_000;
+
+export const waitFlags = {
+  ...doorFlags,
+  timeout: {
+    kind: "duration",
+    value: "DURATION",
+    default: DEFAULT_WAIT_MS,
+    meaning: "give up with status 1 after this",
+  },
+} as const satisfies FlagTable;
+
+export const suspendFlags = {
+  ...doorFlags,
+  reason: { kind: "string", value: "TEXT", required: true, meaning: "why; callers read it in their error" },
+  for: { kind: "duration", value: "DURATION", defaultText: "until lifted", meaning: "lift it by itself after this" },
+  yes,
+} as const satisfies FlagTable;
+
+export const liftFlags = { ...doorFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
+
+export const mintFlags = {
+  ...doorFlags,
+  profile: { kind: "string", value: "NAME", defaultText: "none", meaning: "profile whose limits apply to the key" },
+  expires: { kind: "duration", value: "DURATION", defaultText: "never", meaning: "when the key stops working" },
+  metadata: { kind: "strings", value: "NAME=VALUE", meaning: "text that access rules can read; may be repeated" },
+} as const satisfies FlagTable;
+
+export const rotateFlags = { ...doorFlags, yes } as const satisfies FlagTable;
+export const removeFlags = { ...doorFlags, "if-exists": ifExists, yes } as const satisfies FlagTable;
+export const plainFlags = doorFlags;
+
+export const ackFlags = {
+  ...doorFlags,
+  reason: {
+    kind: "string",
+    value: "TEXT",
+    required: true,
+    meaning: "why it is left as it is; other operators read it",
+  },
+  for: { kind: "duration", value: "DURATION", required: true, meaning: "show it again after this" },
+} as const satisfies FlagTable;
+
+export const unackFlags = { ...doorFlags, "if-exists": ifExists } as const satisfies FlagTable;
+
+export const configDiffFlags = { ...doorFlags, source } as const satisfies FlagTable;
+
+export const configApplyFlags = {
+  ...doorFlags,
+  source,
+  "dry-run": { kind: "boolean", meaning: "print what it would change, and write nothing" },
+  yes,
+} as const satisfies FlagTable;
+
+export const configRollbackFlags = { ...doorFlags, source, yes } as const satisfies FlagTable;

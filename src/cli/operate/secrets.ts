@@ -1,0 +1,76 @@
+/** `gateway secrets put` and `delete`. A value comes from stdin or is typed unseen; it is in no argument and no output. */
+
+import type { Need } from "../../console/index.ts";
+import { clip, type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { readAll } from "../streams.ts";
+import { typedUnseen } from "./ask.ts";
+import { contextOf, loadConsole, runChange } from "./change.ts";
+import type { getFlags, plainFlags, removeFlags } from "./flags.ts";
+import { unknownName } from "./known-name.ts";
+import { withGateway } from "./with-gateway.ts";
+
+const NEEDS: readonly Need[] = [{ id: "list_secrets" }, { id: "list_cluster_members" }];
+
+/** Above the longest value that the gateway seals. */
+const MAX_VALUE_BYTES = 256 << 10;
+
+export const put = {
+  async run(options: FlagsOf<typeof plainFlags>, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+    const value = await secretValue(name, io);
+    return await withGateway("secrets put", options, io, async (called) => {
+      const console = await loadConsole();
+      const context = await contextOf(called, NEEDS, io, console);
+      const isThere = console.rowsOf(context.data, "secrets").some((row) => row.name === name);
+      const change = {
+        verb: "secrets put",
+        dialog: console.putSecretDialog(isThere ? name : undefined),
+        values: { ...(!isThere && { name }), value },
+        context,
+        consent: "none",
+      } as const;
+      return await runChange(change, called, io, console);
+    });
+  },
+};
+
+/** The list `secrets`, which never holds a value. */
+export const list = {
+  run: async (options: FlagsOf<typeof getFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
+    await (await import("../verbs/get.ts")).run(options, ["secrets"], io),
+};
+
+/** Value of stdin without its last line end. */
+async function secretValue(name: string, io: Io): Promise<string> {
+  const typed = io.isTerminal("stdin")
+    ? await typedUnseen(`Value of ${clip(name)} (not shown): `, io)
+    : (await readAll(io.stdin, MAX_VALUE_BYTES, "the value", io.signal)).toString("utf8").replace(/\r?\n$/, "");
+  if (typed === "") throw new UsageError("the value is empty: nothing was sealed");
+  return typed;
+}
+
+export const remove = {
+  run: (options: FlagsOf<typeof removeFlags>, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> =>
+    withGateway("secrets delete", options, io, async (called) => {
+      const console = await loadConsole();
+      const context = await contextOf(called, NEEDS, io, console);
+      const known = context.data.get({ id: "list_secrets" })?.value?.map((row) => row.name);
+      if (known !== undefined && !known.includes(name)) {
+        const words = options.ifExists
+          ? `there is no secret '${clip(name)}'; nothing to delete.`
+          : `gateway secrets delete: ${unknownName("secret", name, known)}`;
+        io.stderr.write(`${words}\n`);
+        return options.ifExists ? 0 : 1;
+      }
+      const limits = { client: called.client, ports: { readDocument: () => Promise.resolve("") }, signal: io.signal };
+      const change = {
+        verb: "secrets delete",
+        dialog: console.secretsRemovalDialog([name]),
+        values: {},
+        context,
+        consent: options.yes ? "yes" : "ask",
+        page: await console.loadPage({ kind: "secret_uses", names: [name] }, limits),
+      } as const;
+      return await runChange(change, called, io, console);
+    }),
+};

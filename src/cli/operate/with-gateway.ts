@@ -1,0 +1,38 @@
+/** What the verbs of an incident share: the gateway they call, and how a failed call ends the verb. */
+
+import { setMaxListeners } from "node:events";
+import { type AdminClient, type AdminDoor, createAdminClient } from "../../admin-api/index.ts";
+import { chooseDoor, type DoorFlags } from "../door.ts";
+import { reportFailure } from "../door-failure.ts";
+import type { ExitStatus, Io } from "../io.ts";
+
+export interface Called {
+  readonly client: AdminClient;
+  readonly door: AdminDoor;
+}
+
+/** Limit of one call that is not a blocking read. */
+const TIME_LIMIT_MS = 30_000;
+
+/** Number of reads that a verb may have under way. */
+const MOST_READS = 256;
+
+/** Runs `work` with a client of the gateway that the flags name; what the API refused is printed, with what to do. */
+export async function withGateway(
+  verb: string,
+  flags: DoorFlags,
+  io: Io,
+  work: (called: Called) => Promise<ExitStatus>,
+): Promise<ExitStatus> {
+  const door = chooseDoor(flags, io);
+  // Each of the reads that run side by side listens to the one signal of the verb.
+  setMaxListeners(MOST_READS, io.signal);
+  const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
+  try {
+    return await work({ client, door });
+  } catch (error) {
+    return reportFailure(verb, error, door, io);
+  } finally {
+    client.close();
+  }
+}

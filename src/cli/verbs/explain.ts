@@ -1,0 +1,82 @@
+/**
+ * `gateway explain REQUEST-ID`: who sent a request, what for, which rule, budget, guardrail and provider decided it, and the
+ * audit records of it, from whichever node served it. Each node remembers its last requests only.
+ */
+
+import { type AuditRecord, KEPT_RECORDS, KEPT_REQUESTS, type RequestRecord } from "../../admin-api/index.ts";
+import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
+import { clip, type FlagsOf } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import type { explainFlags } from "../operate/flags.ts";
+import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { joined, writeAll } from "../streams.ts";
+
+type Options = FlagsOf<typeof explainFlags>;
+
+export function run(options: Options, [id = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+  return withGateway("explain", options, io, async (called) => {
+    const [found, records] = await Promise.all([requestsOf(called, id, io), recordsOf(called, id, io)]);
+    const { rows, unanswered } = found;
+    for (const node of unanswered) io.stderr.write(`gateway explain: ${escapeControls(node)} did not answer\n`);
+    if (rows.length === 0 && records.length === 0) {
+      const kept = `each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
+      io.stderr.write(`gateway explain: no node knows the request '${clip(id)}': ${kept}\n`);
+      return 1;
+    }
+    const lines =
+      options.o === "json"
+        ? [`${escapeControlsOfLines(JSON.stringify({ requests: rows, audit: records }, null, 2))}\n`]
+        : [...rows.flatMap(requestLines), ...auditLines(records)];
+    await writeAll(io.stdout, joined(lines), io.signal);
+    return 0;
+  });
+}
+
+async function requestsOf({ client }: Called, id: string, { signal }: Io) {
+  const { items, unanswered = [] } = await client.call("list_requests", { query: { nodes: "all" } }, { signal });
+  return { rows: items.filter((row) => row.id === id), unanswered };
+}
+
+async function recordsOf({ client }: Called, id: string, { signal }: Io): Promise<readonly AuditRecord[]> {
+  const query = { nodes: "all", limit: KEPT_RECORDS } as const;
+  const { items } = await client.call("list_audit_records", { query }, { signal });
+  return items.filter(({ data }) => typeof data === "object" && data !== null && Reflect.get(data, "request") === id);
+}
+
+const LABEL_WIDTH = 12;
+const labelled = (label: string, text: string): string => `${label.padEnd(LABEL_WIDTH)}${escapeControls(text)}\n`;
+
+function requestLines(row: RequestRecord): readonly string[] {
+  const { time, id, caller, profile, hop, route, model, provider, status, code, attempts, node } = row;
+  const profiled = profile === null ? "" : ` (profile ${profile})`;
+  return [
+    labelled("Request", id),
+    labelled("When", `${time}, served by ${node}`),
+    labelled("Caller", `${caller ?? "unknown caller"}${profiled}`),
+    labelled("Asked for", [hop ?? "nothing that was recognized", route, model].filter((it) => it !== null).join(" ")),
+    labelled(
+      "Upstream",
+      provider === null ? "none" : `${provider}, ${attempts === 1 ? "1 attempt" : `${attempts} attempts`}`,
+    ),
+    labelled("Answer", `${status}${code === null ? "" : ` ${code}`}`),
+    labelled("Decided by", row.decided_by ?? (code === null ? "no rule, budget or guardrail acted" : code)),
+    labelled("Times", timesOf(row)),
+    labelled("Tokens", `${row.input_tokens ?? "-"} in, ${row.output_tokens ?? "-"} out`),
+  ];
+}
+
+function timesOf({ ttfb_ms: first, total_ms: total }: RequestRecord): string {
+  return first === null
+    ? `${total} ms in all; no answer of an upstream began`
+    : `${first} ms to the first byte, ${total} ms in all`;
+}
+
+function auditLines(records: readonly AuditRecord[]): readonly string[] {
+  if (records.length === 0) return [labelled("Audit", "no record: no rule, guardrail or budget decided it")];
+  return records.map(({ ts, node, event, seq, data, controls }) =>
+    labelled(
+      "Audit",
+      `${ts} ${node} #${seq} ${event} ${JSON.stringify(data)}${controls.length > 0 ? ` controls ${controls.join(", ")}` : ""}`,
+    ),
+  );
+}

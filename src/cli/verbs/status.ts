@@ -1,0 +1,148 @@
+/**
+ * `gateway status`: the node asked, the members of its cluster and the alerts of the console's overview, worst first. The
+ * status is 1 when something fails: a node that cannot serve, or an alert of severity `fail` that nobody acknowledged.
+ */
+
+import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
+import { escapeControls, escapeControlsOfLines, pause } from "../../base/index.ts";
+import type { AttentionItem, Context, Need } from "../../console/index.ts";
+import type { FlagsOf } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { type ConsoleModule, contextOf, loadConsole } from "../operate/change.ts";
+import type { statusFlags } from "../operate/flags.ts";
+import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { joined, writeAll } from "../streams.ts";
+import { tableLines } from "../table-text.ts";
+
+type Options = FlagsOf<typeof statusFlags>;
+
+const WATCH_MS = 2_000;
+
+export function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
+  return withGateway("status", options, io, async (called) => {
+    const console = await loadConsole();
+    let before = "";
+    for (;;) {
+      const overview = await overviewOf(called, io, console);
+      const text = options.o === "json" ? jsonOf(overview, io) : textOf(overview, io, console);
+      // Times and counts that move alone are no news.
+      const news = JSON.stringify([overview.isFailing, overview.shown.map(({ id, severity }) => [id, severity])]);
+      if (news !== before) await writeAll(io.stdout, joined(text), io.signal);
+      before = news;
+      if (!options.watch) return overview.isFailing ? 1 : 0;
+      await pause(WATCH_MS, io.signal);
+      io.signal.throwIfAborted();
+    }
+  });
+}
+
+interface Overview {
+  readonly status: NodeStatus;
+  readonly context: Context;
+  readonly members: readonly ClusterMemberRecord[];
+  readonly shown: readonly AttentionItem[];
+  readonly acknowledged: readonly AttentionItem[];
+  /** Lists that could not be read, with the reason. */
+  readonly unread: readonly (readonly [list: string, why: string])[];
+  readonly isFailing: boolean;
+}
+
+async function overviewOf(called: Called, io: Io, console: ConsoleModule): Promise<Overview> {
+  const needs: readonly Need[] = [...console.attentionNeeds(), { id: "list_acknowledgements" }];
+  const limits = { signal: io.signal };
+  const status = await called.client.call("get_status", {}, limits);
+  const { items } = await called.client.call("list_cluster_members", { query: { nodes: "all" } }, limits);
+  const context = await contextOf(called, needs, io, console);
+  const { shown, folded } = console.withoutAcknowledged(console.attentionOf(context), context);
+  const unread = needs.flatMap((need) => {
+    const failure = context.data.get(need)?.failure;
+    return failure === undefined ? [] : [[need.id.replace(/^(list|get)_/, ""), failure.message] as const];
+  });
+  return {
+    status,
+    context,
+    members: membersAsLeaderSees(items, status),
+    shown,
+    acknowledged: folded,
+    unread: [...new Map(unread)],
+    isFailing: !status.ready || shown.some(({ severity }) => severity === "fail"),
+  };
+}
+
+/** A leader alone knows how far the others are behind; without its answer a row is that of the node asked. */
+function membersAsLeaderSees(
+  rows: readonly ClusterMemberRecord[],
+  { node, leader }: NodeStatus,
+): readonly ClusterMemberRecord[] {
+  const byId = new Map<string, ClusterMemberRecord>();
+  for (const row of rows) {
+    const known = byId.get(row.id);
+    if (known === undefined || row.node === leader || (row.node === node && known.node !== leader))
+      byId.set(row.id, row);
+  }
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<string> {
+  const { status, members, shown, acknowledged, unread, context } = overview;
+  const columns = ["node", "role", "state", "version", "applied", "lag", "clock_ms"].map((name) => ({
+    name,
+    isNumeric: name === "applied" || name === "lag" || name === "clock_ms",
+  }));
+  const rows = members.map((row) => [
+    row.id,
+    row.role,
+    row.state,
+    row.version,
+    row.applied,
+    row.lag,
+    row.clock_offset_ms,
+  ]);
+  if (rows.length > 0) yield* tableLines(columns, rows, io.columns());
+  yield `\n${escapeControls(status.node)} was asked: ${readiness(status)}; ${leaderWords(status)}\n`;
+  yield `\n`;
+  if (shown.length === 0) yield "No alerts.\n";
+  else {
+    const alerts = shown.map((item) => [
+      `${console.SEVERITIES[item.severity].mark} ${item.what}`,
+      item.id,
+      console.saying(item, context.now),
+    ]);
+    const heads = ["alert", "name", "says"].map((name) => ({ name, isNumeric: false }));
+    yield* tableLines(heads, alerts, io.columns());
+  }
+  if (acknowledged.length > 0) yield `${acknowledged.length} acknowledged; gateway get acknowledgements lists them.\n`;
+  for (const [list, why] of unread) yield `Not read: ${list} (${escapeControls(why)})\n`;
+}
+
+const readiness = ({ ready, reasons }: NodeStatus): string =>
+  ready ? "it serves" : `it cannot serve: ${escapeControls(reasons.join("; ")) || "it does not say why"}`;
+
+const leaderWords = ({ leader }: NodeStatus): string =>
+  leader === null ? "no leader is known, so changes are refused" : `leader ${escapeControls(leader)}`;
+
+function* jsonOf(
+  { status, members, shown, acknowledged, unread, isFailing, context }: Overview,
+  io: Io,
+): Generator<string> {
+  const alert = ({ id, severity, what, kind, name, says, ends, until }: AttentionItem) => ({
+    id,
+    severity,
+    what,
+    kind,
+    name,
+    says,
+    ...(until !== undefined && { until: new Date(until.at).toISOString() }),
+    ...(ends !== undefined && { ends: new Date(ends.at).toISOString() }),
+  });
+  const value = {
+    time: new Date(context.now).toISOString(),
+    failing: isFailing,
+    status,
+    members,
+    alerts: shown.map(alert),
+    acknowledged: acknowledged.map(alert),
+    unread: Object.fromEntries(unread),
+  };
+  yield `${escapeControlsOfLines(JSON.stringify(value, null, io.isTerminal("stdout") ? 2 : undefined))}\n`;
+}

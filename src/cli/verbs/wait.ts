@@ -1,0 +1,105 @@
+/**
+ * `gateway wait CONDITION`: blocks until a node is as a rolling upgrade needs it, or the timeout ends. A node that cannot be
+ * reached is waited for too, since it may be restarting.
+ */
+
+import { type AdminClient, AdminError, createAdminClient, explain } from "../../admin-api/index.ts";
+import { escapeControls, formatDuration, pause } from "../../base/index.ts";
+import { chooseDoor } from "../door.ts";
+import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
+import type { ExitStatus, Io } from "../io.ts";
+import { CONDITION_NAMES, type ConditionName } from "../operate/conditions.ts";
+import type { waitFlags } from "../operate/flags.ts";
+
+/** Interval between two looks. */
+const STEP_MS = 250;
+
+/** Resolves with why the condition is not met yet; `undefined` once it is. */
+type Condition = (
+  client: AdminClient,
+  limits: { readonly signal: AbortSignal; readonly timeLimitMs: number },
+) => Promise<string | undefined>;
+
+const CONDITIONS: Readonly<Record<ConditionName, Condition>> = {
+  async ready(client, limits) {
+    const { ready, reasons } = await client.call("get_status", {}, limits);
+    return ready ? undefined : `it cannot serve yet: ${reasons.join("; ")}`;
+  },
+  async leader(client, limits) {
+    const { leader } = await client.call("get_status", {}, limits);
+    return leader === null ? "no leader is known" : undefined;
+  },
+  /** A consistent read is answered once the node has applied all that was acknowledged before. */
+  async applied(client, limits) {
+    await client.call("list_cluster_members", { query: { consistent: true } }, limits);
+    return undefined;
+  },
+  async quiet(client, limits) {
+    const lists = await Promise.all([
+      client.call("list_backends", {}, limits),
+      client.call("list_mcp_servers", {}, limits),
+      client.call("list_a2a_agents", {}, limits),
+    ]);
+    const inFlight = lists.flatMap(({ items }) => items.map((row) => row.in_flight)).reduce((sum, it) => sum + it, 0);
+    return inFlight === 0 ? undefined : `${inFlight} calls are in flight`;
+  },
+};
+
+const isCondition = (text: string): text is ConditionName => Object.hasOwn(CONDITIONS, text);
+
+export async function run(options: FlagsOf<typeof waitFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
+  for (const name of names) {
+    if (isCondition(name)) continue;
+    throw new UsageError(
+      `'${clip(name)}' is no condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
+    );
+  }
+  const door = chooseDoor(options, io);
+  const client = createAdminClient({ door });
+  const deadline = performance.now() + options.timeout;
+  let isReached = false;
+  try {
+    for (;;) {
+      let why: string | undefined;
+      try {
+        why = await firstUnmet(names.filter(isCondition), client, io.signal, deadline);
+        isReached = true;
+      } catch (error) {
+        if (!(error instanceof AdminError) || io.signal.aborted) throw error;
+        const { words, isUnreachable } = explain(error, door);
+        isReached = !isUnreachable;
+        why = words;
+        // A refusal does not change by waiting.
+        if (error.status === 401 || error.status === 403) {
+          io.stderr.write(`gateway wait: ${escapeControls(why)}\n`);
+          return 1;
+        }
+      }
+      if (why === undefined) return 0;
+      if (performance.now() >= deadline) {
+        io.stderr.write(
+          `gateway wait: not ${names.join(", ")} within ${formatDuration(options.timeout)}: ${escapeControls(why)}\n`,
+        );
+        return isReached ? 1 : 3;
+      }
+      await pause(STEP_MS, io.signal);
+      io.signal.throwIfAborted();
+    }
+  } finally {
+    client.close();
+  }
+}
+
+async function firstUnmet(
+  names: readonly ConditionName[],
+  client: AdminClient,
+  signal: AbortSignal,
+  deadline: number,
+): Promise<string | undefined> {
+  for (const name of names) {
+    const timeLimitMs = Math.max(1_000, Math.min(10_000, deadline - performance.now()));
+    const why = await CONDITIONS[name](client, { signal, timeLimitMs });
+    if (why !== undefined) return `${name}: ${why}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,69 @@
+/**
+ * Reads what a view or dialog needs once, for verbs that show or do the same without a screen. Lists that each node measures
+ * are asked of every node. A read that is refused or fails leaves its reason in the reading; the others go on.
+ */
+
+import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
+import { type Data, keyOf, type Need, type Readable, type ReadableId, type Reading } from "../model/data.ts";
+import { EVERY_NODE_MS } from "../model/nodes.ts";
+import { ask } from "./ask.ts";
+import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, tableOfList } from "./readables.ts";
+
+type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
+
+export interface ReadOnceOptions {
+  readonly client: AdminClient;
+  readonly door: AdminDoor;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** Limits of the head and of the body of one answer, in milliseconds. */
+const HEAD_MS = 10_000;
+const BODY_MS = 20_000;
+
+/** Resolves with the readings by need. Needs of this machine (metrics, packs, trials) are left out. */
+export async function readOnce(needs: readonly Need[], options: ReadOnceOptions): Promise<Data> {
+  const remote = needs.filter((need): need is RemoteNeed => need.id in PLAIN || tableOfList(need.id) !== undefined);
+  const read = await Promise.all(remote.map(async (need) => [keyOf(need), await readingOf(need, options)] as const));
+  const readings = new Map<string, Reading<unknown>>(read);
+  return {
+    get: <Id extends ReadableId>(need: Need<Id>) => readings.get(keyOf(need)) as Reading<Readable[Id]> | undefined,
+  };
+}
+
+async function readingOf(need: RemoteNeed, { client, door, signal, now }: ReadOnceOptions): Promise<Reading<unknown>> {
+  const askedAt = now();
+  const path = pathOf(need, queryOf(need));
+  const outcome = await ask({ client, door }, path, { signal, headMs: HEAD_MS, bodyMs: BODY_MS, now });
+  const none = { value: undefined, freshAt: undefined, askedAt };
+  switch (outcome.kind) {
+    case "answered":
+      return { ...parsed(need, outcome.text), freshAt: now(), askedAt, failure: undefined };
+    case "ended":
+      signal.throwIfAborted();
+      return { ...none, failure: undefined };
+    default:
+      return { ...none, failure: outcome.failure };
+  }
+}
+
+function queryOf({ id }: RemoteNeed): string {
+  const table = tableOfList(id);
+  if (table === undefined) return PLAIN[id as PlainId].query ?? "";
+  return [ONLY.get(table), EVERY_NODE_MS.has(table) ? "nodes=all" : undefined]
+    .filter((it) => it !== undefined)
+    .join("&");
+}
+
+function parsed(need: RemoteNeed, text: string): Pick<Reading<unknown>, "value" | "gaps"> {
+  const answer = JSON.parse(text) as { items?: unknown; unanswered?: string[]; cut?: string[] };
+  const isList = tableOfList(need.id) !== undefined || PLAIN[need.id as PlainId].isList === true;
+  if (!isList) return { value: answer };
+  const { items, unanswered = [], cut = [] } = answer;
+  return {
+    value: items,
+    ...(unanswered.length + cut.length > 0 && { gaps: { unanswered, cut } }),
+  };
+}

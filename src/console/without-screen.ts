@@ -1,0 +1,27 @@
+/**
+ * The actions, alerts and pages of the console for verbs of the command line, which show and do the same without a screen:
+ * one set of checks, one set of words.
+ */
+
+export {
+  acknowledgeDialog,
+  acknowledgementOf,
+  liftAcknowledgementsDialog,
+} from "./actions/acknowledgement.ts";
+export { mintDialog, revokeDialog, rotateDialog } from "./actions/key.ts";
+export { putSecretDialog, secretsRemovalDialog } from "./actions/secrets.ts";
+export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, writeWhy } from "./actions/source.ts";
+export { liftDialog, suspendDialog, suspensionOf } from "./actions/suspension.ts";
+export type { Context } from "./model/context.ts";
+export { type Data, type Need, rowsOf } from "./model/data.ts";
+export type { Dialog, FieldValues } from "./model/dialog.ts";
+export { keyIdIn } from "./model/key-text.ts";
+export type { PageRequest } from "./model/page-request.ts";
+export { type Line, textOfLine } from "./model/text.ts";
+export { carryOut } from "./run/deed.ts";
+export { putDocument } from "./run/document.ts";
+export { loadPage } from "./run/load.ts";
+export { attentionNeeds, attentionOf } from "./views/attention.ts";
+export { withoutAcknowledged } from "./views/attention-acknowledged.ts";
+export { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./views/attention-item.ts";
+export { readOnce } from "./watch/read-once.ts";
