@@ -11,8 +11,8 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["zzz"], "gateway: unknown verb 'zzz'"],
   [["console", "x"], "gateway console: takes no arguments"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
-  [["cluster"], "gateway: 'cluster' is followed by prune or recover"],
-  [["pack"], "gateway: 'pack' is followed by list or show or add or test"],
+  [["cluster", "prun"], "gateway: 'cluster' is followed by prune or recover (did you mean 'prune'?)"],
+  [["pack", "zzz"], "gateway: 'pack' is followed by list or show or add or test"],
   [["-test-rules", "x"], "gateway: flag '-test-rules' needs '-config', whose rules it tests"],
   [
     ["-config", "x", "-test-rules", ""],
@@ -27,7 +27,7 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
   [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
   [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
-  [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore"],
+  [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore (did you mean 'save'?)"],
   [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
 ];
 

@@ -25,7 +25,7 @@ export const OPERATE_VERBS = [
   {
     name: "status",
     group: "operate",
-    summary: "show nodes, leader, readiness and alerts, worst first",
+    summary: "show nodes, leader and alerts, worst first",
     description:
       "Prints the members of the cluster, whether the node asked serves, and the alerts of the console's overview, worst " +
       "first. The status is 1 when the node cannot serve or an alert fails that nobody has acknowledged.",
@@ -35,7 +35,7 @@ export const OPERATE_VERBS = [
   {
     name: "get",
     group: "operate",
-    summary: "print a list: keys, providers, budgets, requests, members, ...",
+    summary: "print a list: keys, providers, budgets, requests ...",
     description:
       "Prints the rows of a list of the admin API; alone it names the lists. One NAME prints the whole record. -where " +
       "chooses rows, -columns columns; -watch goes on with what changes. The status is 1 when a NAME is not there.",
@@ -46,7 +46,7 @@ export const OPERATE_VERBS = [
   {
     name: "explain",
     group: "operate",
-    summary: "show what decided a request: rule, budget, guardrail, provider",
+    summary: "show what decided a request",
     description:
       "Prints who sent a request, what for, which rule, budget, guardrail and provider decided it, its times, and its audit " +
       "records, from whichever node served it. REQUEST-ID is x-gateway-request-id of the answer. Nodes remember their last " +
@@ -58,7 +58,7 @@ export const OPERATE_VERBS = [
   {
     name: "wait",
     group: "operate",
-    summary: "wait until a node is ready, has a leader, has applied, or is quiet",
+    summary: "wait until a node is ready, or has drained",
     description:
       "Waits until all conditions are met at once: ready (the node serves), leader (it knows one), applied (it has applied " +
       "all that was acknowledged before), quiet (no call is in flight at it). A node that does not answer is waited for. The " +
@@ -70,7 +70,7 @@ export const OPERATE_VERBS = [
   {
     name: "suspend",
     group: "incident",
-    summary: "switch a provider, key, model, profile, server, agent or issuer off",
+    summary: "switch a provider, key, model, server or agent off",
     description:
       "Refuses or reroutes what goes to it, on every node, until it is lifted or the time is over. Says what it affects " +
       "before, asks, and says where it is in force after. KIND is provider, key, profile, model, mcp, a2a or issuer.",

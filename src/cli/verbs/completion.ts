@@ -22,8 +22,9 @@ export async function run(
   io: Io,
 ): Promise<ExitStatus> {
   if (names !== undefined) return await (await import("../operate/known-names.ts")).printNames(names, io);
+  if (words.length === 0) throw new UsageError(`missing argument: ${SHELLS.join("|")}`);
   const shell = SHELLS.find((name) => name === words[0]);
-  if (shell === undefined) throw new UsageError(`no completion for '${words[0] ?? ""}', only for ${SHELLS.join(", ")}`);
+  if (shell === undefined) throw new UsageError(`no completion for '${words[0]}', only for ${SHELLS.join(", ")}`);
   io.stdout.write(SCRIPTS[shell](places()));
   return 0;
 }

@@ -64,7 +64,10 @@ const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ["gateway completion ", ["bash", "zsh", "fish"]],
   ["gateway completion z", ["zsh"]],
   ["gateway help si", ["simulate"]],
-  ["gateway help s", ["simulate", "snapshot"]],
+  ["gateway help sn", ["snapshot"]],
+  ["gateway keys r", ["rotate", "revoke"]],
+  ["gateway get cert", ["certificates"]],
+  ["gateway wait re", ["ready"]],
   ["gateway help snapshot ", ["save", "restore"]],
   ["gateway audit ", ["verify"]],
   ["gateway audit verify -", ["-heads", "-key", "-controls", "-q", "-help"]],
@@ -115,11 +118,55 @@ test("a bash at a terminal completes what is typed, by the tab key", { skip: lac
   }
 });
 
+test("bash completes names of the running gateway, before and after a colon", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+  try {
+    const stub = join(directory, "gateway");
+    writeFileSync(stub, '#!/bin/sh\necho "asked $*" >&2\nprintf "provider:openai\\nprovider:other\\nkey:ci\\n"\n', {
+      mode: 0o755,
+    });
+    for (const [line, offered] of [
+      ["gateway suspend ", ["provider:openai", "provider:other", "key:ci"]],
+      ["gateway suspend k", ["key:ci"]],
+      ["gateway suspend provider:op", ["openai"]],
+      ["gateway suspend -rea", ["-reason"]],
+    ] as const) {
+      // readline hands over a word that ends at the colon in three parts.
+      const words = line.split(/(:)| /).filter((word) => word !== undefined);
+      const program = `${await script("bash")}
+COMP_WORDBREAKS=':= '
+COMP_LINE=${JSON.stringify(line)}; COMP_POINT=${line.length}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})
+COMP_CWORD=${words.length - 1}
+_gateway
+printf '%s\n' "\${COMPREPLY[@]}"`;
+      const env = { PATH: `${directory}:${process.env["PATH"]}` };
+      const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", program], { env, encoding: "utf8" });
+      assert.equal(stderr, "");
+      assert.deepEqual(
+        stdout.split("\n").filter((word) => word !== ""),
+        offered,
+        line,
+      );
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
 for (const shell of SHELLS) {
   test(`${shell} accepts its script`, { skip: isMissing(shell) }, async () => {
-    const { status, stderr } = spawnSync(shell, ["-n"], { input: await script(shell), encoding: "utf8" });
-    assert.equal(stderr, "");
-    assert.equal(status, 0);
+    const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+    try {
+      // fish reads a script of standard input only where that is a terminal or a file.
+      const file = join(directory, "script");
+      writeFileSync(file, await script(shell));
+      const { status, stderr } = spawnSync(shell, ["-n", file], { encoding: "utf8" });
+      assert.equal(stderr, "");
+      assert.equal(status, 0);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 
   test(`the script of ${shell} knows every verb and its flags`, async () => {
