@@ -34,55 +34,10 @@ import {
   snapshotSaveFlags,
   versionFlags,
 } from "./specs.ts";
+import type { Positionals, Verb } from "./verb.ts";
+import { VERBS_ELSEWHERE } from "./verbs-elsewhere.ts";
 
-/** The positional arguments a verb takes. */
-export interface Positionals {
-  /** As in the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
-  readonly usage: string;
-  readonly min: number;
-  readonly max: number;
-  /** What a shell offers for them. */
-  readonly words?: "shells" | "verbs" | "operations" | "lists" | "conditions";
-  /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
-  readonly names?: NameKind;
-  /** They are names of files, which a shell completes. */
-  readonly areFiles?: true;
-}
-
-/** Kinds of names that completion asks a running gateway for. */
-export const NAME_KINDS = [
-  "suspendable",
-  "suspensions",
-  "keys",
-  "secrets",
-  "sources",
-  "alerts",
-  "acknowledgements",
-] as const;
-export type NameKind = (typeof NAME_KINDS)[number];
-
-/** What verbs are for, in the order of the list of verbs. */
-export const GROUPS = {
-  run: "Run a gateway",
-  operate: "Watch a running gateway",
-  incident: "Change a running gateway",
-  keep: "Keep, recover and prove its state",
-  program: "About this program",
-} as const;
-
-export interface Verb {
-  /** One word or two; empty for the daemon, which is the bare command. */
-  readonly name: string;
-  readonly group: keyof typeof GROUPS;
-  /** One line, for the list of verbs. */
-  readonly summary: string;
-  /** What the help of the verb says beneath its usage. */
-  readonly description: string;
-  readonly flags: FlagTable;
-  readonly positionals: Positionals;
-  /** Flags may also follow the positional arguments. */
-  readonly isInterleaved?: true;
-}
+export * from "./verb.ts";
 
 const NONE: Positionals = { usage: "", min: 0, max: 0 };
 
@@ -404,7 +359,7 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
     const hint = second === undefined ? "" : didYouMean(second, followers);
     throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
   }
-  const elsewhere = Object.hasOwn(ELSEWHERE, first) ? ELSEWHERE[first] : undefined;
+  const elsewhere = Object.hasOwn(VERBS_ELSEWHERE, first) ? VERBS_ELSEWHERE[first] : undefined;
   if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
   const names = VERBS.map(({ name }) => name);
   throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
@@ -419,47 +374,3 @@ export function groupWords(first: string): readonly string[] {
 export function isGroupWord(first: string): boolean {
   return groupWords(first).length > 0 && !VERBS.some(({ name }) => name === first);
 }
-
-/** Verbs of kubectl, gh, consul and systemctl that people try, and what does the same here. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  list: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",
-  ls: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",
-  show: "'gateway get LIST NAME' prints one record",
-  describe: "'gateway get LIST NAME' prints one record",
-  inspect: "'gateway get LIST NAME' prints one record; 'gateway guardrails inspect' tries a text",
-  members: "'gateway get members' lists them",
-  nodes: "'gateway get nodes' lists them",
-  logs: "the log is the daemon's stderr; 'gateway get requests -watch -nodes all' follows the requests",
-  events: "'gateway get requests -watch -nodes all' follows the requests",
-  top: "'gateway get providers -watch', or 'gateway console'",
-  monitor: "'gateway get requests -watch -nodes all', or 'gateway console'",
-  info: "'gateway status' shows nodes, leader and alerts",
-  health: "'gateway status' shows nodes, leader and alerts",
-  ping: "'gateway wait ready' waits until a node serves",
-  apply: "'gateway config apply FILE'",
-  diff: "'gateway config diff FILE'",
-  edit: "'gateway config edit'",
-  rollback: "'gateway config rollback REVISION'",
-  rollout: "'gateway config history' and 'gateway config rollback REVISION'",
-  reload: "'gateway config reload'",
-  create: "'gateway keys mint NAME', 'gateway secrets put NAME' or 'gateway config apply FILE'",
-  delete: "'gateway keys revoke NAME' or 'gateway secrets delete NAME'",
-  resume: "'gateway lift KIND:NAME'",
-  unsuspend: "'gateway lift KIND:NAME'",
-  drain: "'gateway suspend provider:NAME'; a node drains at SIGTERM",
-  disable: "'gateway suspend KIND:NAME'",
-  enable: "'gateway lift KIND:NAME'",
-  revoke: "'gateway keys revoke NAME'",
-  rotate: "'gateway keys rotate NAME'",
-  token: "'gateway keys mint NAME', or 'gateway login' for operators",
-  auth: "'gateway login' signs an operator in",
-  leave: "'gateway cluster prune' names the members that stay",
-  join: "a new node joins by 'cluster.join' of its node file",
-  run: "the bare command runs the gateway: 'gateway -config FILE'",
-  serve: "the bare command runs the gateway: 'gateway -config FILE'",
-  start: "the bare command runs the gateway: 'gateway -config FILE'",
-  exec: "'gateway admin' sends any request to the admin API",
-  api: "'gateway admin [METHOD] PATH' sends a request to the admin API",
-  backup: "'gateway snapshot save FILE'",
-  restore: "'gateway snapshot restore FILE'",
-};

@@ -29,13 +29,18 @@ async function line(prompt: string, io: Io, isUnseen: boolean): Promise<string> 
   // An interface without echo: what it would write is dropped.
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const asking = createInterface({ input: io.stdin, output: isUnseen ? unseen : undefined, terminal: isUnseen });
+  // Ctrl-D closes it without an answer, which is no.
+  const closed = new Promise<undefined>((done) => asking.once("close", () => done(undefined)));
+  let answer: string | undefined;
   try {
-    return await asking.question("", { signal: io.signal });
-  } catch (error) {
-    // Ctrl-D: no answer is no.
-    if (error instanceof Error && "code" in error && error.code === "ABORT_ERR") io.signal.throwIfAborted();
+    answer = await Promise.race([asking.question("", { signal: io.signal }), closed]);
+    return answer ?? "";
+  } catch {
+    io.signal.throwIfAborted();
     return "";
   } finally {
+    // Nobody has typed a line end.
+    if (answer === undefined) io.stderr.write("\n");
     asking.close();
   }
 }

@@ -298,7 +298,8 @@ async function editDocument(it: Opened, source: string, document: string, io: Io
         io.stderr.write("Nothing was edited, and nothing was changed.\n");
         return 0;
       }
-      const applied = { verb: "config edit", source, document: edited, file, isDryRun: false, isAgreed: false };
+      const named = { verb: "config edit", source, file: "the edited document" };
+      const applied = { ...named, document: edited, isDryRun: false, isAgreed: false };
       const status = await applyDocument(it, applied, io);
       if (status === 0) return 0;
       const again = { prompt: "Edit it again? [Y/n] ", isYes: (answer: string) => !/^n/i.test(answer.trim()) };

@@ -1,7 +1,7 @@
 /** Flags of the verbs that read and change a running gateway. They may stand before or after the arguments. */
 
+import { doorFlags } from "../door-flags.ts";
 import type { FlagTable } from "../flags.ts";
-import { doorFlags } from "../specs.ts";
 
 /** Formats of `gateway get`. */
 export const FORMATS = ["table", "wide", "json", "yaml", "csv", "name"] as const;

@@ -1,0 +1,52 @@
+/** What a verb of the command line is described by. */
+
+import type { FlagTable } from "./flags.ts";
+
+/** The positional arguments a verb takes. */
+export interface Positionals {
+  /** As in the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
+  readonly usage: string;
+  readonly min: number;
+  readonly max: number;
+  /** What a shell offers for them. */
+  readonly words?: "shells" | "verbs" | "operations" | "lists" | "conditions";
+  /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
+  readonly names?: NameKind;
+  /** They are names of files, which a shell completes. */
+  readonly areFiles?: true;
+}
+
+/** Kinds of names that completion asks a running gateway for. */
+export const NAME_KINDS = [
+  "suspendable",
+  "suspensions",
+  "keys",
+  "secrets",
+  "sources",
+  "alerts",
+  "acknowledgements",
+] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
+
+/** What verbs are for, in the order of the list of verbs. */
+export const GROUPS = {
+  run: "Run a gateway",
+  operate: "Watch a running gateway",
+  incident: "Change a running gateway",
+  keep: "Keep, recover and prove its state",
+  program: "About this program",
+} as const;
+
+export interface Verb {
+  /** One word or two; empty for the daemon, which is the bare command. */
+  readonly name: string;
+  readonly group: keyof typeof GROUPS;
+  /** One line, for the list of verbs. */
+  readonly summary: string;
+  /** What the help of the verb says beneath its usage. */
+  readonly description: string;
+  readonly flags: FlagTable;
+  readonly positionals: Positionals;
+  /** Flags may also follow the positional arguments. */
+  readonly isInterleaved?: true;
+}
