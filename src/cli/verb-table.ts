@@ -5,7 +5,7 @@
  * Source: specification document 1, "Command line".
  */
 
-import { clip, didYouMean, type FlagTable, UsageError } from "./flags.ts";
+import { clip, didYouMean, UsageError } from "./flags.ts";
 import { OPERATE_VERBS } from "./operate/verbs.ts";
 import {
   adminFlags,
