@@ -36,6 +36,15 @@ const placesOfSources = {
   },
 };
 
+/** Puts the shortened fast-check in the place of the package. */
+const lengthOfProperties = {
+  name: "length-of-properties",
+  setup({ onResolve }) {
+    const path = join(root, "test/runner/fast-check.mjs");
+    onResolve({ filter: /^fast-check$/ }, ({ importer }) => (importer === path ? undefined : { path }));
+  },
+};
+
 /**
  * Bundles test files (paths relative to the project) into `folder`, which must lie below node_modules, where imports of
  * packages resolve. Resolves with the path of each one's program, relative to the project, by the file's path.
@@ -58,7 +67,7 @@ export async function bundle(files, folder) {
     sourcemap: "linked",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [placesOfSources],
+    plugins: [placesOfSources, lengthOfProperties],
   });
   return new Map(files.map((file) => [file, relative(root, join(folder, file.replace(/\.tsx?$/, ".js")))]));
 }

@@ -1,3 +1,4 @@
+// tier: all
 /** Several processes and one sign-in. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** No value that may be a credential is on a page of a document, whatever the document is written like. */
 
 import assert from "node:assert/strict";

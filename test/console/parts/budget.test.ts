@@ -1,3 +1,4 @@
+// tier: all
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";

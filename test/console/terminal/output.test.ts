@@ -1,3 +1,4 @@
+// tier: all
 /** What an output does with a terminal that takes its time. */
 
 import assert from "node:assert/strict";

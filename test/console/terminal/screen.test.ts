@@ -1,3 +1,4 @@
+// tier: all
 /** The terminal parts in a real terminal: what it shows while they have it, and that it comes back in every case. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /**
  * The service against a peer that means harm, at every layer below its messages: each case ends, memory stays bounded, and a
  * peer beside it that keeps the rules is served all the while.

@@ -1,3 +1,4 @@
+// tier: all
 /** Several processes and one cache, and disks that are full or cannot be written: real ones. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// tier: all
 /** Offline recovery on real directories: what is found, what is refused, what is written, and a stop before its end. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** A writer that is killed in the middle, again and again: what it was told is durable is there, and nothing is refused. */
 
 import assert from "node:assert/strict";

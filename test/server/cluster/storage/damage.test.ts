@@ -1,3 +1,4 @@
+// tier: all
 /**
  * Damage done to the files of a closed directory (cluster reference, table of section 3.3). Every one is refused, none is
  * repaired, and the message says what to do. LevelDB alone opens most of them without a word.

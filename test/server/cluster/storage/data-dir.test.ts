@@ -1,3 +1,4 @@
+// tier: all
 /** The data directory on a real disk, with real second processes, and damage done to its files. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
