@@ -104,7 +104,14 @@ export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions
     const stopped = await within("the end of the gateway", ended, STOP_LIMIT_MS).finally(kill);
     assert.deepEqual(stopped, { status: 0, signal: null }, `the gateway did not end well:\n${stderr}`);
   });
-  const log = (): readonly LogLine[] => stderr.split("\n").slice(0, -1).flatMap(readLine);
+  const lines: LogLine[] = [];
+  let read = 0;
+  const log = (): readonly LogLine[] => {
+    const until = stderr.lastIndexOf("\n") + 1;
+    if (until > read) lines.push(...stderr.slice(read, until).split("\n").flatMap(readLine));
+    read = Math.max(read, until);
+    return [...lines];
+  };
   return {
     pid: child.pid ?? -1,
     stdout: () => stdout,
