@@ -60,6 +60,7 @@ const startsFile = join(folder, "starts");
 const env = {
   ...process.env,
   GATEWAY_TEST_LENGTH: length,
+  GATEWAY_TEST_PROGRAMS: folder,
   // Test support appends a character for each gateway that it starts.
   GATEWAY_TEST_STARTS: startsFile,
   ...(isWhole && tier === "long" && { GATEWAY_VERSIONS: process.env.GATEWAY_VERSIONS ?? "all" }),
