@@ -180,7 +180,7 @@ function startReader(t: TestContext): (dir: string) => Promise<Found> {
     new Promise((resolve) => {
       if (child?.connected !== true) {
         child = fork(program.path, {
-          execArgv: program.options,
+          execArgv: [...program.options],
           stdio: ["ignore", "ignore", "ignore", "ipc"],
         });
       }
