@@ -13,7 +13,7 @@ import { suiteOwner } from "../admin/support/suite.ts";
 import { leanOn, startLeantOn } from "./incident/watched.ts";
 
 /** Events, half of them in each way. */
-const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(2_000, 700));
+const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(2_000, 1_400));
 const SEED = Number(process.env["GATEWAY_FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 /** Of one console. */
 const EACH = 2_500;
