@@ -1,3 +1,4 @@
+// tier: test
 /**
  * What the documents print: each `gateway …` command line is read by the flag parser of its verb, each call of the admin
  * API is an operation, each query runs, and each configuration compiles. Commands of examples/admin that need somebody to

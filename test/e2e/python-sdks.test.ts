@@ -1,3 +1,4 @@
+// tier: long
 /** The official Python SDKs, each over a provider of either dialect: an answer, a stream, and a tool called and answered. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

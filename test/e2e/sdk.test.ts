@@ -1,3 +1,4 @@
+// tier: test
 /**
  * The official SDKs, pointed at the gateway instead of at the provider: nothing that a program can see differs, but for
  * the headers that the gateway owns.

@@ -1,3 +1,4 @@
+// tier: all
 /** How peers are found and installed, by recipes that take no network; and that those of the table run. */
 
 import assert from "node:assert/strict";

@@ -5,8 +5,9 @@
  * `import.meta.url` and its kin say where the source lies, so that a test finds the data beside it.
  */
 
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, transform } from "esbuild";
 
@@ -36,14 +37,38 @@ const placesOfSources = {
   },
 };
 
+/** Puts the shortened fast-check in the place of the package. */
+const lengthOfProperties = {
+  name: "length-of-properties",
+  setup({ onResolve }) {
+    const path = join(root, "test/runner/fast-check.mjs");
+    onResolve({ filter: /^fast-check$/ }, ({ importer }) => (importer === path ? undefined : { path }));
+  },
+};
+
+/** Calls that start a program of the tests in a child process (test/support/child-program.ts). */
+const CHILD = /\bchild(?:Program|Args)\(\s*"([^"]+)",\s*import\.meta\.url/g;
+
+/** Returns the child programs that any file of the tests names, relative to the project. */
+function childPrograms() {
+  const found = readdirSync(join(root, "test"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .flatMap(({ parentPath, name }) => {
+      const text = readFileSync(join(parentPath, name), "utf8");
+      return [...text.matchAll(CHILD)].map(([, path]) => relative(root, join(parentPath, path)));
+    });
+  return new Set(found.map((path) => path.split(sep).join("/")));
+}
+
 /**
- * Bundles test files (paths relative to the project) into `folder`, which must lie below node_modules, where imports of
- * packages resolve. Resolves with the path of each one's program, relative to the project, by the file's path.
+ * Bundles test files (paths relative to the project) and the programs that tests start in child processes into `folder`,
+ * which must lie below node_modules, where imports of packages resolve. Resolves with the path of each test's program,
+ * relative to the project, by the file's path.
  */
 export async function bundle(files, folder) {
   await build({
     absWorkingDir: root,
-    entryPoints: files,
+    entryPoints: [...new Set([...files, ...childPrograms()])],
     outdir: folder,
     outbase: root,
     bundle: true,
@@ -58,7 +83,7 @@ export async function bundle(files, folder) {
     sourcemap: "linked",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [placesOfSources],
+    plugins: [placesOfSources, lengthOfProperties],
   });
   return new Map(files.map((file) => [file, relative(root, join(folder, file.replace(/\.tsx?$/, ".js")))]));
 }

@@ -5,7 +5,7 @@
  * files of a pure folder run in one. A file that starts processes or threads, or that touches the disk or the network,
  * has one of its own all the same.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -64,4 +64,22 @@ export function isPure(file) {
   return (
     PURE_FOLDERS.some((folder) => file.startsWith(`${folder}/`)) && !APART.test(readFileSync(join(root, file), "utf8"))
   );
+}
+
+/**
+ * Returns the path of a job's program, given the `programs` of its files, and writes one into `folder` if there are several
+ * files. No test runs before all are loaded: one that ran while its own file is still being evaluated would find its
+ * constants undefined.
+ */
+export function programOf({ name, files }, programs, folder) {
+  if (files.length === 1) return programs.get(files[0]);
+  const path = join(folder, `${name.replace(/[^a-z0-9]+/g, "-")}.mjs`);
+  const imports = files.map((file) => `await import(${JSON.stringify(join(root, programs.get(file)))});`);
+  const gate = [
+    'import { before } from "node:test";',
+    "let open;",
+    "before(() => new Promise((done) => (open = done)));",
+  ];
+  writeFileSync(path, `${[...gate, ...imports, "open();"].join("\n")}\n`);
+  return path;
 }

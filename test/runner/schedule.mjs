@@ -10,7 +10,7 @@
 export const UNKNOWN = { seconds: 2, load: 0.7 };
 
 /** A job that only waits still starts processes, and what it waits for must not come late because there are fifty. */
-const LEAST_LOAD = 0.6;
+const LEAST_LOAD = 0.3;
 
 /** Runs `work(job)` for each of the jobs; `cores` may be a fraction. Resolves with the results in the order of the jobs. */
 export async function runAll(jobs, cores, work) {

@@ -14,6 +14,7 @@ import { AUDIENCE, type Issuer } from "../e2e/admin/support/issuer.ts";
 import { GivenUp, until } from "../e2e/cluster/support/until.ts";
 import { atEnd, type Owner, within } from "../e2e/support/wait.ts";
 import { testAuthority } from "../server/tls/support/authority.ts";
+import { countStart } from "../support/count-start.ts";
 import { policy } from "./documents.ts";
 
 /** Short, since the first line of every picture holds it. */
@@ -88,6 +89,7 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   await writeCache(join(folder, "cache", "sha256"));
   await writeFile(join(folder, "admin.cedar"), policy(id === "n3" ? "list_secrets" : undefined));
   const log = openSync(trailOf(id), "a", 0o600);
+  countStart();
   const child = spawn(process.execPath, [GATEWAY, "-config", path], {
     // Three machines are one here: a process each is enough.
     env: { PATH: process.env["PATH"], GATEWAY_WORKERS: "1" },

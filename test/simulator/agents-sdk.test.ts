@@ -1,3 +1,4 @@
+// tier: all
 /** The official SDKs of both agent protocols, unmodified, as clients of the simulated server and agent. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** What `gateway check` says of certificates by ACME: of the authority, the DNS of challenges, and where names lead. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

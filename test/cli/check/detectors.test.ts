@@ -1,3 +1,4 @@
+// tier: all
 /** `gateway check` asks what detectors depend on: analyzers, servers of models, and judges. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// tier: all
 /** `gateway check` and the native library of detectors: its absence is told with what to install, its presence is proven. */
 
 import assert from "node:assert/strict";

@@ -8,10 +8,10 @@ import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
+import { childArgs } from "../../support/child-program.ts";
 import { type Home, makeHome, signInOf } from "./home.ts";
 
 const GATEWAY = "https://gateway.example";
@@ -24,8 +24,7 @@ interface Renewer {
 }
 
 async function startRenewer(owner: Owner, home: Home): Promise<Renewer> {
-  const script = fileURLToPath(new URL("./renewer.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, GATEWAY], {
+  const child = spawn(process.execPath, [...childArgs("./renewer.ts", import.meta.url), GATEWAY], {
     env: { PATH: process.env["PATH"], ...home.env },
     stdio: ["pipe", "pipe", "inherit"],
   });

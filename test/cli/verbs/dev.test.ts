@@ -1,3 +1,4 @@
+// tier: all
 /** `gateway dev`: what it refuses, what it prints, and that what it prints works as printed. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** `gateway guardrails eval` and `inspect -config` in the test's process: declared models, which are fetched, and judges. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** The verbs as processes, against a gateway that runs: `gateway dev`, one for the file. */
 
 import assert from "node:assert/strict";

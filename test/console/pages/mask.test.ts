@@ -1,14 +1,15 @@
 /** No value that may be a credential is on a page of a document, whatever the document is written like. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
 import { stringify } from "yaml";
+import { execute } from "../../../src/cli/main.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { differencePage } from "../../../src/console/pages/difference.ts";
 import { documentPage } from "../../../src/console/pages/document.ts";
 import { masked } from "../../../src/console/pages/mask.ts";
+import { bufferIo } from "../../cli/buffers.ts";
 
 const CASES: readonly (readonly [what: string, written: string, shown: string])[] = [
   ["a plain value", "api_key: sk-1 2 # live", "api_key: (hidden)"],
@@ -47,11 +48,11 @@ for (const [what, written, shown] of CASES) {
   });
 }
 
-/** Every name that the schema says is written and never read. */
-function secretNames(): ReadonlySet<string> {
-  const schema: unknown = JSON.parse(
-    execFileSync(process.execPath, ["--import", "tsx", "-e", SCHEMA], { encoding: "utf8", maxBuffer: 1 << 26 }),
-  );
+/** Returns every name that the schema says is written and never read. */
+async function secretNames(): Promise<ReadonlySet<string>> {
+  const io = bufferIo();
+  assert.equal(await execute(["-config-schema"], io), 0);
+  const schema: unknown = JSON.parse(io.out());
   const names = new Set<string>();
   const walk = (node: unknown, name: string): void => {
     if (typeof node !== "object" || node === null) return;
@@ -64,11 +65,7 @@ function secretNames(): ReadonlySet<string> {
   return names;
 }
 
-const SCHEMA = `
-  import("./src/cli/main.ts").then(({ main }) => main(["-config-schema"]));
-`;
-
-const NAMES = [...secretNames()];
+const NAMES = [...(await secretNames())];
 
 test("every value that the schema calls write-only is masked", () => {
   assert.ok(NAMES.length >= 10, NAMES.join(" "));

@@ -14,6 +14,7 @@ import { Unicode11Addon } from "@xterm/addon-unicode11";
 import xterm from "@xterm/headless";
 import type { Chord } from "../../../src/console/model/key.ts";
 import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
+import { countStart } from "../../support/count-start.ts";
 import { type Cell, cellsOf, cellsOfRow, textOfCells } from "./cells.ts";
 import { bytesOfChord } from "./chords.ts";
 import { ptySkip, spawnInPty } from "./pty.ts";
@@ -131,6 +132,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     });
   }
 
+  if (args.some((arg) => arg.endsWith("bin/gateway"))) countStart();
   const pty = spawnInPty(command, [...args], {
     cols: columns,
     rows,

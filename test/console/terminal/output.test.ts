@@ -1,3 +1,4 @@
+// tier: all
 /** What an output does with a terminal that takes its time. */
 
 import assert from "node:assert/strict";
@@ -5,20 +6,20 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { WRITE_NOW_LIMIT_MS } from "../../../src/console/terminal/output.ts";
 import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
+import { childArgs } from "../../support/child-program.ts";
 import { openTerminal, ptySkip, type TerminalOptions } from "../support/terminal.ts";
 
 const options = { skip: ptySkip };
-const writer = fileURLToPath(new URL("./fixtures/writer.ts", import.meta.url));
+const writer = childArgs("./fixtures/writer.ts", import.meta.url);
 
 /** The terminal after the writer has ended, and what the writer says. */
 async function run(owner: Owner, what: string, more: Partial<TerminalOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-output-"));
   atEnd(owner, () => rmSync(folder, { recursive: true }));
   const log = join(folder, "writer.json");
-  const args = ["--import", "tsx", writer, what];
+  const args = [...writer, what];
   const terminal = openTerminal(owner, { args, env: { WRITER_LOG: log }, ...more });
   assert.deepEqual(await within("the end of the writer", terminal.ended, 30_000), { status: 0, signal: null });
   return { terminal, told: JSON.parse(readFileSync(log, "utf8")) };

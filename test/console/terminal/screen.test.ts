@@ -1,3 +1,4 @@
+// tier: all
 /** The terminal parts in a real terminal: what it shows while they have it, and that it comes back in every case. */
 
 import assert from "node:assert/strict";
@@ -5,15 +6,15 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
+import { childArgs } from "../../support/child-program.ts";
 import { openTerminal, ptySkip, type TerminalOptions, type TestTerminal } from "../support/terminal.ts";
 
 const options = { skip: ptySkip };
-const board = fileURLToPath(new URL("./fixtures/board.tsx", import.meta.url));
+const board = childArgs("./fixtures/board.tsx", import.meta.url);
 
 async function open(owner: Owner, more: Partial<TerminalOptions> = {}): Promise<TestTerminal> {
-  const terminal = openTerminal(owner, { args: ["--import", "tsx", board], ...more });
+  const terminal = openTerminal(owner, { args: board, ...more });
   await terminal.until(/size \d+x\d+ tick/);
   return terminal;
 }

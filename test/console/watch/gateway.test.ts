@@ -1,3 +1,4 @@
+// tier: all
 /** The watch at gateways as they are run: what the contract promises is what it keeps. */
 import assert from "node:assert/strict";
 import { join } from "node:path";

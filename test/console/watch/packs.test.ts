@@ -1,3 +1,4 @@
+// tier: all
 /** Packs at gateways as they are run: what the document holds, what adding one comes to, and the write that follows. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -5,11 +5,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AdminError } from "../../../src/admin-api/index.ts";
+import { randomRuns } from "../../support/random-length.ts";
 import { createOne, led, ready, SLOW_MS } from "../config/support/nodes.ts";
 import { eventually, within } from "../support/wait.ts";
 import { recordsIn, verify } from "./support/trail.ts";
 
-const ROUNDS = 10;
+const ROUNDS = randomRuns(10, 3);
 const WRITERS = [1, 2, 3, 4];
 
 test("a gateway that is killed while it changes things goes on with its chain, and loses no answered change", async (t) => {

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * The audit trail of the admin plane, from the stderr of a real process: what is changed, what is denied and who was not
  * let in stands in it, once, and the whole verifies. Source: design decisions, section 4;

@@ -10,6 +10,7 @@ import { join, resolve } from "node:path";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isMap, parseDocument } from "yaml";
+import { childArgs } from "../../support/child-program.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { type OidcServer, startOidc } from "../support/oidc.ts";
 import { atEnd, eventually } from "../support/wait.ts";
@@ -17,7 +18,6 @@ import { suiteOwner } from "./support/suite.ts";
 
 const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 const EXAMPLE = join(ROOT, "examples/admin");
-const TSX = import.meta.resolve("tsx");
 
 interface Ran {
   readonly status: number;
@@ -166,7 +166,9 @@ async function writeTools(dir: string): Promise<void> {
   const items = "JSON.stringify(JSON.parse(require('fs').readFileSync(0, 'utf8')).items)";
   const tools = {
     gateway: `${node} "${join(ROOT, "bin/gateway")}" "$@"`,
-    browser: `${node} --import "${TSX}" "${join(ROOT, "test/cli/sign-in/browser.ts")}" "$@"`,
+    browser: `${node} ${childArgs("../../cli/sign-in/browser.ts", import.meta.url)
+      .map((arg) => `"${arg}"`)
+      .join(" ")} "$@"`,
     jq: `${node} -p "${items}"`,
   };
   for (const [name, text] of Object.entries(tools)) {

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Calls of A2A agents through a running gateway: what the agent is sent, what the caller is answered, and who may send
  * what. Source: specification document 3 (`a2a[]`); a2a reference; design decisions, sections 2, 7 and 11.

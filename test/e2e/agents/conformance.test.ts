@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The official MCP conformance suite, straight at a server or client and through the gateway: each scenario has the same
  * verdicts, and all that revision 2026-07-28 requires of servers pass. Source: mcp reference, 14.

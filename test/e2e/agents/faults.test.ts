@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { randomRuns } from "../../support/random-length.ts";
 import { mint, startGoverned } from "../governance/support/governed.ts";
 import { memoryOf } from "../support/machine.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
@@ -21,7 +22,7 @@ const VERSION = "2026-07-28";
 const META = { "io.modelcontextprotocol/protocolVersion": VERSION, "io.modelcontextprotocol/clientCapabilities": {} };
 const MIB = 1 << 20;
 const MAX_BODY_BYTES = 2 * MIB;
-const MUTATIONS = Number(process.env["GATEWAY_TEST_MUTATIONS"] ?? 1_000);
+const MUTATIONS = Number(process.env["GATEWAY_TEST_MUTATIONS"] ?? randomRuns(1_000));
 const STREAMS = Number(process.env["GATEWAY_TEST_STREAMS"] ?? 300);
 const ABORT_LIMIT_MS = 1_000;
 

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Calls of MCP servers through a running gateway: what the server is sent, what the caller is answered, and who may call
  * what. Source: specification document 3 (`mcp[]`); mcp reference; design decisions, sections 2, 7 and 11.

@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The official Python SDKs on both sides of a governed gateway, unmodified: whatever the client is answered is what it is
  * answered directly, feature by feature. Sources: MCP 2026-07-28; A2A 1.0; mcp reference, 13; a2a reference, 8, 9 and 11.

@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The official A2A compatibility kit (JSON-RPC, without push), straight at an agent and through a guarded gateway in front of
  * it: whatever passes directly passes through. The kit is in no registry: `GATEWAY_A2A_TCK` names a folder with its branch

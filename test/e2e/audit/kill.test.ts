@@ -1,3 +1,4 @@
+// tier: test
 /** A trail whose process is killed at random moments. `kill-rounds.ts` and `kill-steps.ts` do it for longer. */
 
 import assert from "node:assert/strict";

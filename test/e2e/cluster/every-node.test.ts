@@ -1,3 +1,4 @@
+// tier: test
 /**
  * What every node has measured, read through any of them, while all answer, while one hangs and while one is gone. Source:
  * design decisions, section 3 (`?nodes=all`).

@@ -17,10 +17,11 @@ import { createStep } from "../../../src/console/store/step.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
 import { stepWorkbench } from "../../../src/console/workbench/step.ts";
+import { randomRuns } from "../../support/random-length.ts";
 import { dataOf, gesture, NOW, online, startOf } from "./incident/readings.ts";
 
 /** Events, about. */
-const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? 10_000);
+const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(10_000, 3_000));
 const EACH = 200;
 
 const step = createStep({ views: VIEWS, stepWorkbench });

@@ -8,11 +8,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ptySkip } from "../../console/support/terminal.ts";
+import { randomRuns } from "../../support/random-length.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { leanOn, startLeantOn } from "./incident/watched.ts";
 
 /** Events, half of them in each way. */
-const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? 2_000);
+const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(2_000, 1_400));
 const SEED = Number(process.env["GATEWAY_FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 /** Of one console. */
 const EACH = 2_500;

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * The leader of three nodes dies under what an operator has just confirmed: the console says what came of it, and does it
  * once. Source: operator console reference, B7.

@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
+import { randomRuns } from "../../support/random-length.ts";
 import { createOne, led } from "../config/support/nodes.ts";
 import { runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
@@ -14,7 +15,7 @@ import { type Called, callAgent, callTool, startTools } from "./support/tools.ts
 
 const file = { after };
 /** 5,000 in a campaign. */
-const CALLS = Number(process.env["GATEWAY_CREDENTIAL_CALLS"] ?? 1_500);
+const CALLS = Number(process.env["GATEWAY_CREDENTIAL_CALLS"] ?? randomRuns(1_500, 600));
 const SECRET = "canary-secret-of-the-client/+ %:~";
 const ASCII_SECRET = "canary-secret:of/+the %client";
 

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Every feature of the dialects between each official client and each provider, through the real program: it passes, in
  * every form, or is refused with the name of what would be lost. The README's table is what came of it;

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Who is let in, by which credential, and what a refusal tells. Source: specification document 1 (Authentication, data
  * plane); design decisions, sections 1 and 2; lessons P22, P30, P31.

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Access rules over real requests: what they decide, what the caller is told, and the record that explains it. Source:
  * specification document 3 (`access_rules[]`); document 1 (Errors); design decisions, section 4.

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Guardrails over streamed answers through a running gateway, from a provider that a test scripts byte by byte: what
  * clients and the official SDKs put together, however it is cut, and how a denial ends it. Source: specification document 3

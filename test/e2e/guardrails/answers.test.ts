@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Guardrails over whole answers through a running gateway, from a provider that a test scripts byte by byte: what clients
  * read, what they are refused, and what the operator sees of it. Source: specification document 3 (`guardrails`); design

@@ -1,3 +1,4 @@
+// tier: long
 /**
  * A `remote` detector that points at a real Presidio analyzer: what is sent is understood there, what comes back here, and
  * offsets fall where the text is. Source: presidio-analyze reference.

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Guardrails over requests through a running gateway: what providers are sent, what callers are told, and what the
  * operator sees of it, which is never the text. Source: specification document 3 (`guardrails`); design decisions,

@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The official SDKs of both agent protocols through a real Envoy, with a node that inspects: what is found nothing in is what
  * it is without them, feature by feature; what is redacted is so for both sides, and a denial is an error that the SDK raises,

@@ -1,3 +1,4 @@
+// tier: long
 /** An inspector behind a real Envoy that is told to end, and the configurations that are given to whoever has an Envoy. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

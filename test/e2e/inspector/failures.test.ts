@@ -1,3 +1,4 @@
+// tier: long
 /**
  * An inspector behind a real Envoy, while things go wrong: slow, stopped, short of memory, reloaded, killed, started again.
  * Where the filter fails closed no byte passes that was not inspected, of a request or of a response; where it fails open,

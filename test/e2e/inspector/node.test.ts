@@ -1,3 +1,4 @@
+// tier: test
 /** A node that inspects, as its operator meets it. Source: specification document 2, `extproc`; design decisions, section 19. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

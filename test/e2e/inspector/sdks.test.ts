@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The official SDKs through a real Envoy to a provider, with a node that inspects both ways: what is redacted reaches neither
  * side, and a denial of an answer is the error that the SDK has for it. Source: ext-proc reference, A.7.

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * The package as somebody has it who never saw this repository: installed from the tarball, and each part of the program
  * used that finds something by its place, starts a thread or loads a package late, which a bundle may have lost.

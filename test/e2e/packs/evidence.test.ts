@@ -1,3 +1,4 @@
+// tier: test
 /**
  * From a pack to its evidence: `pack add` makes the document, a gateway serves it, a rule of the pack denies a request, its
  * audit record carries the controls, and how often each was served is told by the table, by SQL, and of the exported trail.

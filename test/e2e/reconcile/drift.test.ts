@@ -1,3 +1,4 @@
+// tier: test
 /**
  * A drift found, attributed and alerted, by a real gateway against both simulated reports: it serves on one day and is started
  * again three days later, with a clock that says so; the administrator's key is wrong at first and put right while it runs.

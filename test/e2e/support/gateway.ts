@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { countStart } from "../../support/count-start.ts";
 import { atEnd, eventually, type Owner, within } from "./wait.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -72,6 +73,7 @@ export interface StartOptions {
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
 export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
   build();
+  countStart();
   const child = spawn(process.execPath, [installed() ?? join(root, "bin/gateway"), ...args], {
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...(args.includes("-config") && WORKERS), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
@@ -102,7 +104,14 @@ export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions
     const stopped = await within("the end of the gateway", ended, STOP_LIMIT_MS).finally(kill);
     assert.deepEqual(stopped, { status: 0, signal: null }, `the gateway did not end well:\n${stderr}`);
   });
-  const log = (): readonly LogLine[] => stderr.split("\n").slice(0, -1).flatMap(readLine);
+  const lines: LogLine[] = [];
+  let read = 0;
+  const log = (): readonly LogLine[] => {
+    const until = stderr.lastIndexOf("\n") + 1;
+    if (until > read) lines.push(...stderr.slice(read, until).split("\n").flatMap(readLine));
+    read = Math.max(read, until);
+    return [...lines];
+  };
   return {
     pid: child.pid ?? -1,
     stdout: () => stdout,

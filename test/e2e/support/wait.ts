@@ -2,7 +2,10 @@
  * Waiting for what another process or socket brings about (a condition is looked at again, never a time slept away), and
  * closing what a test has opened, last opened first.
  */
-import { setImmediate as turn } from "node:timers/promises";
+import timers from "node:timers/promises";
+
+/** Taken when the module is loaded: a test may replace the timers of its process. */
+const { setImmediate: turn, setTimeout: pause } = timers;
 
 /** What is awaited happens in milliseconds; a machine under load is given this long. */
 const LIMIT_MS = 60_000;
@@ -41,13 +44,19 @@ export async function eventually<Value>(
   limitMs = LIMIT_MS,
 ): Promise<Value> {
   const startedAt = performance.now();
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const value = await look();
     if (value !== undefined && value !== false) return value;
     if (performance.now() - startedAt > limitMs) throw new Error(`${what} did not happen within ${limitMs} ms`);
-    await turn();
+    // The other process needs the core: a wait that spins takes it away.
+    await (looks <= TURNS ? turn() : pause(Math.min(looks - TURNS, LONGEST_PAUSE_MS)));
   }
 }
+
+/** Looks that follow each other at once, for what takes some turns of this process. */
+const TURNS = 20;
+/** Pauses between further looks become longer by a millisecond each, up to this. */
+const LONGEST_PAUSE_MS = 10;
 
 /** The promise's value, or a rejection naming `what` when it does not settle in time. */
 export async function within<Value>(what: string, promise: Promise<Value>, limitMs = LIMIT_MS): Promise<Value> {

@@ -1,3 +1,4 @@
+// tier: test
 /** The front door with a certificate from files, as clients of every kind meet it. */
 import assert from "node:assert/strict";
 import { once } from "node:events";

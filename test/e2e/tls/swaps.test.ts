@@ -9,6 +9,7 @@ import { WebSocket } from "ws";
 import type { SteadyJob, SteadyResult } from "../../bench/child/steady-load.ts";
 import { startAsked, startPiece } from "../../bench/parts/children.ts";
 import { compilePieces } from "../../bench/parts/compile.ts";
+import { randomRuns } from "../../support/random-length.ts";
 import { twoDialects } from "../support/config.ts";
 import { listenLocally } from "../support/ports.ts";
 import { simulated } from "../support/simulated.ts";
@@ -16,8 +17,8 @@ import { atEnd, eventually, within } from "../support/wait.ts";
 import { handshake, sessionOf, startSecure } from "./support.ts";
 
 /** More for a long campaign. */
-const SWAPS = Number(process.env["GATEWAY_TLS_SWAPS"] ?? 10);
-const PER_SECOND = Number(process.env["GATEWAY_TLS_RATE"] ?? 1_000);
+const SWAPS = Number(process.env["GATEWAY_TLS_SWAPS"] ?? randomRuns(10, 4));
+const PER_SECOND = Number(process.env["GATEWAY_TLS_RATE"] ?? randomRuns(1_000, 300));
 const CONNECTIONS = 64;
 /** Of one load; another follows while there are certificates to come. */
 const SECONDS = 5;

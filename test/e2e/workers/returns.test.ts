@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { randomRuns } from "../../support/random-length.ts";
 import { recordsIn, verify } from "../admin/support/trail.ts";
 import { mint, say, startGoverned } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
@@ -12,7 +13,7 @@ import { allServe } from "./support/workers.ts";
 
 const LONG = "87600h";
 /** Of the campaign: `GATEWAY_TEST_KILLS=200`. */
-const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? 8);
+const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? randomRuns(8, 3));
 const CLIENTS = 8;
 
 /** A chat over a connection of its own, so that calls are spread over the workers. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { describe, test } from "node:test";
+import { randomRuns } from "../../support/random-length.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
@@ -11,7 +12,7 @@ import { allServe, isAlive } from "./support/workers.ts";
 
 const COUNT = 4;
 /** Rounds of a worker that is killed; a campaign names more. */
-const KILLS = Number(process.env["WORKER_KILLS"] ?? 8);
+const KILLS = Number(process.env["WORKER_KILLS"] ?? randomRuns(8, 3));
 
 const LOST_MS = 4_000;
 

@@ -1,3 +1,4 @@
+// tier: all
 /**
  * A writer that is cut off before, or in the middle of, each single step of what it does to its files: what comes after
  * verifies against every head that was witnessed, without a gap and without a fork, and holds all that was promised.

@@ -1,3 +1,4 @@
+// tier: all
 /** Outputs that do not take what they are given: a full pipe, a reader that leaves, a full disk. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** Nodes that are closed and opened again, after restores and in a loop of fail-overs. Over loopback TLS. */
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// tier: all
 /** Three nodes in one process, each with its worker thread, over loopback TLS. */
 
 import assert from "node:assert/strict";

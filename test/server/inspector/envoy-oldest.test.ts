@@ -1,3 +1,4 @@
+// tier: long
 /**
  * The oldest Envoy that is kept up: all requests, and of the responses those modes that its successors changed, which are
  * overrides and duplex. `INSPECTOR_MATRIX=full` adds the others. Source: ext-proc reference, A.10, C.4.

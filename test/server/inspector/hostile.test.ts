@@ -1,3 +1,4 @@
+// tier: all
 /**
  * The service against a peer that means harm, at every layer below its messages: each case ends, memory stays bounded, and a
  * peer beside it that keeps the rules is served all the while.
@@ -10,6 +11,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { credentials } from "@grpc/grpc-js";
 import { loadExtProc, type ProcessingResponse__Output } from "../../../src/server/ext-proc/index.ts";
+import { childArgs } from "../../support/child-program.ts";
 import { field, framed, rawPeer, statusOf } from "./support/raw-peer.ts";
 
 const { ExternalProcessor } = await loadExtProc();
@@ -24,7 +26,7 @@ let port: number;
 let atFirst: number;
 
 before(async () => {
-  child = spawn(process.execPath, ["--import", "tsx", new URL("support/serve.ts", import.meta.url).pathname], {
+  child = spawn(process.execPath, childArgs("support/serve.ts", import.meta.url), {
     stdio: ["pipe", "pipe", "inherit"],
   });
   assert.ok(child.stdout !== null);

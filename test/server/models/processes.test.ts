@@ -1,3 +1,4 @@
+// tier: all
 /** Several processes and one cache, and disks that are full or cannot be written: real ones. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -7,12 +8,13 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { openModelStore } from "../../../src/server/models/index.ts";
+import { childArgs } from "../../support/child-program.ts";
 import { type Hub, send, sha256 } from "./support/hub.ts";
 import { faultOf, filesBelow, folder, hubOf, leftovers, never, storeIn } from "./support/store.ts";
 
 const BYTES = Buffer.alloc(8 << 20, "tokens");
 const DIGEST = sha256(BYTES);
-const CHILD = join(process.cwd(), "test/server/models/support/fetch-child.ts");
+const CHILD = childArgs("./support/fetch-child.ts", import.meta.url);
 
 interface Said {
   readonly child: ChildProcess;
@@ -21,7 +23,7 @@ interface Said {
 
 /** `wrap`: a shell command that ends in what it is given. */
 function fetching(t: TestContext, hub: Hub, directory: string, wrap = 'exec "$@"'): Said {
-  const args = ["--import", "tsx", CHILD, `${hub.content}/file`, DIGEST, String(BYTES.length), directory];
+  const args = [...CHILD, `${hub.content}/file`, DIGEST, String(BYTES.length), directory];
   const child = spawn("sh", ["-c", wrap, "sh", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
   const chunks: string[] = [];

@@ -1,5 +1,6 @@
 /** A child process that a test starts, stops, kills and suspends. It never outlives the test's process. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { countStart } from "../../../support/count-start.ts";
 
 export interface End {
   readonly status: number | null;
@@ -30,6 +31,7 @@ export interface Launch {
 
 export function launch({ command, env }: Launch): Running {
   const [file = "", ...args] = command;
+  countStart();
   const child = spawn(file, args, {
     // A tenth of it is what a stop waits for each connection that a client keeps open.
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: "3s", ...env },

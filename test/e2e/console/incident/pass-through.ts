@@ -94,9 +94,10 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
   return passing;
 }
 
-/** Whether it can change anything: all but reading, and the query, which only reads. */
+/** Returns whether a request can change anything: a query only reads, and a dry run writes nothing. */
 export const isWrite = ({ method, target }: PassedRequest): boolean =>
-  method !== "GET" && !(method === "POST" && target.split("?")[0] === "/admin/v1/query");
+  method !== "GET" &&
+  !(method === "POST" && (target.split("?")[0] === "/admin/v1/query" || /[?&]dry_run=true(?:&|$)/.test(target)));
 
 /** Takes the bytes of a connection as they come, and gives each request once its head is whole. */
 function requestReader(): (bytes: Buffer) => readonly PassedRequest[] {

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Every sort of request at once: of each bucket, what was charged is what the provider metered, to the token, for all
  * that completed; for what broke off or was left it lies between bounds. Source: design decisions, section 6; lessons P5, P12.

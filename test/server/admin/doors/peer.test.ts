@@ -1,3 +1,4 @@
+// tier: all
 /** Who is at the other end of the local socket, asked of the real system. */
 
 import assert from "node:assert/strict";

@@ -7,7 +7,6 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import {
   inspectStorage,
   planRecovery,
@@ -15,6 +14,7 @@ import {
   recoverMembership,
 } from "../../../../src/server/cluster/recovery/index.ts";
 import { createStateDecoder, loadState } from "../../../../src/server/core/state/index.ts";
+import { childProgram } from "../../../support/child-program.ts";
 import { damage, fileOf, makeDir, open, refusal } from "../storage/fixtures.ts";
 import { adding, fingerprint, normal, writeSurvivor } from "./fixtures.ts";
 
@@ -71,8 +71,8 @@ test("what was copied to look at is removed again", async (t) => {
 
 test("a running node is refused by its lock, for looking and for writing", async (t) => {
   const dir = await survivor(t);
-  const script = fileURLToPath(new URL("../storage/hold-storage.ts", import.meta.url));
-  const child = fork(script, [dir, "b"], { execArgv: ["--import", "tsx"] });
+  const { path, options } = childProgram("../storage/hold-storage.ts", import.meta.url);
+  const child = fork(path, [dir, "b"], { execArgv: [...options] });
   t.after(() => child.kill("SIGKILL"));
   await once(child, "message");
   const locked = refusal("locked", /in use by another process/);

@@ -6,14 +6,13 @@ import { once } from "node:events";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { childArgs } from "../../../support/child-program.ts";
 import { bootstrap, contents, damage, entries, makeDir, open, refusal, writeLog } from "./fixtures.ts";
 
 const ROUNDS = 6;
 
 function startWriter(t: TestContext, dir: string, round: number): ChildProcess {
-  const script = fileURLToPath(new URL("write-storage.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, dir, String(round)], {
+  const child = spawn(process.execPath, [...childArgs("./write-storage.ts", import.meta.url), dir, String(round)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   t.after(() => child.kill("SIGKILL"));

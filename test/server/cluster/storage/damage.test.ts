@@ -1,3 +1,4 @@
+// tier: all
 /**
  * Damage done to the files of a closed directory (cluster reference, table of section 3.3). Every one is refused, none is
  * repaired, and the message says what to do. LevelDB alone opens most of them without a word.
@@ -9,10 +10,10 @@ import { randomBytes } from "node:crypto";
 import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ClassicLevel } from "classic-level";
 import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 import { digestOf } from "../../../../src/server/core/state/index.ts";
+import { childProgram } from "../../../support/child-program.ts";
 import { bootstrap, contents, damage, entries, fileOf, makeDir, open, refusal, writeLog } from "./fixtures.ts";
 import type { Found } from "./read-storage.ts";
 
@@ -172,13 +173,14 @@ for (const database of ["raft", "state-1"] as const) {
 
 /** Opens directories in a second process; where LevelDB ends that one, the damage was noticed, and another is started. */
 function startReader(t: TestContext): (dir: string) => Promise<Found> {
+  const program = childProgram("./read-storage.ts", import.meta.url);
   let child: ChildProcess | undefined;
   t.after(() => child?.kill("SIGKILL"));
   return (dir) =>
     new Promise((resolve) => {
       if (child?.connected !== true) {
-        child = fork(fileURLToPath(new URL("read-storage.ts", import.meta.url)), {
-          execArgv: ["--import", "tsx"],
+        child = fork(program.path, {
+          execArgv: [...program.options],
           stdio: ["ignore", "ignore", "ignore", "ipc"],
         });
       }

@@ -6,9 +6,9 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ClassicLevel } from "classic-level";
 import { openStorage } from "../../../../src/server/cluster/storage/index.ts";
+import { childProgram } from "../../../support/child-program.ts";
 import { makeDir, refusal } from "./fixtures.ts";
 
 async function initialise(dir: string, nodeId = "a"): Promise<void> {
@@ -29,9 +29,8 @@ interface Holder {
 }
 
 async function holdInSecondProcess(t: TestContext, dir: string): Promise<Holder> {
-  const child = fork(fileURLToPath(new URL("hold-storage.ts", import.meta.url)), [dir, "a"], {
-    execArgv: ["--import", "tsx"],
-  });
+  const { path, options } = childProgram("./hold-storage.ts", import.meta.url);
+  const child = fork(path, [dir, "a"], { execArgv: [...options] });
   t.after(() => child.kill("SIGKILL"));
   const [said] = (await once(child, "message")) as [Holder["said"]];
   return { child, said };

@@ -1,3 +1,4 @@
+// tier: all
 /** Whose directory it is, what room it has, how long it takes to open, and what a failed write is the end of. */
 
 import assert from "node:assert/strict";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { randomRuns } from "../../../support/random-length.ts";
 import { type Plan, randomOf, simulate } from "./simulation.ts";
 
 const CALM: Plan = {
@@ -115,7 +116,7 @@ test("reports are few, whatever the number of requests", () => {
 });
 
 /** More of them for a campaign. */
-const RUNS = Number(process.env["GATEWAY_LEASE_RUNS"] ?? 12);
+const RUNS = Number(process.env["GATEWAY_LEASE_RUNS"] ?? randomRuns(12, 4));
 
 /** Two minutes and a half of three nodes that share a limit which they use up, one of them out of reach for most of it. */
 const LEASES: Plan = {

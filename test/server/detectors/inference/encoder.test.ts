@@ -1,3 +1,4 @@
+// tier: long
 /**
  * A real sentence encoder: topics of texts beside those of numpy. Source of the values:
  * `test/reference/inference/encoder.py`.

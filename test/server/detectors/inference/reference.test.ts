@@ -1,3 +1,4 @@
+// tier: all
 /**
  * Findings of models beside those of Hugging Face transformers, tokenizers and ONNX Runtime in Python, for two hundred texts
  * in five scripts. Source of the values: `test/reference/inference/reference.py`.

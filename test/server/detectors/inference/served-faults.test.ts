@@ -1,3 +1,4 @@
+// tier: all
 /**
  * What a server of the v2 inference protocol does wrong is a failure of the detector, and never nothing found; what it may do
  * otherwise changes nothing. Source: kserve-v2 reference, "Checks on the answer".

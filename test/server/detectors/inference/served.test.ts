@@ -1,3 +1,4 @@
+// tier: all
 /**
  * Models on a server of the v2 inference protocol: what is found is what is found in process, and what becomes of requests
  * while the server is slow, gone or replaced. Source: specification document 3 (`remote` of `nlp`, `classify`, `embed`);

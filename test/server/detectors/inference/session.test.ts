@@ -1,3 +1,4 @@
+// tier: all
 /** Sessions: what becomes of requests when they are many, late or given up, and of threads that end or hang. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";

@@ -1,22 +1,23 @@
+// tier: all
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { createPiiDetector } from "../../../../src/server/detectors/index.ts";
 import { engineOf } from "../../../../src/server/detectors/pii/index.ts";
 import { peer } from "../../../peers/index.ts";
+import { childArgs } from "../../../support/child-program.ts";
 import { configOf } from "./configs.ts";
 import { randomTexts } from "./random-texts.ts";
 
 const re2 = await peer("re2");
 
-const CHILD = fileURLToPath(new URL("prefilters.ts", import.meta.url));
+const CHILD = childArgs("./prefilters.ts", import.meta.url);
 
 test("`native` and `pure` find the same", { skip: re2.missing, timeout: 120_000 }, () => {
   const seed = Number(process.env["GATEWAY_SEED"] ?? 20_261);
   const texts = randomTexts(4000, seed);
-  const child = spawnSync(process.execPath, ["--import", "tsx", CHILD], {
+  const child = spawnSync(process.execPath, CHILD, {
     input: JSON.stringify(texts),
     env: { ...process.env, NODE_PATH: resolve(join(re2.path, "../../../..")), NODE_TEST_CONTEXT: undefined },
     encoding: "utf8",

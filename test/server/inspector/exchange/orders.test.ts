@@ -6,10 +6,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
 import type { Arrival, ExchangeTerms, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
+import { randomRuns } from "../../../support/random-length.ts";
 import { body, exchange, headers, response, trailers } from "./support.ts";
 
 const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-const RUNS = 20_000;
+const RUNS = randomRuns(20_000);
 
 function random(seed: number): (below: number) => number {
   let state = seed >>> 0;

@@ -8,10 +8,11 @@ import { test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
 import type { ResponseNews, Step } from "../../../../src/server/inspector/exchange/index.ts";
 import { openExchange } from "../../../../src/server/inspector/exchange/index.ts";
+import { randomRuns } from "../../../support/random-length.ts";
 import { body, headers, MAX_BODY_BYTES, response, trailers } from "./support.ts";
 
 const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-const RUNS = process.env["LONG"] === "1" ? 1_000_000 : 20_000;
+const RUNS = process.env["LONG"] === "1" ? 1_000_000 : randomRuns(20_000);
 
 function random(seed: number): (below: number) => number {
   let state = seed >>> 0;

@@ -11,8 +11,9 @@ export interface Served {
   readonly stop: () => Promise<void>;
 }
 
-export async function serveApart(program: URL, args: readonly string[] = []): Promise<Served> {
-  const child = spawn(process.execPath, ["--import", "tsx", program.pathname, ...args], {
+/** `program`: the arguments for Node that run it, as `childArgs` returns them. */
+export async function serveApart(program: readonly string[], args: readonly string[] = []): Promise<Served> {
+  const child = spawn(process.execPath, [...program, ...args], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const [line] = (await once(child.stdout, "data")) as [Buffer];

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Peer, type PeerName, peer } from "../../../peers/index.ts";
+import { childArgs } from "../../../support/child-program.ts";
 import { openAnswering } from "../answering.ts";
 import { type Envoy, type FilterModes, openUpstream, startEnvoy } from "../envoy.ts";
 import { serveApart } from "./in-process.ts";
@@ -27,7 +28,7 @@ const SMALL = Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user"
 const masked = (text: string): string => text.replace(CARD, "<CREDIT_CARD>");
 
 const modeOf = (mode: string): string => (mode === "duplex" ? "duplex" : "streamed");
-const judging = (...args: readonly string[]) => serveApart(new URL("judging.ts", import.meta.url), args);
+const judging = (...args: readonly string[]) => serveApart(childArgs("./judging.ts", import.meta.url), args);
 
 async function expectedAll(proxy: Envoy): Promise<void> {
   const counters = await proxy.counters();

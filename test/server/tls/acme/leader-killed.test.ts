@@ -1,3 +1,4 @@
+// tier: all
 /** The leader dies at each write of an order, before it and after it: whoever leads next goes on, or begins anew once. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,3 +1,4 @@
+// tier: all
 /** Certificates of a real authority, over nodes that share rows in memory. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";

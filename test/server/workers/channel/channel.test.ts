@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
 import { BrokenFrame, ChannelClosed, MAX_FRAME_BYTES } from "../../../../src/server/workers/index.ts";
+import { childArgs } from "../../../support/child-program.ts";
 import { openPair } from "../support/pair.ts";
 import { startPeer } from "../support/process.ts";
 
 const LIMIT = () => AbortSignal.timeout(20_000);
 
 test("a worker's process: order, questions, refusals, waits that end, and its death", async (t) => {
-  await using peer = startPeer(new URL("./peer.ts", import.meta.url));
+  await using peer = startPeer(childArgs("./peer.ts", import.meta.url));
   const { channel } = peer;
 
   await t.test("messages arrive whole and in order, before a question that was asked after them", async () => {
@@ -73,7 +74,7 @@ test("a worker's process: order, questions, refusals, waits that end, and its de
 });
 
 test("a process whose channel is closed by the other side ends", async () => {
-  await using peer = startPeer(new URL("./peer.ts", import.meta.url));
+  await using peer = startPeer(childArgs("./peer.ts", import.meta.url));
   const exit = new Promise((resolve) => peer.child.once("exit", resolve));
   assert.equal(await peer.channel.ask("echo", 1, LIMIT()), 1);
   await peer.channel.close();

@@ -9,9 +9,9 @@ export interface Peer extends AsyncDisposable {
   readonly broken: readonly Error[];
 }
 
-/** `program`: a TypeScript file that calls `channelOfPeer`. */
-export function startPeer(program: URL): Peer {
-  const child = spawn(process.execPath, ["--import", "tsx", program.pathname], {
+/** `program`: the arguments for Node that run a file that calls `channelOfPeer`, as `childArgs` returns them. */
+export function startPeer(program: readonly string[]): Peer {
+  const child = spawn(process.execPath, program, {
     stdio: ["ignore", "inherit", "inherit", "pipe"],
   });
   const broken: Error[] = [];

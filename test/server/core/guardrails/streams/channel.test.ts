@@ -10,8 +10,9 @@ import {
   type Reach,
   type StreamTerms,
 } from "../../../../../src/server/core/guardrails/index.ts";
+import { randomRuns } from "../../../../support/random-length.ts";
 
-const TEXTS = Number(process.env["GATEWAY_STREAM_TEXTS"] ?? 1_000);
+const TEXTS = Number(process.env["GATEWAY_STREAM_TEXTS"] ?? randomRuns(1_000));
 const SEED = Number(process.env["GATEWAY_SEED"] ?? Date.now() % 1_000_000);
 
 const PATTERNS: readonly { readonly pattern: RegExp; readonly reach: Reach }[] = [

@@ -1,3 +1,4 @@
+// tier: all
 /** DNS-01 by signed updates against BIND, and certificates of Pebble that asks it. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

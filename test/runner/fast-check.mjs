@@ -1,0 +1,21 @@
+/**
+ * fast-check with properties a tenth as long where `GATEWAY_TEST_LENGTH` is `short`. The bundler (bundle.mjs) puts this in
+ * the place of the package in every test file.
+ */
+import fc from "fast-check";
+
+const isShort = process.env.GATEWAY_TEST_LENGTH === "short";
+
+/** Least number of random cases of a shortened property, besides its examples. */
+const LEAST_RUNS = 30;
+
+/** A property that names no number of runs is short as it is. */
+function shortened(parameters) {
+  if (parameters?.numRuns === undefined) return parameters;
+  const least = LEAST_RUNS + (parameters.examples?.length ?? 0);
+  return { ...parameters, numRuns: Math.min(parameters.numRuns, Math.max(least, Math.ceil(parameters.numRuns / 10))) };
+}
+
+const short = { ...fc, assert: (property, parameters) => fc.assert(property, shortened(parameters)) };
+
+export default isShort ? short : fc;

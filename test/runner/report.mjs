@@ -1,0 +1,72 @@
+/** What the runner says: a line for each job, and the summary at the end. */
+import { readFileSync } from "node:fs";
+
+const SHOWN_SLOWEST = 15;
+
+const say = (line) => process.stdout.write(`${line}\n`);
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const cores = (seconds) => `${seconds.toFixed(1).padStart(6)} s`;
+
+export function tellJob({ job, isOk, pass, fail, skipped, seconds }) {
+  const counts = [
+    `${pass} passed`,
+    fail > 0 ? `${fail} failed` : [],
+    skipped.length > 0 ? `${skipped.length} skipped` : [],
+  ];
+  say(`${isOk ? "ok    " : "FAILED"} ${cores(seconds)}  ${job.name}: ${counts.flat().join(", ")}`);
+}
+
+/** Returns how many tests passed, failed and were skipped; a failed check counts as a failed test. */
+export function countsOf(results, failedChecks) {
+  return {
+    passed: sum(results.map(({ pass }) => pass)),
+    failed: sum(results.map(({ fail }) => fail)) + failedChecks.length,
+    skipped: sum(results.map(({ skipped }) => skipped.length)),
+  };
+}
+
+export const countsLine = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
+
+/** Prints the summary: what is slow, skipped, left to other commands and failed, with the command that runs it again. */
+export function tellSummary({ results, failedChecks, unsteady, left, isWhole, length, seconds, cpu, starts }) {
+  say("");
+  if (isWhole) tellSlowest(results);
+  const skips = results.flatMap(({ job, skipped }) => skipped.map((skip) => ({ ...skip, file: job.name })));
+  for (const { file, name, reason } of skips) say(`skipped: ${file}: ${name}${reason === "" ? "" : `: ${reason}`}`);
+  for (const { command, count } of left) say(`not run here: ${count} files of \`${command}\``);
+  for (const name of unsteady)
+    say(`unsteady: ${name}: failed beside other tests and passed by itself; this is a defect`);
+  for (const name of failedChecks) say(`failed: ${name}: run again by \`npm run check:${name}\``);
+  for (const result of results.filter(({ isOk }) => !isOk)) tellFailed(result, length);
+  say(`${results.length} processes of tests, ${starts} starts of the gateway, ${seconds} s, ${cpu} s of CPU`);
+}
+
+function tellSlowest(results) {
+  say("longest:");
+  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
+  for (const { job, seconds, cpu } of slowest) say(`  ${cores(seconds)}  ${cores(cpu)} of CPU  ${job.name}`);
+}
+
+/** Random tests of the full length fail at the full length only. */
+function tellFailed({ job, failed }, length) {
+  const prefix = length === "full" ? "GATEWAY_TEST_LENGTH=full " : "";
+  const command = `${prefix}node test/run.mjs`;
+  if (failed.length === 0) say(`failed: ${job.name}: run again by \`${command} ${job.files.join(" ")}\``);
+  for (const { name, file } of failed) {
+    const files = job.files.filter((own) => job.files.length === 1 || isOf(own, file, name));
+    const paths = (files.length > 0 ? files : job.files).join(" ");
+    say(`failed: ${paths}: ${name}: run again by \`${command} ${paths} --test-name-pattern=${quoted(name)}\``);
+  }
+}
+
+/** Whether a failed test is one of the file `own`: by the place that Node names, or since its name is in the text. */
+function isOf(own, place, name) {
+  if (place?.replaceAll("\\", "/").includes(own.replace(/\.tsx?$/, "."))) return true;
+  return readFileSync(own, "utf8").includes(JSON.stringify(name).slice(1, -1));
+}
+
+/** Returns a pattern of exactly this name, as one word of a shell. */
+function quoted(name) {
+  const pattern = `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$`;
+  return `'${pattern.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,35 @@
+/** Every test file has one tier (test/runner/tiers.mjs), and those of `npm test` need nothing that is not installed with it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TIERS, tierOf } from "../runner/tiers.mjs";
+import { filesUnder, read } from "./source.ts";
+
+const tests = filesUnder("test")
+  .filter((path) => /\.test\.tsx?$/.test(path) && !/^test\/(?:bench|data)\//.test(path))
+  .map((path) => ({ path, text: read(path) }));
+
+test("every test file has a tier by its folder or by its first line", () => {
+  const without = tests.filter(({ path, text }) => tierOf(path, text) === undefined).map(({ path }) => path);
+  assert.deepEqual(without, [], `give each a folder of test/runner/tiers.mjs or a first line "// tier: test"`);
+});
+
+test("a line that names a tier is the first of its file, and names one that exists", () => {
+  const misplaced = tests.filter(({ text }) => {
+    const lines = text.split("\n");
+    const named = lines.flatMap((line, index) => (line.startsWith("// tier:") ? [index] : []));
+    const isPlain = named.length === 0 || (named.length === 1 && named[0] === 0);
+    return !isPlain || (named[0] === 0 && !TIERS.includes((lines[0] ?? "").replace(/^\/\/ tier: /, "")));
+  });
+  assert.deepEqual(
+    misplaced.map(({ path }) => path),
+    [],
+  );
+});
+
+test("a file of an unknown folder has no tier", () => {
+  assert.equal(tierOf("test/unknown/some.test.ts", "/** Some. */\n"), undefined);
+  assert.equal(tierOf("test/unknown/some.test.ts", "// tier: all\n/** Some. */\n"), "all");
+  assert.equal(tierOf("test/e2e/some.test.ts", "// tier: never\n"), undefined);
+  assert.equal(tierOf("test/e2e/versions/some.test.ts", "/** Some. */\n"), "long");
+});
