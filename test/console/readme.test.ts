@@ -1,4 +1,4 @@
-/** The table of keys in the README against the tables that the console reads; `GATEWAY_REWRITE=1` rewrites it. */
+/** The table of keys in docs/console.md against the tables that the console reads; `GATEWAY_REWRITE=1` rewrites it. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import type { Chord } from "../../src/console/model/key.ts";
 import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/keys.ts";
 import { WORKBENCH_PARTS } from "../../src/console/workbench/keys.ts";
 
-const README = new URL("../../README.md", import.meta.url);
+const README = new URL("../../docs/console.md", import.meta.url);
 const BEGIN = "<!-- keys -->\n";
 const END = "<!-- /keys -->";
 
@@ -47,7 +47,7 @@ function keyTable(): string {
   return ["| Where | Keys | |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
-test("the README has the table of keys that the console reads", () => {
+test("docs has the table of keys that the console reads", () => {
   const readme = readFileSync(README, "utf8");
   const from = readme.indexOf(BEGIN) + BEGIN.length;
   const to = readme.indexOf(END);

@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: the site, in `docs/`, of README, examples, schemas and what the program says of itself. Pages are files
+ * `npm run docs`: builds the site in `site/` from README, `docs/`, examples, schemas and the program's own tables. Pages are files
  * that open without a server, and are whole without scripts.
  */
 
@@ -26,6 +26,6 @@ export async function buildSite(to: string): Promise<number> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const to = join(ROOT, "docs");
+  const to = join(ROOT, "site");
   process.stdout.write(`${await buildSite(to)} pages in ${to}\n`);
 }

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { deploymentJsonSchema, nodeFileJsonSchema } from "../../src/server/core/config/index.ts";
-import { escaped, type Heading, render, slug } from "./markdown.ts";
+import { escaped, type Heading, render } from "./markdown.ts";
 import { errorReference, metricReference, type Reference, schemaReference, verbReference } from "./reference.ts";
 
 interface Page {
@@ -21,6 +21,11 @@ export interface Site {
   readonly copied: ReadonlySet<string>;
 }
 
+/** Pages of the guide below `docs/`, in the order of the table in README. */
+const guideOf = (readme: string): readonly string[] => [
+  ...new Set([...readme.matchAll(/\]\(docs\/([a-z-]+)\.md\)/g)].map(([, name = ""]) => name)),
+];
+
 const DOCUMENTS = {
   "CHANGELOG.md": "changelog.html",
   "SECURITY.md": "security.html",
@@ -33,18 +38,16 @@ const MAX_SHOWN_BYTES = 20_000;
 export function siteOf(root: string): Site {
   const copied = new Set<string>();
   const read = (path: string): string => readFileSync(join(root, path), "utf8");
-  const parts = sectionsOf(read("README.md"));
-  const anchors = anchorsOf(parts);
+  const guide = guideOf(read("README.md"));
   const linkFrom =
     (document: string) =>
     (target: string): string | undefined => {
       if (/^[a-z]+:/.test(target)) return target;
       const [path = "", anchor] = target.split("#");
       const hash = anchor === undefined ? "" : `#${anchor}`;
-      if (path === "") return document === "README.md" ? `${anchors.get(anchor ?? "") ?? "index.html"}${hash}` : hash;
+      if (path === "") return hash;
       const whole = normalize(join(dirname(document), path));
       const page = pageOf(whole);
-      if (page === "index.html" && anchor !== undefined) return `${anchors.get(anchor) ?? page}${hash}`;
       if (page !== undefined) return `${page}${hash}`;
       if (!existsSync(join(root, whole))) throw new Error(`${document} links to ${target}, which is not there`);
       // A folder has no page; its name stands without a link.
@@ -63,6 +66,11 @@ export function siteOf(root: string): Site {
     const { html, headings } = render(markdown, linkFrom(document));
     return { file, title, group, html: html + more, entries: headings.filter(({ level }) => level > 1).map(entryOf) };
   };
+  const guidePage = (name: string): Page => {
+    const document = `docs/${name}.md`;
+    const markdown = read(document);
+    return rendered(`${name}.html`, titleOf(markdown) ?? name, "Guide", document, markdown);
+  };
   const words = (text: string): string => render(text, linkFrom("README.md")).html.replace(/^<p>|<\/p>$/g, "");
   const referred = (file: string, title: string, { html, entries }: Reference): Page => ({
     file,
@@ -72,7 +80,8 @@ export function siteOf(root: string): Site {
     entries,
   });
   const pages: readonly Page[] = [
-    ...parts.map(({ title, file, markdown }) => rendered(file, title, "Guide", "README.md", markdown)),
+    rendered("index.html", "What it is", "Guide", "README.md", read("README.md")),
+    ...guide.map(guidePage),
     referred("deployment.html", "Deployment document", schemaReference(deploymentJsonSchema(), words)),
     referred("node-file.html", "Node file", schemaReference(nodeFileJsonSchema(), words)),
     referred("verbs.html", "Verbs", verbReference()),
@@ -81,8 +90,14 @@ export function siteOf(root: string): Site {
     ...examplesOf(root).map((name) => {
       const document = `examples/${name}/README.md`;
       const markdown = read(document);
-      const title = /^# +(.*)$/m.exec(markdown)?.[1]?.replaceAll("`", "") ?? name;
-      return rendered(`example-${name}.html`, title, "Examples", document, markdown, filesOf(root, `examples/${name}`));
+      return rendered(
+        `example-${name}.html`,
+        titleOf(markdown) ?? name,
+        "Examples",
+        document,
+        markdown,
+        filesOf(root, `examples/${name}`),
+      );
     }),
     ...Object.entries(DOCUMENTS).map(([document, file]) =>
       rendered(
@@ -110,6 +125,8 @@ export function siteOf(root: string): Site {
   };
 }
 
+const titleOf = (markdown: string): string | undefined => /^# +(.*)$/m.exec(markdown)?.[1]?.replaceAll("`", "");
+
 const entryOf = ({ text, id }: Heading) => ({ title: text, id });
 
 const examplesOf = (root: string): readonly string[] =>
@@ -119,38 +136,12 @@ const examplesOf = (root: string): readonly string[] =>
 
 function pageOf(path: string): string | undefined {
   if (path === "README.md") return "index.html";
+  const guide = /^docs\/([a-z-]+)\.md$/.exec(path)?.[1];
+  if (guide !== undefined) return `${guide}.html`;
   const example = /^examples\/([^/]+)(?:\/(?:README\.md)?)?$/.exec(path)?.[1];
   if (example !== undefined) return `example-${example}.html`;
   return Object.hasOwn(DOCUMENTS, path) ? DOCUMENTS[path as keyof typeof DOCUMENTS] : undefined;
 }
-
-interface Part {
-  readonly title: string;
-  readonly file: string;
-  readonly markdown: string;
-}
-
-/** The README by its sections; what stands before the first is the front page. */
-function sectionsOf(readme: string): readonly Part[] {
-  const parts: Part[] = [];
-  let inCode = false;
-  for (const line of readme.split("\n")) {
-    if (line.startsWith("```")) inCode = !inCode;
-    const title = inCode ? undefined : /^##? +(.*)$/.exec(line)?.[1];
-    const last = parts.at(-1);
-    if (title !== undefined) {
-      const file = parts.length === 0 ? "index.html" : `${slug(title)}.html`;
-      parts.push({ title: parts.length === 0 ? "What it is" : title, file, markdown: `# ${title}\n` });
-    } else if (last !== undefined) parts[parts.length - 1] = { ...last, markdown: `${last.markdown}${line}\n` };
-  }
-  return parts;
-}
-
-/** The page of each anchor of the README. */
-const anchorsOf = (parts: readonly Part[]): ReadonlyMap<string, string> =>
-  new Map(
-    parts.flatMap(({ file, markdown }) => render(markdown, (it) => it).headings.map(({ id }) => [id, file] as const)),
-  );
 
 function filesOf(root: string, folder: string): string {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).sort();

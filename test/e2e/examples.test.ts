@@ -24,7 +24,8 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const SECRET = "a-secret-that-is-long-enough-for-tests";
 const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
-const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
+const PAGES = (await readdir(join(ROOT, "docs"))).sort().map((name) => `docs/${name}`);
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md", ...PAGES, ...EXAMPLES.map((name) => `examples/${name}/README.md`)];
 const owner: Owner = { after };
 
 interface Line {
@@ -69,7 +70,8 @@ function commandsOf(line: string): readonly (readonly string[])[] {
 
 function parsed({ args }: Line) {
   const { verb, rest } = findVerb(args);
-  const outcome = parseFlags(verb.flags, rest);
+  const isInterleaved = "isInterleaved" in verb;
+  const outcome = parseFlags(verb.flags, rest, { isInterleaved });
   assert.equal(outcome.kind, "options");
   const positionals = outcome.kind === "options" ? outcome.positionals : [];
   return { verb, positionals, options: outcome.kind === "options" ? outcome.options : {} };

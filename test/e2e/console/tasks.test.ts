@@ -1,7 +1,7 @@
 /**
  * Tasks of an incident, each from the overview to its end, in a real terminal before three nodes: how many keys it takes, and
  * how many the same takes with the verbs. What is read off a screen or an answer costs nothing on either side, what is
- * pasted one key, and a name that has to be typed its characters. README has the table.
+ * pasted one key, and a name that has to be typed its characters. docs/console.md has the table.
  *
  *   node test/run.mjs test/e2e/console/tasks.test.ts
  */
@@ -21,7 +21,7 @@ import { openConsole, root, type SeenConsole } from "./support/scene.ts";
 const BURNER = "nb-oli";
 const FAILING = "acme-alt";
 const CARD = "4111111111111111";
-const README = join(root, "README.md");
+const README = join(root, "docs/console.md");
 
 interface Task {
   readonly name: string;
@@ -307,7 +307,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
     });
   }
 
-  test("README tells these numbers", async () => {
+  test("docs/console.md tells these numbers", async () => {
     const [, table = ""] = /<!-- tasks:begin -->([\s\S]*)<!-- tasks:end -->/.exec(await readFile(README, "utf8")) ?? [];
     const rows = [...table.matchAll(/^\| ([^|]+?) \| (\d+) \| [\d.]+ s \| (\d+) \|$/gm)];
     assert.deepEqual(
