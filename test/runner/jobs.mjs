@@ -1,9 +1,8 @@
 /**
  * Which test files there are, and which of them share a process.
  *
- * What is pure is tested by functions of their arguments, and starting a process costs more than most of those tests: the
- * files of a pure folder run in one. A file that starts processes or threads, or that touches the disk or the network,
- * has one of its own all the same.
+ * Starting a process costs more than most tests of functions take: the files of an area run in one. A file that starts
+ * processes or threads, that uses the network or timers, or that changes what is the process's own has one to itself.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -14,18 +13,15 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 /** Benchmarks are no tests, and data may look like one. */
 const NO_TESTS = new Set(["bench", "data"]);
 
-/** The folders whose files share a process, as `PURE_FOLDERS` of test/tidy/table.ts names them in src/. */
-export const PURE_FOLDERS = [
-  "test/base",
-  "test/server/core",
-  ...["model", "format", "edit", "workbench", "actions", "pages", "store", "draw", "views"].map(
-    (folder) => `test/console/${folder}`,
-  ),
-];
+/** The folders whose files share a process. */
+const SHARED_FOLDERS = ["test/base", "test/bench-parts", "test/cli", "test/console", "test/server", "test/simulator"];
 
-/** What a file that shares a process may not import, by itself or through a support file, which is not looked into. */
+/** Areas whose folders have enough files of their own; of any other area all files are in one group. */
+const LARGE_AREAS = ["test/server/core", "test/console/views"];
+
+/** What a file that shares a process may not use, by itself or through a support file, which is not looked into. */
 const APART =
-  /from "(?:node:(?:child_process|worker_threads|net|http|https|os|timers|timers\/promises|test\/.*)|ink|react|\.{1,2}\/[^"]*(?:render|scene|terminal)[^"]*)"|process\.(?:env|on|once|chdir)|mock\.|globalThis/;
+  /from "(?:node:(?:child_process|worker_threads|net|http|https|os|timers|timers\/promises|test\/.*)|ink|react|\.{1,2}\/[^"]*(?:render|scene|terminal|e2e|peers)[^"]*)"|process\.(?:env|on|once|chdir)|mock\.|globalThis|memoryUsage|beforeEach|afterEach/;
 
 /** A process that is too long holds up the end, and a failure in it is looked for among too many. */
 const MOST_IN_ONE = 24;
@@ -48,7 +44,7 @@ export function jobsOf(files, isLong) {
   const jobs = [];
   for (const file of files) {
     if (!isPure(file) || isLong(file)) jobs.push({ name: file, files: [file] });
-    else folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+    else folders.set(groupOf(file), [...(folders.get(groupOf(file)) ?? []), file]);
   }
   for (const [folder, members] of folders) {
     for (let at = 0; at < members.length; at += MOST_IN_ONE) {
@@ -60,10 +56,16 @@ export function jobsOf(files, isLong) {
   return jobs;
 }
 
+/** Whether a file can share a process. */
 export function isPure(file) {
-  return (
-    PURE_FOLDERS.some((folder) => file.startsWith(`${folder}/`)) && !APART.test(readFileSync(join(root, file), "utf8"))
-  );
+  const isShared = SHARED_FOLDERS.some((folder) => file.startsWith(`${folder}/`));
+  return isShared && !APART.test(readFileSync(join(root, file), "utf8"));
+}
+
+/** The folder that names a file's group: its own in a large area, else the third from the top, or what there is of it. */
+function groupOf(file) {
+  const folder = dirname(file);
+  return LARGE_AREAS.some((area) => file.startsWith(`${area}/`)) ? folder : folder.split("/").slice(0, 3).join("/");
 }
 
 /**

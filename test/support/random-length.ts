@@ -11,3 +11,11 @@ export const isShort = process.env["GATEWAY_TEST_LENGTH"] === "short";
 export function randomRuns(full: number, least = 1): number {
   return isShort ? Math.min(full, Math.max(least, Math.ceil(full / 10))) : full;
 }
+
+/**
+ * Returns the least number of cases of a kind that a random test must have met, if it is `full` at full length. Fewer cases
+ * spread wider, so a short run demands less than its share.
+ */
+export function randomFloor(full: number): number {
+  return isShort ? Math.floor(full / 30) : full;
+}

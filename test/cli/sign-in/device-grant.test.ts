@@ -67,7 +67,7 @@ test("a code that nobody enters ends the wait when it expires", async (t) => {
 test("an interruption ends the wait at once", async (t) => {
   const home = makeHome(t);
   // Longer than the test may take: only the signal ends it.
-  const provider = await startOidc(t, { deviceInterval: 3 });
+  const provider = await startOidc(t, { deviceInterval: 30 });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const stop = new AbortController();
   const attempt = startLogin({ home, url: gateway.url, io: { signal: stop.signal }, ...DEVICE });
@@ -75,7 +75,7 @@ test("an interruption ends the wait at once", async (t) => {
   const startedAt = performance.now();
   stop.abort(new Interrupted("SIGINT"));
   await assert.rejects(attempt.ended, Interrupted);
-  assert.ok(performance.now() - startedAt < 1_000);
+  assert.ok(performance.now() - startedAt < 10_000);
 });
 
 test("an extra parameter that the client itself sets is refused", async (t) => {

@@ -1,3 +1,4 @@
+// tier: test
 /**
  * Every operation of the admin API on both doors: without a credential, with a role that may not, with one that may. Every
  * answer is held against the OpenAPI document. Source: design decisions, section 3; specification document 1,

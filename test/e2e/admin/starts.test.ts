@@ -1,4 +1,3 @@
-// tier: test
 /**
  * What keeps a gateway from starting with an admin plane that is not what its operator meant. Source: specification document
  * 1, Authentication (Admin API 2 and 3), Errors; document 2, `admin`.

@@ -1,4 +1,3 @@
-// tier: test
 /**
  * What every node has measured, read through any of them, while all answer, while one hangs and while one is gone. Source:
  * design decisions, section 3 (`?nodes=all`).

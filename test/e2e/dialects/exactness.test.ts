@@ -1,4 +1,3 @@
-// tier: test
 /**
  * What the gateway must not read as JSON of its own comes out of translation as it went in: schemas, arguments and inputs of
  * tools, to the digit. And requests in other clothes: compressed, by older clients, in older words.

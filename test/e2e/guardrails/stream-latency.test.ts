@@ -13,10 +13,13 @@ const { upstream, gateway, key } = await startInspected(file);
 
 const WORDS = 40;
 const EVERY_MS = 40;
-/** Of the median: the machine may be busy with other tests. */
+/** Median that is no delay whatever the machine does, in milliseconds. */
 const MOST_MS = 20;
+/** Median in multiples of that of the provider itself, which is slower too on a busy machine. */
+const MOST_TIMES = 4;
 
-test("a byte leaves soon after the byte that proves it", async () => {
+/** Returns how long after each word something came from `url`, in milliseconds, the shortest first. */
+async function waitsOf(url: string): Promise<readonly number[]> {
   const sentAt: number[] = [];
   upstream.script = (socket) => {
     startEvents(socket);
@@ -40,7 +43,7 @@ test("a byte leaves soon after the byte that proves it", async () => {
       at++;
     }, EVERY_MS);
   };
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+  const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
     body: JSON.stringify(chat({ model: "compat-1", stream: true })),
@@ -52,8 +55,18 @@ test("a byte leaves soon after the byte that proves it", async () => {
     // What the last word proved.
     if (last !== undefined && sentAt.length < WORDS) waits.push(performance.now() - last);
   }
-  waits.sort((a, b) => a - b);
-  const [median = Number.NaN, most = Number.NaN] = [waits[Math.floor(waits.length / 2)], waits.at(-1)];
   assert.ok(waits.length > WORDS / 2, `${waits.length} pieces came`);
-  assert.ok(median <= MOST_MS, `median ${median.toFixed(1)} ms, most ${most.toFixed(1)} ms`);
+  return waits.sort((a, b) => a - b);
+}
+
+const medianOf = (waits: readonly number[]): number => waits[Math.floor(waits.length / 2)] ?? Number.NaN;
+
+test("a byte leaves soon after the byte that proves it", async () => {
+  const plain = medianOf(await waitsOf(upstream.url));
+  const waits = await waitsOf(gateway.url);
+  const [median = Number.NaN, most = Number.NaN] = [medianOf(waits), waits.at(-1)];
+  assert.ok(
+    median <= Math.max(MOST_MS, MOST_TIMES * plain),
+    `median ${median.toFixed(1)} ms, most ${most.toFixed(1)} ms, ${plain.toFixed(1)} ms at the provider`,
+  );
 });

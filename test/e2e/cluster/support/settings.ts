@@ -74,6 +74,8 @@ export async function commandOf(placed: Placed): Promise<Command> {
   const { previousSecret, clockShiftMs = 0 } = settings;
   const shift = new URL(`shift-clock.mjs?ms=${clockShiftMs}`, import.meta.url);
   const env = {
+    // The log of the cluster is the subject here, and a node with more processes of the data plane starts later.
+    GATEWAY_WORKERS: "1",
     ...(previousSecret !== undefined && { GATEWAY_CLUSTER_SECRET_PREVIOUS: previousSecret }),
     ...(clockShiftMs !== 0 && { NODE_OPTIONS: `--import=${shift}` }),
   };

@@ -11,7 +11,7 @@ import { openTerminal, type TestTerminal } from "../../../console/support/termin
 import type { TestNode } from "../../config/support/nodes.ts";
 import { chat, mint, say, simProvider, startGoverned } from "../../governance/support/governed.ts";
 import type { Document } from "../../support/config.ts";
-import type { Gateway } from "../../support/gateway.ts";
+import { type Gateway, ONE_PROCESS } from "../../support/gateway.ts";
 import { reply, scriptedUpstream } from "../../support/upstream.ts";
 import { atEnd, eventually, type Owner } from "../../support/wait.ts";
 
@@ -58,6 +58,7 @@ export async function startScene(
   );
   const { node, gateway } = await startGoverned(owner, {
     changes,
+    env: ONE_PROCESS,
     deployment: (simulator) => ({
       version: 42,
       budgets: [{ name: "team-research", limit: 1_000, window: "day", shared: true }],
