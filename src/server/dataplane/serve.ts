@@ -263,13 +263,14 @@ class Serving {
 
   #admit(target: Target, call: ModelCall): void {
     const exchange = this.#exchange;
-    const { snapshot, place, standing, asResponse } = call;
+    const { snapshot, place, standing, asResponse, guard } = call;
     const { governing, metrics, log } = this.#ports;
     const { provider } = target;
     exchange.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     exchange.use = beginUse(governing?.ledger, standing, usedAt(target));
     const admitted = admit(snapshot, target, {
       standing,
+      isInspected: guard !== undefined,
       requestId: exchange.requestId,
       suspensions: governing?.suspensions,
       sealing: asResponse && sealingFor(asResponse),

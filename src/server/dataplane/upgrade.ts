@@ -135,6 +135,7 @@ export async function serveUpgrade(
     const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held, facts });
     const governed: Governed = {
       standing,
+      isInspected: guard() !== undefined,
       requestId,
       suspensions: governing?.suspensions,
       sealing: undefined,

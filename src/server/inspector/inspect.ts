@@ -2,7 +2,7 @@
 import { asRefusal, cutText, escapeControls, GatewayError } from "../../base/index.ts";
 import { layersIn, type Peeled, peel } from "../coding/index.ts";
 import { a2aFault, type ProxiedShape } from "../core/agents/index.ts";
-import type { Route } from "../core/dialects/index.ts";
+import { mayNameBatch, namesBatch, type Route, unreadTexts } from "../core/dialects/index.ts";
 import {
   changesOf,
   createRewriting,
@@ -25,7 +25,7 @@ import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
-import { readSaid, routeOf, type Said, type SaidOnce, ShapedError } from "./said.ts";
+import { readSaid, routeOf, routesOf, type Said, type SaidOnce, ShapedError } from "./said.ts";
 import { type ExchangeSpan, startedExchange, type TraceExchange } from "./tracing.ts";
 
 export interface InspectingWith {
@@ -82,7 +82,7 @@ export async function inspectRequest(
   const route = routeOf(request.headers);
   asked.span = trace?.(startedExchange(request.headers, route));
   try {
-    refuseUninspected(request.headers, route);
+    refuseUninspected(request.headers);
     const verdict = await inspected(request, { guard, signal, sinks, asked, hasResponses });
     if (verdict.kind === "refuse") asked.refusal = verdict.error;
     return verdict;
@@ -95,9 +95,11 @@ export async function inspectRequest(
 async function inspected({ headers, body, room }: WholeRequest, judging: Judging): Promise<Verdict> {
   const { guard, asked, hasResponses } = judging;
   const holding = new Holding(accountOf(room));
+  const routes = routesOf(headers);
   let shape: ProxiedShape | undefined;
   try {
-    const { plain, encode } = await bare(headers, body, guard.inspectsBody, room, holding);
+    const { plain, encode } = await bare(headers, body, guard.inspectsBody || routes.some(mayNameBatch), room, holding);
+    refuseBatch(headers, plain, routes);
     if (guard.inspectsBody) holding.hold(readingBytes(plain));
     const read = readSaid(headers, plain, guard.inspectsBody);
     shape = read.shape;
@@ -146,8 +148,7 @@ interface Judging {
 /** Throws what refuses it. */
 async function judged(said: Said, headers: HeaderList, judging: Judging): Promise<Verdict> {
   for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
-  const [, query] = /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path")) ?? [];
-  const beside = envelopeSegments(judging.guard, ownHeaders(headers), query ?? "");
+  const beside = envelopeSegments(judging.guard, ownHeaders(headers), queryOf(headers));
   const changes: (string | undefined)[] = [];
   const told = tellingOf(judging.asked);
   try {
@@ -216,16 +217,29 @@ export const factsOf = (direction: Direction, { model, route, method, name }: On
   to: shown(headerValue(headers, ":authority")),
 });
 
-/** What nobody reads is not let past a guard: sessions, and what opens a way beside it. */
-function refuseUninspected(headers: HeaderList, route: Route): void {
-  const by = { kind: "guardrail", name: "sessions are not inspected" } as const;
+/** What lists of refusals name. */
+const BY = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
+
+const unread = (route: Route): GatewayError =>
+  new GatewayError("policy_denied", `Guardrails apply here, and ${unreadTexts(route)}`, { by: BY });
+
+/** Throws where the file that is uploaded holds requests. */
+function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[]): void {
+  const contentType = headerValue(headers, "content-type");
+  const upload = { query: queryOf(headers), contentType, plain };
+  const naming = routes.find((route) => namesBatch({ ...upload, route }));
+  if (naming !== undefined) throw unread(naming);
+}
+
+const queryOf = (headers: HeaderList): string => /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path"))?.[1] ?? "";
+
+/** What nobody reads is not let past a guard: sessions, batches, and what opens a way beside it. */
+function refuseUninspected(headers: HeaderList): void {
   if (headerValue(headers, "upgrade") !== "" || headerValue(headers, ":method") === "CONNECT") {
-    throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by });
+    throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by: BY });
   }
-  if (route.guard === "grants_credential" || route.name === "realtime_calls") {
-    const message = `Guardrails apply here, and what the ${route.name} route opens is not inspected.`;
-    throw new GatewayError("guardrail_denied", message, { by });
-  }
+  const hiding = routesOf(headers).find((read) => read.hidesTexts);
+  if (hiding !== undefined) throw unread(hiding);
 }
 
 /** What an agent posts to somewhere comes past the guard that reads its answers: refused in the words of the protocol. */

@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../../base/index.ts";
 import { type ProxiedRequest, type ProxiedShape, readProxied, TooManyTexts } from "../core/agents/index.ts";
-import { findRoute, memberValue, type Route, readTexts, scanObject } from "../core/dialects/index.ts";
+import { findRoute, memberValue, pathReadings, type Route, readTexts, scanObject } from "../core/dialects/index.ts";
 import { type Segment, segmentOf } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
@@ -85,6 +85,15 @@ export const isKnown = (route: Route): boolean => route.name !== UNKNOWN.name;
 
 export const routeOf = (headers: HeaderList): Route =>
   findRoute(headerValue(headers, ":method"), dialectPath(pathOf(headers))) ?? UNKNOWN;
+
+/** Of the path however the server behind the proxy may read it. */
+export const routesOf = (headers: HeaderList): readonly Route[] =>
+  pathReadings(pathOf(headers)).flatMap(
+    (path) => findRoute(headerValue(headers, ":method"), dialectPath(path.replace(AZURE, "/v1/"))) ?? [],
+  );
+
+/** Azure OpenAI's paths without a version name it in the query. */
+const AZURE = /^.*\/openai\/(?!v1\/)/;
 
 function ofAgents({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): Said {
   const nothing = { model: "", route: "", segments: [] };

@@ -181,7 +181,7 @@ test("what a shadow detector found is recorded and decides nothing", async () =>
   assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
 });
 
-test("what is no text is counted, a body that cannot be read is refused, and so is what leads past the gateway", async () => {
+test("what is no text is counted, and a body that cannot be read is refused", async () => {
   const url = "data:image/png;base64,iVBORw0KGgo=";
   const content = [
     { type: "image_url", image_url: { url } },
@@ -195,13 +195,61 @@ test("what is no text is counted, a body that cannot be read is refused, and so 
     body: Buffer.from([0, 1, 2, 255]),
   });
   assert.equal(response.status, 400, await response.text());
-  const session = { model: "sim-realtime" };
-  for (const path of ["/v1/realtime/sessions", "/v1/realtime/calls"]) {
-    const opened = await say(gateway, { key: free, path, body: session });
-    assert.deepEqual([opened.status, opened.code], [403, "guardrail_denied"], `${path}: ${opened.text}`);
-  }
   const series = await readMetrics(gateway);
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
+});
+
+const form = (purpose: string): FormData => {
+  const fields = new FormData();
+  fields.set("purpose", purpose);
+  fields.set("file", new Blob([`{"custom_id":"1","body":{"input":"${SSN}"}}\n`]), "requests.jsonl");
+  return fields;
+};
+const BATCH = { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" };
+const PAST: readonly (readonly [path: string, body: FormData | object | string | undefined, type?: string])[] = [
+  ["/v1/files", form("batch")],
+  ["/v1/files?purpose=batch", form("user_data")],
+  ["/v1/files", "purpose=batch&file=x", "application/x-www-form-urlencoded"],
+  ["/v1/uploads", { purpose: "batch", filename: "a.jsonl", bytes: 1, mime_type: "text/jsonl" }],
+  ["/v1/batches", BATCH],
+  ["/v1/batches/batch_1/cancel", undefined],
+  ["/v1/batch/jobs", { model: "sim-small", input_files: ["file-1"], endpoint: "/v1/chat/completions" }],
+  ["/v1/messages/batches", { requests: [{ custom_id: "1", params: saying("hello") }] }],
+  ["/v1/fine_tuning/jobs", { model: "sim-small", training_file: "file-1" }],
+  ["/v1/fine-tunes", { model: "sim-small", training_file: "file-1" }],
+  ["/v1/evals", { data_source_config: { type: "logs" }, testing_criteria: [] }],
+  ["/v1/evals/eval_1/runs", { data_source: { type: "jsonl", source: { type: "file_id", id: "file-1" } } }],
+  ["/v1/realtime/client_secrets", { session: { type: "realtime" } }],
+  ["/v1/realtime/sessions", { model: "sim-realtime" }],
+  ["/v1/realtime/transcription_sessions", {}],
+  ["/v1/realtime/translations/client_secrets", {}],
+  ["/v1/realtime/calls", { model: "sim-realtime" }],
+  ["/v1/chatkit/sessions", { user: "u", workflow: { id: "wf" } }],
+];
+
+const knock = async (by: string, path: string, body: FormData | object | string | undefined, type?: string) => {
+  const isPlain = body instanceof FormData || typeof body === "string" || body === undefined;
+  const named = type ?? (isPlain ? undefined : "application/json");
+  const response = await fetch(gateway.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${by}`, ...(named !== undefined && { "content-type": named }) },
+    ...(body !== undefined && { body: isPlain ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, text };
+};
+
+test("what leads past guardrails is refused without a model list and a budget, and open to whom they leave alone", async () => {
+  for (const [path, body, type] of PAST) {
+    const before = simulator.counts().requests;
+    const { status, text } = await knock(free, path, body, type);
+    assert.deepEqual([path, status, /"code":"([a-z_]+)"/.exec(text)?.[1]], [path, 403, "policy_denied"], text);
+    assert.equal(simulator.counts().requests, before, path);
+  }
+  const uploaded = await knock(trusted, "/v1/files", form("batch"));
+  assert.notEqual(uploaded.status, 403, uploaded.text);
+  const others = await knock(free, "/v1/files", form("user_data"));
+  assert.notEqual(others.status, 403, others.text);
 });
 
 test("decisions and detectors are counted, and no matched text is in logs, metrics, records or on the disk", async () => {

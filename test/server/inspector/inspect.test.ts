@@ -266,7 +266,26 @@ test("what cannot be read is refused, and media are counted", async () => {
     );
   assert.equal(await refused("/v1/chat/completions", "{broken"), "invalid_request");
   assert.equal(await refused("/v1/realtime", "", "upgrade", "websocket"), "guardrail_denied");
-  assert.equal(await refused("/v1/realtime/client_secrets", "{}"), "guardrail_denied");
+  for (const path of [
+    "/v1/realtime/client_secrets",
+    "/v1/batches",
+    "/proxy/v1/batches?x=1",
+    "/V1//Batches/",
+    "/v1/%62atches",
+    "/v1/x/../batches",
+    "/openai/batches?api-version=2025-01-01",
+    "/v1/messages/batches",
+    "/v1/evals/e/runs",
+    "/v1/files?purpose=batch",
+  ]) {
+    assert.equal(await refused(path, "{}"), "policy_denied", path);
+  }
+  const form = (purpose: string): string =>
+    `--X\r\ncontent-disposition: form-data; name="purpose"\r\n\r\n${purpose}\r\n` +
+    '--X\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n{}\r\n--X--\r\n';
+  const asForm = ["content-type", "multipart/form-data; boundary=X"];
+  assert.equal(await refused("/v1/files", form("batch"), ...asForm), "policy_denied");
+  assert.equal(await refused("/v1/files", form("user_data"), ...asForm), "allow");
   const { verdict, counted } = await asked("/upload", Buffer.from([0xff, 0xd8, 0]), "content-type", "image/jpeg");
   assert.deepEqual([verdict, counted], [{ kind: "allow" }, { "uninspected image": 1 }]);
 });

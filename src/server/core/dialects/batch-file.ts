@@ -40,6 +40,13 @@ export function namesBatch({ route, query, contentType, plain }: Upload): boolea
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");
 }
 
+/** Why guardrails cannot let a request of the route pass, and what to do instead; the end of a sentence. */
+export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): string {
+  if (guard === "grants_credential" || name === "realtime_calls")
+    return `what the ${name} route opens is not inspected: connect to /v1/realtime instead.`;
+  return `the texts that a model is given through the ${name} route are not inspected: send them as single requests instead.`;
+}
+
 /** Whether its body must be known for it. */
 export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
   return name === "files" || name === "uploads";

@@ -19,7 +19,7 @@ export {
   stringIn,
   type TextPiece,
 } from "./answer-texts/index.ts";
-export { isFormEncoded, mayNameBatch, namesBatch, type Upload } from "./batch-file.ts";
+export { isFormEncoded, mayNameBatch, namesBatch, type Upload, unreadTexts } from "./batch-file.ts";
 export {
   CAPABILITY_NAMES,
   type Capability,
@@ -54,7 +54,7 @@ export {
   type TextBody,
   type TextKind,
 } from "./request-texts/index.ts";
-export { isReadAlike } from "./route-readings.ts";
+export { isReadAlike, pathReadings } from "./route-readings.ts";
 export {
   type Counterpart,
   type Dialect,

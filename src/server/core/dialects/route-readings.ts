@@ -39,6 +39,45 @@ export function isReadAlike(method: string, path: string): boolean {
   });
 }
 
+/** Escapes of a path are decoded at most that often. */
+const MAX_DECODED = 3;
+
+/** Each of the ways in which a server may read a path, the path itself first; for whoever must let unusual paths pass. */
+export function pathReadings(path: string): readonly string[] {
+  const readings = new Set([path]);
+  if (!UNUSUAL.test(path)) return [path];
+  let read = path;
+  for (let times = 0; times < MAX_DECODED && read.includes("%"); times++) {
+    read = decodedOnce(read);
+    readings.add(read);
+  }
+  read = withoutDotSegments(read.replaceAll("\\", "/"));
+  readings.add(read);
+  for (const step of STEPS) {
+    read = step(read);
+    readings.add(read);
+  }
+  return [...readings];
+}
+
+function decodedOnce(path: string): string {
+  const bytes = Buffer.from(path, "utf8").toString("latin1");
+  const plain = bytes.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+  return Buffer.from(plain, "latin1").toString("utf8");
+}
+
+/** RFC 3986, section 5.2.4. */
+function withoutDotSegments(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") kept.pop();
+    else if (segment !== ".") kept.push(segment);
+  }
+  return kept.join("/");
+}
+
 function merged(path: string): string {
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }

@@ -42,6 +42,11 @@ export interface Route {
   readonly capability: string;
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
+  /**
+   * A model is given, or answers, texts that do not pass the gateway or that no reader here finds: lines of an uploaded file,
+   * results behind an address of the provider, media over WebRTC. Guardrails cannot inspect them.
+   */
+  readonly hidesTexts: boolean;
   /** Of the request's body, where the route may be translated. */
   readonly form: Form | undefined;
   /** What else serves the route, the better first; empty: it is not translated. */
@@ -79,6 +84,7 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   capability: options.capability ?? name,
   usage: options.usage ?? "none",
   guard: options.guard ?? "open",
+  hidesTexts: options.hidesTexts ?? false,
   form: options.form,
   counterparts: options.counterparts ?? NONE,
 });
@@ -93,8 +99,10 @@ const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
 const always: RowOptions = { usage: "always" };
 const maybe: RowOptions = { usage: "maybe" };
+/** The texts are in the request and in answers that pass here: guardrails read them. */
 const hidden: RowOptions = { guard: "hides_models" };
-const granting: RowOptions = { guard: "grants_credential" };
+const unread: RowOptions = { ...hidden, hidesTexts: true };
+const granting: RowOptions = { guard: "grants_credential", hidesTexts: true };
 const responses: RowOptions = { capability: "responses" };
 const images: RowOptions = { capability: "images", ...maybe };
 const transcription: RowOptions = { ...needsModel, model: "form", capability: "audio_transcription", ...maybe };
@@ -166,11 +174,16 @@ const ROWS: readonly Row[] = [
   row("videos_item", BUT_POST, "/v1/videos/*", { capability: "" }),
   row("uploads", "POST", "/v1/uploads", { capability: "files" }),
   row("uploads", "POST", "/v1/uploads/*", { capability: "files" }),
-  row("batches", "GET POST", "/v1/batches", hidden),
-  row("batches", "GET POST", "/v1/batches/*", hidden),
+  row("batches", "GET POST", "/v1/batches", unread),
+  row("batches", "GET POST", "/v1/batches/*", unread),
+  // Mistral's batches.
+  row("batches", ANY, "/v1/batch/*", { ...unread, capability: "" }),
   // The model that is trained is named; what training uses is told nowhere, and graders name models of their own.
-  row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...hidden }),
-  row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...hidden }),
+  row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...unread }),
+  row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...unread }),
+  // As the first version of the API had it, and as Together AI and others have it.
+  row("fine_tuning", ANY, "/v1/fine-tunes", { capability: "", ...unread }),
+  row("fine_tuning", ANY, "/v1/fine-tunes/*", { capability: "", ...unread }),
   // Making an assistant names its model and uses none; a run names the assistant.
   row("assistants", "POST", "/v1/assistants", { model: "json", capability: "" }),
   row("assistants", ANY, "/v1/assistants/*", unnamed),
@@ -178,9 +191,9 @@ const ROWS: readonly Row[] = [
   row("threads", "POST", "/v1/threads", unnamed),
   row("threads", "POST", "/v1/threads/*", { ...unnamed, ...maybe, ...hidden }),
   row("threads", BUT_POST, "/v1/threads/*", unnamed),
-  // Runs and graders name models deep inside their definitions.
-  row("evals", "POST", "/v1/evals", { ...unnamed, ...hidden }),
-  row("evals", "POST", "/v1/evals/*", { ...unnamed, ...hidden }),
+  // Runs and graders name models deep inside their definitions, and take their texts out of files.
+  row("evals", "POST", "/v1/evals", { ...unnamed, ...unread }),
+  row("evals", "POST", "/v1/evals/*", { ...unnamed, ...unread }),
   // A session's answer carries a client secret, like that of realtime.
   row("chatkit", ANY, "/v1/chatkit/*", { ...unnamed, ...granting }),
   // With a model, the query names it. Without one (a transcription, a call) the session's events do.
@@ -189,8 +202,10 @@ const ROWS: readonly Row[] = [
   row("realtime_sessions", "POST", "/v1/realtime/sessions", { ...realtime, model: "json", ...granting }),
   row("realtime_sessions", "POST", "/v1/realtime/transcription_sessions", { ...realtime, ...granting }),
   // The session's media and events go past us; its model may stand in a part of the form.
-  row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...hidden }),
-  row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...hidden }),
+  row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...unread }),
+  row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...unread }),
+  // Whatever else is opened there answers a client secret too, as `translations/client_secrets` does.
+  row("realtime_sessions", "POST", "/v1/realtime/*", { ...realtime, ...granting }),
   row("rerank", "POST", "/v1/rerank", { ...needsModel, ...maybe }),
   row("messages", "POST", "/v1/messages", {
     ...messages,
@@ -200,10 +215,11 @@ const ROWS: readonly Row[] = [
     counterparts: [AS_CHAT],
   }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
-  // Every model is named, and routed by; what the batch used is told in its results, hours later.
-  row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...hidden }),
-  row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...hidden }),
-  row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...hidden }),
+  // Every model is named, and routed by; what the batch used is told in its results, hours later, and a batch names an
+  // address of the provider where they are.
+  row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...unread }),
+  row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...unread }),
+  row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...unread }),
   // Bills tokens and tells none: what was reserved is charged.
   row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
   row("models", "GET", "/v1/models", models),
@@ -224,6 +240,7 @@ const OTHER: Route = {
   capability: "",
   usage: "maybe",
   guard: "open",
+  hidesTexts: false,
   form: undefined,
   counterparts: NONE,
 };

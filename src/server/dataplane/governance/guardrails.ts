@@ -17,9 +17,6 @@ import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decide.ts";
 import type { Standing } from "./standing.ts";
 
-/** What refuses a session of a caller whom guardrails apply to, as lists name it. */
-export const UNINSPECTED_SESSIONS = "sessions are not inspected";
-
 /** Throws `audit_unavailable` when what a rule did cannot be recorded. */
 export const settleInspection = (
   guarded: Guarded,

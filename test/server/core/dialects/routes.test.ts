@@ -34,6 +34,45 @@ test("answers of routes that generate tell their usage, and those of stored thin
   assert.equal(usageOf("POST", "/v1/messages/count_tokens"), "none");
 });
 
+test("routes whose texts no guard could read are told from those that hide models alone", () => {
+  const hidesTexts = (method: string, path: string) => findRoute(method, path)?.hidesTexts;
+  for (const [method, path] of [
+    ["POST", "/v1/batches"],
+    ["POST", "/v1/batch/jobs"],
+    ["GET", "/v1/batches/b"],
+    ["POST", "/v1/messages/batches"],
+    ["GET", "/v1/messages/batches/b/results"],
+    ["POST", "/v1/fine_tuning/jobs"],
+    ["POST", "/v1/fine_tuning/alpha/graders/run"],
+    ["POST", "/v1/fine-tunes"],
+    ["POST", "/v1/evals"],
+    ["POST", "/v1/evals/e/runs"],
+    ["POST", "/v1/realtime/client_secrets"],
+    ["POST", "/v1/realtime/sessions"],
+    ["POST", "/v1/realtime/transcription_sessions"],
+    ["POST", "/v1/realtime/translations/client_secrets"],
+    ["POST", "/v1/realtime/calls"],
+    ["POST", "/v1/realtime/calls/c/accept"],
+    ["POST", "/v1/chatkit/sessions"],
+  ] as const) {
+    assert.equal(hidesTexts(method, path), true, `${method} ${path}`);
+  }
+  for (const [method, path] of [
+    ["POST", "/v1/threads/runs"],
+    ["POST", "/v1/threads/t/messages"],
+    ["POST", "/v1/videos/v/remix"],
+    ["POST", "/v1/files"],
+    ["POST", "/v1/uploads/u/parts"],
+    ["POST", "/v1/vector_stores/v/file_batches"],
+    ["POST", "/v1/containers/c/files"],
+    ["GET", "/v1/files/f/content"],
+    ["GET", "/v1/evals/e/runs/r/output_items"],
+    ["UPGRADE", "/v1/realtime"],
+  ] as const) {
+    assert.equal(hidesTexts(method, path), false, `${method} ${path}`);
+  }
+});
+
 test("routes behind which a model or a credential goes unseen are guarded", () => {
   const guardOf = (method: string, path: string) => findRoute(method, path)?.guard;
   const hidden: readonly (readonly [string, string])[] = [

@@ -9,12 +9,11 @@ import { llmVariables } from "../../../core/policy/variables/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider, Trigger, UpstreamChannel } from "../../../upstream/index.ts";
 import { type DecidedRequest, type DecisionSinks, settleVerdict } from "../../governance/decide.ts";
-import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Target } from "./address.ts";
 import { chooseChannel } from "./choose-channel.ts";
-import { guardRoute } from "./guard.ts";
+import { guardRoute, type RouteCaller } from "./guard.ts";
 import { namedBeside } from "./other-readings.ts";
 import { type Sealing, type TranslatedCall, translateCall } from "./translated-call.ts";
 
@@ -45,8 +44,7 @@ export interface AdmittedList {
   readdressed(target: Target): AdmittedList;
 }
 
-export interface Governed {
-  readonly standing: Standing;
+export interface Governed extends RouteCaller {
   readonly requestId: string;
   /** Undefined where nothing can be suspended. */
   readonly suspensions: Suspensions | undefined;
@@ -88,7 +86,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   const primary = judge(target.provider, target, beside, governed);
   if (primary.kind === "refused") throw primary.error;
   if (primary.kind === "admitted") admitted.push(primary.admitted);
-  else guardRoute(target, beside, governed.standing);
+  else guardRoute(target, beside, governed);
   const listOf = (first: Admitted): AdmittedList => ({
     first,
     at,
@@ -140,7 +138,7 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
     const deniedToo = deniedByRules(provider, target, asNamed, { standing, requestId, sinks });
     if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
   }
-  if (provider === target.provider) guardRoute(target, beside, standing);
+  if (provider === target.provider) guardRoute(target, beside, governed);
   return { kind: "admitted", admitted: admittedTo(provider, target, model, governed) };
 }
 

@@ -3,12 +3,29 @@
  * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { type Member, memberValue, namesBatch, type Route, shownModelName } from "../../../core/dialects/index.ts";
+import {
+  type Member,
+  memberValue,
+  namesBatch,
+  type Route,
+  shownModelName,
+  unreadTexts,
+} from "../../../core/dialects/index.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "./address.ts";
 
+/** The caller of a request, as far as it decides which routes are open to it. */
+export interface RouteCaller {
+  readonly standing: Standing;
+  /** Guardrails apply to it. */
+  readonly isInspected: boolean;
+}
+
+/** What lists of refusals name, of a caller whom guardrails apply to. */
+const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
+
 /** `beside`: of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or `invalid_request`. */
-export function guardRoute(target: Target, beside: readonly string[], standing: Standing): void {
+export function guardRoute(target: Target, beside: readonly string[], { standing, isInspected }: RouteCaller): void {
   const { route, model, plain, isUnread } = target;
   const { isRestricted, profile, governance } = standing;
   const { allows, policy, budget } = profile;
@@ -21,6 +38,11 @@ export function guardRoute(target: Target, beside: readonly string[], standing: 
   if (isRestricted) {
     if (route.guard === "grants_credential") throw walkedAround(route, "hands out a credential of the provider");
     if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
+  }
+  if (isInspected && (route.hidesTexts || namesBatch(target))) {
+    throw new GatewayError("policy_denied", `Guardrails apply to this caller, and ${unreadTexts(route)}`, {
+      by: NOT_INSPECTED,
+    });
   }
   // Rules were asked for the one model only: where one asks for it, there can be no other.
   const mayFallBack = policy.readsModel ? NO_MODEL : allows;

@@ -4,7 +4,7 @@
  * decisions, section 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import { type Route, readTexts } from "../../../core/dialects/index.ts";
+import { readTexts } from "../../../core/dialects/index.ts";
 import {
   createRewriting,
   envelopeSegments,
@@ -17,7 +17,6 @@ import {
 import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { UNINSPECTED_SESSIONS } from "../../governance/guardrails.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { address, type Target } from "./address.ts";
@@ -38,9 +37,6 @@ export interface InspectedRequest {
   readonly verdict: BesideVerdict;
 }
 
-/** What such a route opens goes past the gateway: the client's media, or all that its new credential is used for. */
-const leadsPast = ({ name, guard }: Route): boolean => guard === "grants_credential" || name === "realtime_calls";
-
 const NO_SEGMENTS: readonly Segment[] = [];
 
 /**
@@ -53,10 +49,6 @@ export async function inspectRequest(
   { snapshot, exchange, standing, held, sinks }: Inspecting,
 ): Promise<InspectedRequest> {
   const { plain } = target;
-  if (leadsPast(target.route)) {
-    const message = `Guardrails apply to this caller, and what the ${target.route.name} route opens is not inspected.`;
-    throw new GatewayError("guardrail_denied", message, { by: { kind: "guardrail", name: UNINSPECTED_SESSIONS } });
-  }
   // A form is mostly files, which are looked at where they are.
   const isForm = /^\s*multipart\//i.test(target.contentType);
   const reading = guard.inspectsBody && !isForm ? readingBytes(plain) : 0;
