@@ -199,6 +199,12 @@ test("what is no text is counted, and a body that cannot be read is refused", as
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
 });
 
+test("texts of a thread that is made with its run are inspected", async () => {
+  const body = { assistant_id: "asst_1", thread: { messages: [{ role: "user", content: `it is ${SSN}` }] } };
+  const said = await say(gateway, { key: free, path: "/v1/threads/runs", body });
+  assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
+});
+
 const form = (purpose: string): FormData => {
   const fields = new FormData();
   fields.set("purpose", purpose);
@@ -257,7 +263,7 @@ test("decisions and detectors are counted, and no matched text is in logs, metri
   const series = await readMetrics(gateway);
   const decided = (rule: string, action: string) =>
     sumOf(series, "gateway_guardrail_decisions_total", { rule, action });
-  assert.equal(decided("no-ssn", "deny"), 2 + DENIED_OF_TIGHT);
+  assert.equal(decided("no-ssn", "deny"), 3 + DENIED_OF_TIGHT);
   assert.equal(decided("mask-cards", "redact"), WAYS.length + 2);
   assert.ok(sumOf(series, "gateway_detector_seconds_count", { detector: "finder" }) > 0);
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());

@@ -87,6 +87,7 @@ export {
   type Translated,
 } from "./translate/types.ts";
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
+export { isWrittenAs, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage.ts";
 export { createBodyUsage } from "./usage-body.ts";
 export { stringValue } from "./usage-member.ts";

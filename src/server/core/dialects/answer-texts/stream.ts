@@ -14,7 +14,7 @@ import { carriesMore, frameOf } from "./frames.ts";
 import { type Framing, MESSAGES, SENT_EVENTS } from "./framing.ts";
 import { isPiece, type Layout, layoutOf } from "./layouts.ts";
 import { indexIn, isNothing, memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
-import { eachString, type FoundString, isThought, type Media, scopeOf } from "./strings.ts";
+import { eachString, type FoundString, isSound, isThought, type Media, scopeOf } from "./strings.ts";
 import { TextRecord } from "./text-record.ts";
 import { sealGone, tokensGone } from "./whole.ts";
 
@@ -213,7 +213,7 @@ class Stream implements StreamTexts {
     const seals: Reading["seals"][number][] = [];
     for (const walk of layout.walks) {
       eachString(data, walk.node, walk.path, "known", (found) => {
-        if (walk.as === "media" || found.is === "media") {
+        if (found.is === "media" || (walk.as === "media" && found.is === "text" && isSound(found.text))) {
           uninspected.push(found.is === "media" ? found.what : "audio");
           return;
         }

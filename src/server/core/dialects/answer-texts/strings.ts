@@ -2,6 +2,7 @@
  * Which strings of an answer are texts. Every one is, but for those whose names say that they are part of its form: what
  * a provider adds tomorrow is read and not passed over. Source: design decisions, section 11, Segments of a model request.
  */
+import { formOf, uninspectedIn, uninspectedNames } from "../uninspected.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
 
 export type Media = "image" | "audio" | "file";
@@ -18,21 +19,12 @@ export type FoundString =
 /** `every`: of a body whose members are not known. */
 export type Reading = "known" | "every";
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
-
-const FORM = words(
-  "id object type role model status finish_reason native_finish_reason stop_reason stop_sequence system_fingerprint " +
-    "service_tier provider obfuscation call_id item_id event_id previous_item_id tool_use_id tool_call_id response_id previous_response_id " +
-    "container_id file_id file_uuid name namespace phase format media_type server_label server_name encrypted_index " +
-    "thought_signature error_code request_id background truncation",
-);
-const SEALS = words("signature encrypted_content");
-const TOKENS = words("logprobs token_ids");
+const FORM = uninspectedIn("answers");
+const OF_ERRORS = uninspectedIn("errors");
+const SEALS: ReadonlySet<string> = new Set(["signature", "encrypted_content"]);
+const TOKENS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
 /** What a response repeats of its request. */
-const ECHO = words(
-  "instructions tools tool_choice metadata input prompt text reasoning user safety_identifier prompt_cache_key " +
-    "conversation client_metadata billing",
-);
+const ECHO = uninspectedIn("repeated");
 const ENCODED: ReadonlyMap<string, Media> = new Map([
   ["b64_json", "image"],
   ["partial_image_b64", "image"],
@@ -45,8 +37,11 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
   ["base64", "file"],
   ["image_generation_call", "image"],
 ]);
-/** Digits alone are no sound. */
-const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
+const CARRIERS = uninspectedNames("answered media", "media");
+const BASE64 = formOf("media");
+
+/** Whether a string where sound is sent is sound. */
+export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
 /** Members of a response that its request named: no text of the answer. */
@@ -93,17 +88,18 @@ export function eachString(
     const media = isFree ? undefined : mediaOf(value, path, name, parent);
     if (media !== undefined) visit({ is: "media", what: media });
     else if (isFree || reading === "every") visit({ is: "text", path, node, text: value });
-    else if (SEALS.has(name)) visit({ is: "seal", path, node });
-    else if (FORM.has(name) || (name === "code" && isErrorCode(path))) return;
+    else if (SEALS.has(name) && isForm(name, value)) visit({ is: "seal", path, node });
+    else if (isForm(name, value) || (OF_ERRORS.has(name) && isErrorCode(path) && formOf("token").test(value))) return;
     else visit({ is: name === "arguments" ? "arguments" : "text", path, node, text: value });
   }
 
   function mediaOf(value: string, path: string, name: string, parent: Placed | undefined): Media | undefined {
     const encoded = ENCODED.get(name);
     if (encoded !== undefined) return encoded;
-    if (name === "data" && path.endsWith("audio.data")) return "audio";
-    if (name === "audio" && BASE64.test(value)) return "audio";
-    if (name === "data" || name === "result") return ENCODED_TYPES.get(stringIn(text, memberOf(parent, "type")) ?? "");
+    if (CARRIERS.has(name) && BASE64.test(value)) {
+      if (name === "audio" || path.endsWith("audio.data")) return "audio";
+      return ENCODED_TYPES.get(stringIn(text, memberOf(parent, "type")) ?? "");
+    }
     const type = value.startsWith("data:") ? DATA_URL.exec(value)?.[1] : undefined;
     if (type === undefined) return undefined;
     return type === "image" || type === "audio" ? type : "file";
@@ -111,6 +107,11 @@ export function eachString(
 
   const rootName = rootPath.slice(rootPath.lastIndexOf(".") + 1);
   walk(root, rootPath, rootName, undefined, false);
+}
+
+function isForm(name: string, value: string): boolean {
+  const form = FORM.get(name);
+  return form !== undefined && (form === "any" || form.test(value));
 }
 
 const isErrorCode = (path: string): boolean => path === "code" || path.endsWith("error.code");

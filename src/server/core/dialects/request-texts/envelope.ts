@@ -9,6 +9,7 @@
  */
 import { HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import { decoded } from "../readings.ts";
+import { uninspectedNames } from "../uninspected.ts";
 
 export interface EnvelopeText {
   readonly kind: "header" | "query";
@@ -20,16 +21,7 @@ export interface EnvelopeText {
 }
 
 /** Headers that hold credentials, and those of one connection. */
-const UNREAD_HEADERS: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP_HEADERS,
-  "host",
-  "content-length",
-  "authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "cookie",
-]);
+const UNREAD_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, ...uninspectedNames("headers", "any")]);
 
 /** A token may stand among the subprotocols. */
 const HANDSHAKE = "sec-websocket-";

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { formParts } from "../multipart.ts";
 import { decoded } from "../readings.ts";
+import { uninspectedIn } from "../uninspected.ts";
 import { type Collector, type Context, nestedTree } from "./collector.ts";
 import type { Source, Spot } from "./text-tree.ts";
 import { Unreadable } from "./types.ts";
@@ -10,8 +11,7 @@ const FIELD: Context = { kind: "user", turn: 0 };
 
 /** Fields that hold files; another that says it is one may be read as a text by who expects it. */
 const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_reference|reference_images?)(?:\[.*\])?$/i;
-/** Names of things, as in JSON. */
-const OPAQUE: ReadonlySet<string> = new Set(["model", "user"]);
+const OF_FORMS = uninspectedIn("forms");
 
 /** `body`: the form's bytes, one character each. */
 export function readMultipart(
@@ -27,7 +27,7 @@ export function readMultipart(
       collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? "file");
       continue;
     }
-    if (!isFile && OPAQUE.has(name ?? "")) continue;
+    if (!isFile && OF_FORMS.has(name ?? "")) continue;
     const isJson = /^application\/(?:[\w.+-]+\+)?json/i.test(type);
     if (!isUtf8(bytes) || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
       throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
@@ -52,7 +52,7 @@ export function readEncoded(collector: Collector, body: Source, isReadOnly: bool
     const write = (changed: string): string => encodeURIComponent(changed.toWellFormed());
     const text = unescaped(body.text.slice(from, end));
     // Behind a semicolon some readers see another pair.
-    if (!OPAQUE.has(name) || text.includes(";"))
+    if (!OF_FORMS.has(name) || text.includes(";"))
       collector.add(text, isReadOnly ? undefined : { source: body, start: from, end, write }, FIELD);
     start = end + 1;
   }

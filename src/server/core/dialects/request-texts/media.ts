@@ -1,6 +1,7 @@
 /** Blocks that carry images, sound, video and files: what in them is text, and what is only counted. */
 import { isUtf8 } from "node:buffer";
 import { decoded } from "../readings.ts";
+import { formOf, uninspectedNames } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
 
@@ -27,33 +28,18 @@ export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
 
 /** Members of such a block that hold what it carries, or an object that does. */
 const CARRIERS: ReadonlySet<string> = new Set([
-  "source",
-  "image_url",
-  "image",
-  "image_file",
-  "input_audio",
-  "audio",
-  "audio_url",
-  "video",
-  "video_url",
-  "file",
-  "url",
-  "data",
-  "file_data",
-  "file_url",
-  "result",
+  ...uninspectedNames("media", "media"),
+  ...uninspectedNames("media", "address"),
 ]);
-
+/** Members that hold bare base64, or an address. */
+const ENCODED = uninspectedNames("media", "media");
+const BASE64 = formOf("media");
+const ADDRESS = formOf("address");
 /** Members that name the form of it. */
-const FORMS: ReadonlySet<string> = new Set(["type", "media_type", "mime_type", "format", "detail", "file_id"]);
-const FORM = /^[\w.+/:-]{1,128}(?:; ?charset="?[\w-]+"?)?$/i;
+const FORM = formOf("type");
+const FORMS = uninspectedNames("media", "type");
 
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
-const ADDRESS = /^(?:https?|gs|s3):\/\/\S*$/i;
-/** Members that hold bare base64; the others hold addresses. */
-const ENCODED: ReadonlySet<string> = new Set(["data", "file_data", "result", "image", "audio"]);
-/** Digits alone are no media. */
-export const BASE64 = /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
 /** A member of a block that carries `what`. `other`: reads members that carry nothing. */

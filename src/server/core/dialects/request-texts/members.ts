@@ -1,47 +1,18 @@
 /**
  * The members of a request's JSON. One table serves every route whose members are known; a member that it does not name is
  * a `user` text, every string of it.
- *
- * Not inspected: object names; numbers; `metadata`, `user`, `safety_identifier`, `stop` and what steers the provider
- * (`OPAQUE`), `mcp_servers` and the addresses and credentials of tools; names and ids of tools, calls and items;
- * what only the provider can read (signatures, encrypted reasoning); addresses of media; images, sound, video and files
- * but for those of text, which are counted.
  */
+import { uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
-import { BASE64 } from "./media.ts";
-import { isId, isWritten, readMessage, readPart } from "./messages.ts";
+import { isIdentifier, isOf, readMessage, readPart } from "./messages.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
-const OPAQUE: ReadonlySet<string> = new Set([
-  "model",
-  "models",
-  "type",
-  "event_id",
-  "user",
-  "safety_identifier",
-  "metadata",
-  "stop",
-  "stop_sequences",
-  "stop_sequence",
-  "service_tier",
-  "reasoning_effort",
-  "reasoning",
-  "thinking",
-  "thread",
-  "modalities",
-  "stream_options",
-  "tool_choice",
-  "function_call",
-  "encoding_format",
-  "prompt_cache_key",
-  "previous_response_id",
-  "previous_item_id",
-  "conversation",
-  "include",
-  "container",
-  "mcp_servers",
-  "custom_id",
-]);
+const SETTINGS = uninspectedIn("settings");
+/** Settings that hold others. */
+const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
+const EVENTS = uninspectedIn("events");
+const OF_TOOLS = uninspectedIn("tools");
+const OF_SCHEMAS = uninspectedIn("schemas");
 
 const MESSAGES: ReadonlySet<string> = new Set(["messages", "items", "additional_messages"]);
 const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "additional_instructions"]);
@@ -59,7 +30,8 @@ export interface Members {
 export function readMembers(collector: Collector, body: ObjectNode, of: Members): void {
   const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && of.hasItems);
   const oldest = body.members.reduce(
-    (most, { name, value }) => Math.max(most, isThread(name) ? lengthOf(value) : 0),
+    (most, { name, value }) =>
+      Math.max(most, isThread(name) ? lengthOf(value) : name === "thread" ? lengthOf(messagesIn(value)) : 0),
     0,
   );
   const system: Context = { kind: "system", turn: oldest };
@@ -71,14 +43,34 @@ export function readMembers(collector: Collector, body: ObjectNode, of: Members)
     else if (name === "requests") readBatch(collector, value, of);
     else if (of.isEvent && (name === "session" || name === "response") && value.kind === "object")
       readMembers(collector, value, of);
+    else if (name === "thread" && value.kind === "object") readMembers(collector, value, of);
     else if (of.isEvent && name === "item") readMessage(collector, value, 0);
-    else if (of.isEvent && name === "audio" && isWritten(value, BASE64)) collector.uninspected.push("audio");
-    else if (of.isEvent && isId(name, value)) continue;
-    else if (!OPAQUE.has(name)) readPart(collector, value, NEWEST);
+    else if (of.isEvent && isOf(EVENTS, name, value)) collector.uninspected.push("audio");
+    else if (of.isEvent && isIdentifier(name, value)) continue;
+    else if (HOLDERS.has(name)) readSetting(collector, name, value);
+    else readPart(collector, value, NEWEST);
+  }
+}
+
+/** What is not written as the setting is, and members of it that nobody knows, are texts. */
+function readSetting(collector: Collector, path: string, value: Node): void {
+  const form = SETTINGS.get(path);
+  if (form === "any") return;
+  if (value.kind === "list") for (const item of value.items) readSetting(collector, path, item);
+  else if (value.kind === "object")
+    for (const { name, value: inner } of value.members) readSetting(collector, `${path}.${name}`, inner);
+  else if (value.kind === "string" && (form === undefined || !form.test(stringIn(value)))) {
+    // Another name of a model is another model.
+    if (path === "model" || path === "models") collector.add(stringIn(value), undefined, NEWEST);
+    else collector.addString(value, NEWEST);
   }
 }
 
 const NEWEST: Context = { kind: "user", turn: 0 };
+
+/** Of a thread that is made with the request. */
+const messagesIn = (thread: Node): Node =>
+  (thread.kind === "object" && thread.members.find(({ name }) => name === "messages")?.value) || thread;
 
 const lengthOf = (value: Node): number => (value.kind === "list" ? value.items.length : 1);
 
@@ -96,16 +88,13 @@ function readBatch(collector: Collector, value: Node, of: Members): void {
     }
     for (const { name, value: params } of entry.members) {
       if ((name === "params" || name === "body") && params.kind === "object") readMembers(collector, params, of);
-      else if (!OPAQUE.has(name)) readPart(collector, params, NEWEST);
+      else if (HOLDERS.has(name)) readSetting(collector, name, params);
+      else readPart(collector, params, NEWEST);
     }
   }
 }
 
-/** Members of a tool that the provider uses and no model is shown. */
-const OF_PROVIDER: ReadonlySet<string> = new Set(["authorization", "headers", "server_url", "vector_store_ids"]);
 const WITHIN: ReadonlySet<string> = new Set(["function", "custom", "format", "json_schema"]);
-const STRUCTURE: ReadonlySet<string> = new Set(["type", "required", "$ref", "$schema", "$id", "$anchor"]);
-const NAME = /^[\w.:/#$-]{1,256}$/;
 
 function readTools(collector: Collector, value: Node, context: Context): void {
   if (value.kind === "object") readTool(collector, value, context);
@@ -116,7 +105,7 @@ function readTools(collector: Collector, value: Node, context: Context): void {
 /** A tool, or the format of an answer: descriptions and a schema. */
 function readTool(collector: Collector, tool: ObjectNode, context: Context): void {
   for (const { name, value } of tool.members) {
-    if (OF_PROVIDER.has(name) || ((name === "name" || name === "type") && isWritten(value, NAME))) continue;
+    if (isOf(OF_TOOLS, name, value)) continue;
     if (WITHIN.has(name) && value.kind === "object") readTool(collector, value, context);
     else if (name === "tools") readTools(collector, value, context);
     else readSchema(collector, value, context);
@@ -128,7 +117,7 @@ function readSchema(collector: Collector, node: Node, context: Context): void {
   else if (node.kind === "list") for (const item of node.items) readSchema(collector, item, context);
   else if (node.kind === "object") {
     for (const { name, value } of node.members) {
-      if (STRUCTURE.has(name) && isStructure(value)) continue;
+      if (isStructure(name, value)) continue;
       // Another pattern is another schema.
       if (name === "pattern" && value.kind === "string") collector.add(stringIn(value), undefined, context);
       else readSchema(collector, value, context);
@@ -136,6 +125,6 @@ function readSchema(collector: Collector, node: Node, context: Context): void {
   }
 }
 
-function isStructure(node: Node): boolean {
-  return isWritten(node, NAME) || (node.kind === "list" && node.items.every((item) => isWritten(item, NAME)));
+function isStructure(name: string, node: Node): boolean {
+  return node.kind === "list" ? node.items.every((item) => isOf(OF_SCHEMAS, name, item)) : isOf(OF_SCHEMAS, name, node);
 }

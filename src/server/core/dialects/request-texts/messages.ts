@@ -2,6 +2,7 @@
  * Messages and items of every dialect, read alike: a request in the form of another route hides nothing. Every string is a
  * text but for what is named here, so that a part of an unknown type, or a member nobody knows, is inspected.
  */
+import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { MEDIA_BLOCKS, readCarried } from "./media.ts";
 import { type Node, type ObjectNode, oneString, stringIn } from "./text-tree.ts";
@@ -17,35 +18,10 @@ const ROLES: ReadonlyMap<string, TextKind> = new Map([
   ["function", "tool_result"],
 ]);
 
-/** Names of things, which no model is shown as prose. */
-const IDS: ReadonlySet<string> = new Set([
-  "type",
-  "role",
-  "status",
-  "id",
-  "call_id",
-  "tool_call_id",
-  "tool_use_id",
-  "item_id",
-  "response_id",
-  "file_id",
-  "approval_request_id",
-  "phase",
-  "ttl",
-]);
-/** A long one of digits alone may be a number of somebody's. */
-const ID = /^(?:[\w.:-]{1,11}|(?=[\d._:-]*[A-Za-z])[\w.:-]{12,128})$/;
-
-/** What only the provider that wrote it can read. */
-const SEALED: ReadonlySet<string> = new Set([
-  "signature",
-  "thought_signature",
-  "encrypted_content",
-  "encrypted_index",
-  "encrypted_stdout",
-]);
+const OF_MESSAGES = uninspectedIn("messages");
+const OF_SEALED_BLOCKS = uninspectedIn("sealed blocks");
+const OF_CALLS = uninspectedIn("calls");
 const SEALED_BLOCKS: ReadonlySet<string> = new Set(["redacted_thinking", "compaction"]);
-const BASE64 = /^[\w+/=-]*$/;
 
 const CALL = /(?:_call|tool_use|^tool_call|^function|^custom)$/;
 const RESULT = /(?:_output|tool_result)$/;
@@ -79,8 +55,8 @@ function readBlock(collector: Collector, node: ObjectNode, context: Context): vo
   const inner = { kind: kindOf(type) ?? context.kind, turn: context.turn };
   const what = MEDIA_BLOCKS.get(type);
   const other = (name: string, value: Node): void => {
-    const isSealed = SEALED_BLOCKS.has(type) && (name === "data" || name === "content");
-    if (!isSealed || !isWritten(value, BASE64)) readMember(collector, name, value, inner);
+    const isSealed = SEALED_BLOCKS.has(type) && isOf(OF_SEALED_BLOCKS, name, value);
+    if (!isSealed) readMember(collector, name, value, inner);
   };
   if (what !== undefined) readCarried(collector, node, what, inner, other);
   else for (const { name, value } of node.members) other(name, value);
@@ -93,8 +69,7 @@ function kindOf(type: string): TextKind | undefined {
 
 function readMember(collector: Collector, name: string, value: Node, context: Context): void {
   const { kind, turn } = context;
-  if (isId(name, value) || (name === "name" && kind === "tool_args" && isWritten(value, ID))) return;
-  if (SEALED.has(name) && isWritten(value, BASE64)) return;
+  if (isOf(OF_MESSAGES, name, value) || (kind === "tool_args" && isOf(OF_CALLS, name, value))) return;
   const args: Context = { kind: "tool_args", turn };
   if (name === "tool_calls" || name === "function_call") readPart(collector, value, args);
   else if (name === "arguments" || (name === "input" && kind === "tool_args")) collector.addArguments(value, args);
@@ -102,10 +77,11 @@ function readMember(collector: Collector, name: string, value: Node, context: Co
   else readPart(collector, value, context);
 }
 
-/** Whether it names a thing, and is written as such names are. */
-export const isId = (name: string, value: Node): boolean => IDS.has(name) && isWritten(value, ID);
+/** Whether it is an identifier of a message or an item. */
+export const isIdentifier = (name: string, value: Node): boolean => isOf(OF_MESSAGES, name, value);
 
-/** Whether it is a string in this form. */
-export function isWritten(node: Node, form: RegExp): boolean {
-  return node.kind === "string" && form.test(stringIn(node));
+/** Whether the table of what is not inspected names the member, and its value is written as it says. */
+export function isOf(members: UninspectedMembers, name: string, value: Node): boolean {
+  const form = members.get(name);
+  return form === "any" || (form !== undefined && value.kind === "string" && form.test(stringIn(value)));
 }

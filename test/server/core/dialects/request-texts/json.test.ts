@@ -188,6 +188,25 @@ const cases: readonly (readonly [what: string, path: string, body: unknown, text
     { requests: [{ custom_id: "1", params: { model: "m", system: "a", ...user("b") } }] },
     ["system 1 a", "user 0 b"],
   ],
+  [
+    "a thread that is made with its run",
+    "/v1/threads/runs",
+    {
+      assistant_id: "asst_1",
+      instructions: "a",
+      thread: {
+        messages: [
+          { role: "user", content: "b", metadata: { note: "c d" } },
+          { role: "assistant", content: [{ type: "text", text: "e" }] },
+        ],
+        metadata: { kept: "beside" },
+      },
+      tool_choice: { type: "function", function: { name: "f" } },
+      reasoning: { effort: "low", note: "g h" },
+      thinking: "i j",
+    },
+    ["system 2 a", "user 1 b", "user 1 c d", "assistant 0 e", "user 0 g h", "user 0 i j"],
+  ],
   ["an unknown route", "/v1/other", { model: "a", b: [{ type: "c" }] }, ["user 0 a", "user 0 c"]],
   ["a route without a model", "/v1/conversations", { items: [{ role: "assistant", content: "a" }] }, ["assistant 0 a"]],
 ];
