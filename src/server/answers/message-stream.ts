@@ -6,6 +6,7 @@ import { replaceData, type SseEvent } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
+import { JoinedMessages } from "./joined-messages.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
 /** What one message says, and the message with other texts in the place of these. */
@@ -27,13 +28,14 @@ export function judgedMessage(
   read: ReadMessage,
   answer: JudgedAnswer,
   metrics: Pick<GuardrailMetrics, "uninspected">,
+  joined = new JoinedMessages(),
 ): Later<string | undefined> {
   const texts = read(message);
   // A client might read what is not read here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
   for (const what of uninspected) metrics.uninspected(what);
-  return after(answer.message(segments), (rewrites) => rewrites && rewrite(rewrites.map((one) => one?.text)));
+  return after(joined.judged(answer, segments), (changes) => changes && rewrite(changes));
 }
 
 const plainly = (text: string): MessageTexts => ({
@@ -48,6 +50,7 @@ export interface MessagePorts extends Pick<StreamPorts, "answer" | "metrics" | "
 
 export function inspectMessages({ answer, metrics, show, read }: MessagePorts): InspectedStream {
   const inTurn = inTurns();
+  const joined = new JoinedMessages();
   let heldBytes = 0;
   let isClosed = false;
 
@@ -56,7 +59,7 @@ export function inspectMessages({ answer, metrics, show, read }: MessagePorts): 
       if (seen === undefined || isClosed) return undefined;
       const { data = "" } = seen;
       if (data === "") return show(seen.bytes);
-      return after(judgedMessage(data, read, answer, metrics), (made) => {
+      return after(judgedMessage(data, read, answer, metrics, joined), (made) => {
         if (made !== undefined && !isClosed) show(made === data ? seen.bytes : replaceData(seen, made));
       });
     });

@@ -149,3 +149,30 @@ test("events: a slow detector keeps their order", async () => {
   assert.equal(shown, events.join(""));
   assert.equal(asked, 10);
 });
+
+test("events: what an agent streams in pieces is judged as its client puts it together", async () => {
+  const update = (text: string, append = true) =>
+    `data: ${result({ artifactUpdate: { taskId: "t", append, artifact: { artifactId: "a", parts: [{ text }] } } })}\n\n`;
+  const status = (text: string) =>
+    `data: ${result({ statusUpdate: { taskId: "t", status: { message: { parts: [{ text }] } } } })}\n\n`;
+  for (const of of [update, status]) {
+    const pieces = ["write to ada.love", "lace@exam", "ple.com today", " and more"];
+    const { shown, isRefused } = await shownOf(
+      "a2a",
+      pieces.map((text) => of(text)),
+    );
+    const said = [...shown.matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join("");
+    assert.ok(!isRefused && !said.includes("@example.com") && said.endsWith(" and more"), shown);
+    assert.equal(
+      (
+        await shownOf(
+          "a2a",
+          ["it is 536-90", "-4399"].map((text) => of(text)),
+        )
+      ).isRefused,
+      true,
+    );
+    const plain = ["a word ", "in pieces"].map((text) => of(text)).join("");
+    assert.equal((await shownOf("a2a", [plain])).shown, plain);
+  }
+});

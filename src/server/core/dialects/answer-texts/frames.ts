@@ -6,6 +6,8 @@ import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 export interface Template {
   readonly data: string;
   readonly start: number;
+  /** Name of its event; empty where it has none. */
+  readonly event: string;
 }
 
 export interface FrameNumbers {
@@ -23,12 +25,16 @@ export function frameOf(
   text: string,
   numbers: FrameNumbers,
 ): { readonly event: string; readonly data: string } {
-  if (dialect === "messages") return { event: "content_block_delta", data: blockDelta(path, text) };
+  if (dialect === "messages" && OF_BLOCKS.test(path))
+    return { event: "content_block_delta", data: blockDelta(path, text) };
   const root = placedIn(template.data);
   const type = stringIn(template.data, memberOf(root, "type"));
   const data = root === undefined ? "{}" : skeleton(template, root, JSON.stringify(text), numbers);
-  return { event: type ?? "", data };
+  return { event: type ?? template.event, data };
 }
+
+/** Texts of blocks whose deltas are known; a block may begin with the first of them. */
+const OF_BLOCKS = /^content\.\d+\.(?:text|thinking|input)$/;
 
 function blockDelta(path: string, text: string): string {
   const [, index, name] = path.split(".");

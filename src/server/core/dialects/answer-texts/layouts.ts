@@ -16,19 +16,28 @@ export interface Layout {
 export interface Walk {
   readonly node: Placed;
   readonly path: string;
-  /** `piece`: more of the same text may follow; `whole`: none does; `named`: told by the name of each string. */
-  readonly as: "piece" | "arguments" | "whole" | "named" | "media";
+  /**
+   * `piece`: more of the same text may follow; `whole`: none does. `chunk`, `block`, `other`: told by the path of each string;
+   * what is there a whole text may still grow where clients join what nobody knows.
+   */
+  readonly as: "piece" | "arguments" | "whole" | "media" | "chunk" | "block" | "other";
 }
 
-const PIECES: ReadonlySet<string> = new Set([
-  ..."content text refusal reasoning reasoning_content thinking arguments summary transcript".split(" "),
+/** Names of texts, in events of a form that nobody knows. */
+const TEXTS: ReadonlySet<string> = new Set([
+  ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
+  ..."response output output_text generated_text".split(" "),
 ]);
+/** Clients append such items, and join the strings of others by their places. */
+const APPENDED = /\.\+\d|!/;
 
-/** Of a string in a delta of the compat dialect, or in a content block. */
-export function isPiece(path: string): boolean {
-  if (/^content\.\d+\.(?:text|thinking)$/.test(path)) return true;
-  const name = path.slice(path.lastIndexOf(".") + 1);
-  return path.startsWith("choices.") && PIECES.has(name) && !/\.(?:annotations|citations)\./.test(path);
+/** Whether clients join the string with those at the same path in later events. */
+export function isPiece(as: Walk["as"], path: string): boolean {
+  if (as === "piece" || as === "arguments" || as === "media") return true;
+  if (as === "whole" || APPENDED.test(path)) return false;
+  if (as === "chunk") return /^choices\.\d+\.(?:text$|(?:delta|message)\.)/.test(path);
+  if (as === "block") return /^content\.\d+\.[^.]+$/.test(path);
+  return /(?:^|\.)delta\./.test(path) || TEXTS.has(path.slice(path.lastIndexOf(".") + 1));
 }
 
 /** `places`: by the id of an item its place in the answer, as far as events have told it. */
@@ -37,36 +46,57 @@ export function layoutOf(dialect: Dialect, text: string, root: Placed, places: M
   if (dialect === "messages") return messagesLayout(type, text, root);
   if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root, places);
   const choices = memberOf(root, "choices");
-  const items = choices?.kind === "array" ? choices.items : [];
+  if (choices === undefined) return otherLayout(text, root);
+  const items = choices.kind === "array" ? choices.items : [];
   const ends = items.flatMap((choice, i) => {
     const hasEnded = (stringIn(text, memberOf(choice, "finish_reason")) ?? "") !== "";
     return hasEnded ? [`choices.${indexIn(text, memberOf(choice, "index")) ?? i}.`] : [];
   });
-  return { type, walks: [{ node: root, path: "", as: "named" }], ends };
+  return { type, walks: [{ node: root, path: "", as: "chunk" }], ends };
 }
 
 const EVERYTHING = [""];
+
+/** Events that name neither a type nor choices. Those of runs of assistants tell deltas of an object, and then all of it. */
+function otherLayout(text: string, root: Placed): Layout {
+  const id = stringIn(text, memberOf(root, "id")) ?? "";
+  const isDelta = memberOf(root, "delta") !== undefined;
+  const path = isDelta ? id : "";
+  return { type: "", walks: [{ node: root, path, as: "other" }], ends: isDelta || id === "" ? [] : [`${id}.`] };
+}
+
+const MESSAGE_EVENTS: ReadonlySet<string> = new Set(
+  "message_start message_delta message_stop content_block_start content_block_delta ping error".split(" "),
+);
 
 function messagesLayout(type: string, text: string, root: Placed): Layout {
   const block = `content.${indexIn(text, memberOf(root, "index")) ?? 0}`;
   const delta = memberOf(root, "delta");
   const start = memberOf(root, "content_block");
   if (type === "content_block_start" && start !== undefined) {
-    return { type, walks: [{ node: start, path: block, as: "named" }], ends: [] };
+    return { type, walks: [{ node: start, path: block, as: "block" }], ends: [] };
   }
   if (type === "content_block_delta" && delta !== undefined) {
     const walks: Walk[] = [];
     const ends: string[] = [];
     for (const { name, value } of delta.kind === "object" ? delta.members : []) {
       if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, as: "arguments" });
-      else walks.push({ node: value, path: `${block}.${name}`, as: "named" });
+      // A citation comes whole, and another follows it.
+      else
+        walks.push({
+          node: value,
+          path: `${block}.${name.toLowerCase()}`,
+          as: /^citations?$/i.test(name) ? "whole" : "piece",
+        });
       if (name === "signature") ends.push(`${block}.thinking`);
     }
     return { type, walks, ends };
   }
   if (type === "content_block_stop") return { type, walks: [], ends: [`${block}.`] };
   const ends = ["message_delta", "message_stop", "error"].includes(type) ? EVERYTHING : [];
-  return { type, walks: [{ node: root, path: "", as: "whole" }], ends };
+  // The oldest form of answers has no blocks.
+  const as = type === "" || type === "completion" || !MESSAGE_EVENTS.has(type) ? "other" : "whole";
+  return { type, walks: [{ node: root, path: "", as }], ends };
 }
 
 /** The last part of a type that tells of a text. */
@@ -101,7 +131,7 @@ function typedLayout(type: string, text: string, root: Placed, places: Map<strin
   const list = base.includes("summary") ? "summary" : "content";
   const walks: Walk[] = [];
   for (const { name, value } of root.kind === "object" ? root.members : []) {
-    if (name === "delta" && type.endsWith(".delta")) {
+    if (name === "delta") {
       if (/audio$/.test(base)) walks.push({ node: value, path: own, as: "media" });
       else walks.push({ node: value, path: own, as: own.endsWith(".arguments") ? "arguments" : "piece" });
     } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: own, as: "whole" });
@@ -113,12 +143,12 @@ function typedLayout(type: string, text: string, root: Placed, places: Map<strin
         const path = name === "response" && member.name === "output" ? "output" : `${name}.${member.name}`;
         walks.push({ node: member.value, path, as: "whole" });
       }
-    } else
-      walks.push({
-        node: value,
-        path: value.kind === "array" && name === "logprobs" ? `${own}.${name}` : name,
-        as: "whole",
-      });
+    } else if (value.kind === "array" && name === "logprobs") {
+      walks.push({ node: value, path: `${own}.${name}`, as: "whole" });
+    } else {
+      const isMore = type.endsWith("delta");
+      walks.push({ node: value, path: isMore ? `${own}.${name}` : name, as: isMore ? "piece" : "whole" });
+    }
   }
   return { type, walks, ends: endsOf(type, item, own, `${item}.${list}.${part}`) };
 }

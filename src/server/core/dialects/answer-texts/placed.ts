@@ -69,6 +69,23 @@ function valueAt(text: string, start: number, depth: number, bound: Bound): Plac
   return { kind: "object", start, end: at + 1, members };
 }
 
+/** Objects of more members are looked at with a set. */
+const FEW = 12;
+
+/** Whether some object within has two members of one name. */
+export function hasTwins(node: Placed): boolean {
+  if (node.kind === "array") return node.items.some(hasTwins);
+  if (node.kind !== "object") return false;
+  const { members } = node;
+  if (members.length > FEW) {
+    if (new Set(members.map(({ name }) => name)).size < members.length) return true;
+  } else {
+    for (let at = 1; at < members.length; at++)
+      for (let before = 0; before < at; before++) if (members[at]?.name === members[before]?.name) return true;
+  }
+  return members.some(({ value }) => hasTwins(value));
+}
+
 /** The last member of that name, as `JSON.parse` takes it. */
 export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
   if (node?.kind !== "object") return undefined;

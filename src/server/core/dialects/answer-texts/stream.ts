@@ -12,8 +12,19 @@ import { MAX_EVENT_BYTES, type SseEvent } from "../sse.ts";
 import { objectOf, parsedJson } from "../values.ts";
 import { carriesMore, frameOf } from "./frames.ts";
 import { type Framing, MESSAGES, SENT_EVENTS } from "./framing.ts";
+import { GrowingTexts } from "./growing-texts.ts";
 import { isPiece, type Layout, layoutOf } from "./layouts.ts";
-import { indexIn, isNothing, memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
+import {
+  hasTwins,
+  indexIn,
+  isNothing,
+  memberOf,
+  type Placed,
+  placedIn,
+  type Splice,
+  spliced,
+  stringIn,
+} from "./placed.ts";
 import { eachString, type FoundString, isSound, isThought, type Media, scopeOf } from "./strings.ts";
 import { TextRecord } from "./text-record.ts";
 import { sealGone, tokensGone } from "./whole.ts";
@@ -63,6 +74,8 @@ interface Spot {
   readonly first: number;
   /** It repeats what its record has shown. */
   readonly isRepeat: boolean;
+  /** Of the piece that joins it with what was at the same path before; -1: there is none. */
+  readonly joined: number;
 }
 
 interface Reading extends EventTexts {
@@ -97,6 +110,7 @@ class Stream implements StreamTexts {
   /** By channel, while it is open or was closed by the last event. */
   #closed: string[] = [];
   readonly #readings = new WeakMap<EventTexts, Reading>();
+  readonly #grown = new GrowingTexts();
   /** Scopes in which a text, or a thought, was shown other than it came. */
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
@@ -136,6 +150,7 @@ class Stream implements StreamTexts {
     }
     if (data.trim() === DONE) return { ...plainReading(event, NONE), closes: this.end() };
     const root = placedIn(data);
+    if (root !== undefined && hasTwins(root)) return this.read(this.#withoutTwins(event, data));
     const reading = root?.kind === "object" ? this.#readTree(event, data, root) : this.#readText(event, data);
     this.#readings.set(reading, reading);
     return reading;
@@ -149,6 +164,7 @@ class Stream implements StreamTexts {
     const emptied = new Set<Placed>();
     for (const spot of reading.spots) {
       const made = this.#shownAt(spot, reading, shown);
+      if (spot.record.isWhole) this.#grown.note(spot.path, spot.text, made);
       if (spot.record.isChanged) this.#noteChange(spot);
       if (made === spot.text) continue;
       if (spot.node === undefined) return this.#framing.replaced(texts.event, made);
@@ -189,9 +205,15 @@ class Stream implements StreamTexts {
     return this.#close([""], new Set());
   }
 
+  /** Of several members of one name clients take the last, and are given the last alone. */
+  #withoutTwins(event: SseEvent, data: string): SseEvent {
+    const once = JSON.stringify(parsedJson(data));
+    return { ...event, data: once, bytes: this.#framing.replaced(event, once) };
+  }
+
   #readText(event: SseEvent, data: string): Reading {
     const record = new TextRecord("", false, false);
-    const spot: Spot = { node: undefined, path: "", text: data, record, first: 0, isRepeat: false };
+    const spot: Spot = { node: undefined, path: "", text: data, record, first: 0, isRepeat: false, joined: -1 };
     const pieces = data === "" ? NONE : record.read(data, true);
     return {
       ...plainReading(event, NONE),
@@ -223,11 +245,11 @@ class Stream implements StreamTexts {
         }
         const { path, node, text } = found;
         const isArguments = found.is === "arguments" || walk.as === "arguments";
-        const isWhole = walk.as === "whole" || (walk.as === "named" && !isPiece(path));
+        const isWhole = !isPiece(walk.as, path);
         const known = this.#records.get(path);
         const isRepeat = isWhole && this.#repeats && known !== undefined && known.received === text;
         if (isRepeat) {
-          spots.push({ node, path, text, record: known, first: pieces.length, isRepeat });
+          spots.push({ node, path, text, record: known, first: pieces.length, isRepeat, joined: -1 });
           return;
         }
         let record = isWhole || known?.isWhole === true ? undefined : known;
@@ -240,10 +262,13 @@ class Stream implements StreamTexts {
             this.#records.set(path, record);
           }
         }
-        if (!isWhole) record.template = { data, start: node.start };
-        spots.push({ node, path, text, record, first: pieces.length, isRepeat });
+        if (!isWhole) record.template = { data, start: node.start, event: event.event };
         const isLast = isWhole || ends(layout, path);
+        const first = pieces.length;
         pieces.push(...record.read(text, isLast, this.#repeats));
+        const joined = isWhole && walk.as !== "whole" ? this.#grown.joined(path, text) : undefined;
+        spots.push({ node, path, text, record, first, isRepeat, joined: joined === undefined ? -1 : pieces.length });
+        if (joined !== undefined) pieces.push({ channel: `${path}+`, text: joined, isEnd: true });
       });
     }
     const inEvent = new Set(spots.filter((spot) => !spot.isRepeat).map((spot) => spot.record));
@@ -283,7 +308,12 @@ class Stream implements StreamTexts {
 
   #shownAt(spot: Spot, reading: Reading, shown: readonly string[]): string {
     if (spot.isRepeat) return spot.record.isChanged ? spot.record.released : spot.text;
-    return spot.record.shown(reading.pieces, shown, spot.first, spot.text);
+    const made = spot.record.shown(reading.pieces, shown, spot.first, spot.text);
+    const joined = reading.pieces[spot.joined];
+    if (joined === undefined) return made;
+    // What lies within the new text was found in that text.
+    const seam = this.#grown.shownAt(spot.path);
+    return (shown[spot.joined] ?? joined.text).startsWith(seam) ? made : "";
   }
 
   #noteChange({ path }: Spot): void {

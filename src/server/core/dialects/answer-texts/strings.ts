@@ -23,6 +23,8 @@ const FORM = uninspectedIn("answers");
 const OF_ERRORS = uninspectedIn("errors");
 const SEALS: ReadonlySet<string> = new Set(["signature", "encrypted_content"]);
 const TOKENS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
+/** Lists that clients append to. */
+const LISTS: ReadonlySet<string> = new Set(["annotations", "citations"]);
 /** What a response repeats of its request. */
 const ECHO = uninspectedIn("repeated");
 const ENCODED: ReadonlyMap<string, Media> = new Map([
@@ -65,9 +67,10 @@ export function eachString(
     if (node.kind === "object") {
       const seen = new Set<string>();
       for (const { name: own, value } of node.members) {
-        // Only the last of a name is what most readers take: the others are texts by themselves.
-        const at = seen.has(own) ? `${own}!${seen.size}` : own;
-        seen.add(own);
+        // Some readers take no notice of case, and most take only one of a name: the others are texts by themselves.
+        const lower = own.toLowerCase();
+        const at = seen.has(lower) ? `${lower}!${seen.size}` : lower;
+        seen.add(lower);
         const isCall = (own === "arguments" || own === "input") && value.kind !== "string";
         walk(value, path === "" ? at : `${path}.${at}`, own, node, isFree || isCall);
       }
@@ -75,7 +78,8 @@ export function eachString(
     }
     if (node.kind === "array") {
       node.items.forEach((item, i) => {
-        walk(item, `${path}.${indexIn(text, memberOf(item, "index")) ?? i}`, name, item, isFree);
+        const index = indexIn(text, memberOf(item, "index")) ?? (LISTS.has(name) ? `+${i}` : i);
+        walk(item, `${path}.${index}`, name, item, isFree);
       });
       return;
     }

@@ -4,6 +4,7 @@
  * Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
+import { JoinedMessages } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
@@ -64,6 +65,7 @@ export class AgentAnswer implements Downstream {
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
+  readonly #joined = new JoinedMessages();
   #splitBytes = 0;
   readonly #waiting: SseEvent[] = [];
   #waitingBytes = 0;
@@ -336,8 +338,8 @@ export class AgentAnswer implements Downstream {
       );
     }
     const segments: readonly Segment[] = texts.texts;
-    return after(judged.message(segments), (made) =>
-      made === undefined ? this.#refuse(this.#settledError()) : texts.rewrite(made.map((one) => one?.text)),
+    return after(this.#joined.judged(judged, segments), (changes) =>
+      changes === undefined ? this.#refuse(this.#settledError()) : texts.rewrite(changes),
     );
   }
 

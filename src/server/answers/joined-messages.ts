@@ -1,0 +1,54 @@
+/**
+ * Texts that an agent streams message by message: clients put them together, so each is judged once more behind what was
+ * shown at its place before. Where that joins something that a rule rewrites, the new text is left out: what was before is
+ * with the client. Source: a2a reference, 1 (`append`); design decisions, section 11.
+ */
+import type { JudgedAnswer, Segment } from "../core/guardrails/index.ts";
+import { after, type Later } from "../core/guardrails/index.ts";
+
+/** UTF-16 units of the text before, and of the new one, that are read together. */
+const MAX_JOINED = 512;
+/** Texts of a message that are remembered. */
+const MAX_TEXTS = 64;
+
+export class JoinedMessages {
+  /** Ends of what was shown, by the place of the text in its message. */
+  readonly #shown: string[] = [];
+
+  /** What each text is to be, where it changes; undefined: the answer is refused. */
+  judged(
+    answer: Pick<JudgedAnswer, "message">,
+    segments: readonly Segment[],
+  ): Later<readonly (string | undefined)[] | undefined> {
+    const joined = segments.flatMap((segment, at) => {
+      const before = this.#before(at);
+      // What a server answers a call with comes whole.
+      if (segment.kind !== "output" || segment.isReadOnly || before === "") return [];
+      return [{ at, seam: before.length, segment: { ...segment, text: before + segment.text.slice(0, MAX_JOINED) } }];
+    });
+    const all = joined.length === 0 ? segments : [...segments, ...joined.map(({ segment }) => segment)];
+    return after(answer.message(all), (made) => {
+      if (made === undefined) return undefined;
+      const crossed = new Set(
+        joined.flatMap(({ at, seam }, i) => {
+          const edits = made[segments.length + i]?.edits ?? [];
+          // What lies within the new text was found in that text.
+          return edits.some(({ start, end }) => start < seam && end > seam) ? [at] : [];
+        }),
+      );
+      return segments.map(({ kind, text }, at) => {
+        const change = crossed.has(at) ? "" : made[at]?.text;
+        if (kind === "output") this.#note(at, change ?? text);
+        return change;
+      });
+    });
+  }
+
+  #before(at: number): string {
+    return this.#shown[at] ?? this.#shown.at(-1) ?? "";
+  }
+
+  #note(at: number, shown: string): void {
+    if (at < MAX_TEXTS) this.#shown[at] = (this.#before(at) + shown).slice(-MAX_JOINED);
+  }
+}
