@@ -139,14 +139,14 @@ function ofModel(route: Route, headers: HeaderList, plain: Buffer, isRead: boole
     return { messages: [{ ...once, segments: [] }], uninspected, rewrite: () => kept(plain) };
   }
   const type = isListed ? contentType : readAs(contentType, plain);
-  const { texts, problem, uninspected, rewrite } = readTexts(route, "compat", {
+  const { texts, seams, problem, uninspected, rewrite } = readTexts(route, "compat", {
     plain,
     contentType: type,
     isJson: false,
   });
   if (problem !== undefined) throw new UnreadableRequest(`Guardrails cannot inspect the request: ${problem}.`);
   return {
-    messages: [{ ...once, segments: texts.map(segmentOf) }],
+    messages: [{ ...once, segments: [...texts, ...seams].map(segmentOf) }],
     uninspected,
     rewrite: (changes) => kept(rewrite(changes)),
   };

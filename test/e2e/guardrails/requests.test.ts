@@ -199,6 +199,25 @@ test("what is no text is counted, and a body that cannot be read is refused", as
   assert.equal(sumOf(series, "gateway_guardrail_uninspected_total", { what: "image" }), 1);
 });
 
+test("blocks of a turn that translation puts together are inspected as they are sent", async () => {
+  const blocks = [
+    { type: "text", text: "pay with 4111 1111" },
+    { type: "text", text: " 1111 1111, please" },
+  ];
+  const turns = (role: string) => [
+    { role: "user", content: "hello" },
+    { role, content: blocks },
+    { role: "user", content: "go on" },
+  ];
+  for (const role of ["assistant", "user"]) {
+    const body = { ...chat({ model: "sim-small" }), messages: turns(role) };
+    const answer = await say(gateway, { ...inMessages("", "sim-small"), body });
+    assert.equal(answer.status, 200, answer.text);
+    const given = await sent();
+    assert.ok(given.includes("<CREDIT_CARD>") && !given.includes("1111"), given);
+  }
+});
+
 test("texts of a thread that is made with its run are inspected", async () => {
   const body = { assistant_id: "asst_1", thread: { messages: [{ role: "user", content: `it is ${SSN}` }] } };
   const said = await say(gateway, { key: free, path: "/v1/threads/runs", body });
@@ -264,7 +283,7 @@ test("decisions and detectors are counted, and no matched text is in logs, metri
   const decided = (rule: string, action: string) =>
     sumOf(series, "gateway_guardrail_decisions_total", { rule, action });
   assert.equal(decided("no-ssn", "deny"), 3 + DENIED_OF_TIGHT);
-  assert.equal(decided("mask-cards", "redact"), WAYS.length + 2);
+  assert.equal(decided("mask-cards", "redact"), WAYS.length + 4);
   assert.ok(sumOf(series, "gateway_detector_seconds_count", { detector: "finder" }) > 0);
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
   // The log of the cluster, its tables and the journal.

@@ -1,5 +1,6 @@
 /** Collects the texts of a body with their places, and writes the body again with others in their stead. */
 import { parsedJson } from "../values.ts";
+import { type Channel, type JoinedText, joinedTexts } from "./joined.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
 import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 
@@ -7,6 +8,8 @@ import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 export interface Context {
   readonly kind: TextKind;
   readonly turn: number;
+  /** What it is put together with; undefined: nothing. */
+  readonly channel?: Channel | undefined;
 }
 
 /** Each costs a segment and its scan, in one turn of the loop; the largest requests of clients hold a few thousand. */
@@ -17,13 +20,21 @@ export class Collector {
   readonly uninspected: string[] = [];
   /** One a text; undefined: it is only read. */
   readonly #spots: (Spot | undefined)[] = [];
+  /** One a text. */
+  readonly #channels: (Channel | undefined)[] = [];
 
-  add(text: string, spot: Spot | undefined, { kind, turn }: Context): void {
+  add(text: string, spot: Spot | undefined, { kind, turn, channel }: Context): void {
     if (text === "") return;
     if (this.texts.length === MAX_TEXTS)
       throw new Unreadable(`the body has more than ${MAX_TEXTS} texts: send it in parts`);
     this.texts.push({ kind, text, turn, isReadOnly: spot === undefined });
     this.#spots.push(spot);
+    this.#channels.push(channel);
+  }
+
+  /** What of the texts is inspected once more, together. */
+  joined(): readonly JoinedText[] {
+    return joinedTexts(this.texts, this.#channels);
   }
 
   addString(node: StringNode, context: Context): void {

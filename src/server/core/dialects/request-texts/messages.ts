@@ -4,6 +4,7 @@
  */
 import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
+import type { Channel } from "./joined.ts";
 import { MEDIA_BLOCKS, readCarried } from "./media.ts";
 import { type Node, type ObjectNode, oneString, stringIn } from "./text-tree.ts";
 import type { TextKind } from "./types.ts";
@@ -17,6 +18,18 @@ const ROLES: ReadonlyMap<string, TextKind> = new Map([
   ["tool", "tool_result"],
   ["function", "tool_result"],
 ]);
+
+/** Members whose texts are put together with those of others. */
+const CHANNELS: ReadonlyMap<string, Channel> = new Map([
+  ["thinking", "thought"],
+  ["reasoning", "thought"],
+  ["reasoning_content", "thought"],
+  ["reasoning_details", "thought"],
+  ["summary", "thought"],
+]);
+/** `within`: of what holds the member. */
+const channelOf = (name: string, within: Channel | undefined): Channel | undefined =>
+  name === "text" || name === "content" ? (within ?? "text") : CHANNELS.get(name);
 
 const OF_MESSAGES = uninspectedIn("messages");
 const OF_SEALED_BLOCKS = uninspectedIn("sealed blocks");
@@ -52,7 +65,7 @@ export function readPart(collector: Collector, node: Node, context: Context): vo
 
 function readBlock(collector: Collector, node: ObjectNode, context: Context): void {
   const type = oneString(node, "type") ?? "";
-  const inner = { kind: kindOf(type) ?? context.kind, turn: context.turn };
+  const inner = { kind: kindOf(type) ?? context.kind, turn: context.turn, channel: context.channel };
   const what = MEDIA_BLOCKS.get(type);
   const other = (name: string, value: Node): void => {
     const isSealed = SEALED_BLOCKS.has(type) && isOf(OF_SEALED_BLOCKS, name, value);
@@ -69,12 +82,13 @@ function kindOf(type: string): TextKind | undefined {
 
 function readMember(collector: Collector, name: string, value: Node, context: Context): void {
   const { kind, turn } = context;
+  const channel = channelOf(name, context.channel);
   if (isOf(OF_MESSAGES, name, value) || (kind === "tool_args" && isOf(OF_CALLS, name, value))) return;
   const args: Context = { kind: "tool_args", turn };
   if (name === "tool_calls" || name === "function_call") readPart(collector, value, args);
   else if (name === "arguments" || (name === "input" && kind === "tool_args")) collector.addArguments(value, args);
   else if (kind === "tool_args" && RESULTS.has(name)) readPart(collector, value, { kind: "tool_result", turn });
-  else readPart(collector, value, context);
+  else readPart(collector, value, channel === context.channel ? context : { kind, turn, channel });
 }
 
 /** Whether it is an identifier of a message or an item. */

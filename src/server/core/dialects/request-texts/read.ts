@@ -14,6 +14,7 @@ import type { Dialect, Route } from "../routes.ts";
 import { parsedJson } from "../values.ts";
 import { Collector } from "./collector.ts";
 import { readEncoded, readMultipart } from "./forms.ts";
+import { withSeams } from "./joined.ts";
 import { type Members, readMembers } from "./members.ts";
 import { type Source, treeOf } from "./text-tree.ts";
 import { type RequestTexts, type TextBody, Unreadable } from "./types.ts";
@@ -118,15 +119,17 @@ function multipart(collector: Collector, plain: Buffer, boundary: string): Reque
 
 function found(collector: Collector, plain: Buffer, body: Source, encoding: "utf8" | "latin1"): RequestTexts {
   const { texts, uninspected } = collector;
+  const joined = collector.joined();
   const rewrite = (changes: readonly (string | undefined)[]): Buffer => {
-    const text = collector.rewritten(body, changes);
+    const text = collector.rewritten(body, joined.length === 0 ? changes : withSeams(texts, joined, changes));
     return text === undefined ? plain : Buffer.from(text, encoding);
   };
-  return { texts, uninspected, problem: undefined, rewrite };
+  return { texts, seams: joined.map((seam) => seam.text), uninspected, problem: undefined, rewrite };
 }
 
 const nothingIn = (plain: Buffer, problem: string | undefined): RequestTexts => ({
   texts: [],
+  seams: [],
   uninspected: [],
   problem,
   rewrite: () => plain,

@@ -14,6 +14,8 @@ export interface MessageText {
 
 export interface RequestTexts {
   readonly texts: readonly MessageText[];
+  /** Ends and beginnings of texts that are put together on their way: to be inspected too. */
+  readonly seams: readonly MessageText[];
   /** What cannot be read as text, one entry each: `image`, `audio`, `video`, `file`. */
   readonly uninspected: readonly string[];
   /**
@@ -22,7 +24,7 @@ export interface RequestTexts {
    */
   readonly problem: string | undefined;
   /**
-   * The body with new texts in the place of these, in their order; undefined: it stays. Every other byte is as it came,
+   * The body with new texts in the place of these and of the seams, in their order; undefined: it stays. Every other byte is as it came,
    * and without a change it is the same buffer.
    */
   rewrite(changes: readonly (string | undefined)[]): Buffer;

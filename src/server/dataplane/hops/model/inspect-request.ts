@@ -58,7 +58,7 @@ export async function inspectRequest(
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
   }
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const said = texts?.texts.map(segmentOf) ?? NO_SEGMENTS;
+  const said = texts === undefined ? NO_SEGMENTS : [...texts.texts, ...texts.seams].map(segmentOf);
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body are first, so that changes of theirs have their places.
   const segments = beside.length === 0 ? said : [...said, ...beside];

@@ -78,7 +78,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   for (const what of texts.uninspected) sinks.metrics.uninspected(what);
   if (texts.texts.length === 0) return passing(message);
   const { occasion, request } = namingModel(session);
-  const segments = texts.texts.map((text): Segment => ({ ...text, ref: "" }));
+  const segments = [...texts.texts, ...texts.seams].map((text): Segment => ({ ...text, ref: "" }));
   const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): Passing => {
     const { error } = settleInspection(guarded, request, standing, sinks);
     if (error !== undefined) throw error;

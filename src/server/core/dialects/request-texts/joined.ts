@@ -1,0 +1,168 @@
+/**
+ * Texts that a provider, or a translation on the way to it, puts together without a word between: blocks of one message, and
+ * messages of one role in a row. What stands on both sides of such a seam is inspected once more as one text. Source: dialects
+ * reference, 8.4.
+ */
+import type { MessageText } from "./types.ts";
+
+/** Which of the strings of a turn are put together. */
+export type Channel = "text" | "thought";
+
+/** UTF-16 units of a long text that are read with its neighbor. */
+const MAX_SIDE = 256;
+
+interface Piece {
+  /** Index of the text. */
+  readonly at: number;
+  /** Where in that text it begins. */
+  readonly from: number;
+  /** Where in the joined text it is. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface JoinedText {
+  readonly text: MessageText;
+  readonly pieces: readonly Piece[];
+}
+
+interface Run {
+  readonly kind: MessageText["kind"];
+  turn: number;
+  readonly texts: number[];
+}
+
+/** `channels`: of each text; undefined: it is put together with none. */
+export function joinedTexts(
+  texts: readonly MessageText[],
+  channels: readonly (Channel | undefined)[],
+): readonly JoinedText[] {
+  const joined: JoinedText[] = [];
+  const runs = new Map<string, Run>();
+  const end = (key: string, { texts: members }: Run): void => {
+    runs.delete(key);
+    if (members.length > 1) joined.push(...seams(members, texts));
+  };
+  for (const [at, { kind, turn, isReadOnly }] of texts.entries()) {
+    for (const [key, run] of runs) if (run.kind !== kind && run.turn !== turn) end(key, run);
+    const channel = isReadOnly ? undefined : channels[at];
+    if (channel === undefined) continue;
+    const key = `${kind} ${channel}`;
+    const run = runs.get(key);
+    if (run === undefined) runs.set(key, { kind, turn, texts: [at] });
+    else {
+      run.texts.push(at);
+      run.turn = turn;
+    }
+  }
+  for (const [key, run] of runs) end(key, run);
+  return joined;
+}
+
+/** A long text ends one joined text and begins the next. A line break parts two texts as it does within one. */
+function seams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
+  const made: JoinedText[] = [];
+  let pieces: Piece[] = [];
+  let text = "";
+  const add = (at: number, from: number, part: string): void => {
+    pieces.push({ at, from, start: text.length, end: text.length + part.length });
+    text += part;
+  };
+  const close = (): void => {
+    const first = texts[pieces[0]?.at ?? -1];
+    if (pieces.length > 1 && first !== undefined)
+      made.push({ text: { kind: first.kind, turn: first.turn, text, isReadOnly: false }, pieces });
+    pieces = [];
+    text = "";
+  };
+  for (const at of members) {
+    const own = texts[at]?.text ?? "";
+    if (text.endsWith("\n") || own.startsWith("\n")) close();
+    if (own.length <= 2 * MAX_SIDE) {
+      add(at, 0, own);
+      continue;
+    }
+    if (pieces.length > 0) add(at, 0, own.slice(0, MAX_SIDE));
+    close();
+    add(at, own.length - MAX_SIDE, own.slice(-MAX_SIDE));
+  }
+  close();
+  return made;
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Changes by text, with what was changed across seams. `changes`: of the texts, then of the joined ones. */
+export function withSeams(
+  texts: readonly MessageText[],
+  joined: readonly JoinedText[],
+  changes: readonly (string | undefined)[],
+): readonly (string | undefined)[] {
+  const own = changes.slice(0, texts.length);
+  const settled = [...own];
+  for (const [i, { text, pieces }] of joined.entries()) {
+    const change = changes[texts.length + i];
+    if (change === undefined || change === text.text || change === apart(texts, pieces, own)) continue;
+    const edit = editOf(text.text, change);
+    const touched = pieces.filter(({ start, end }) => start < edit.end && edit.start < end);
+    if (touched.length < 2) continue;
+    for (const [nth, piece] of touched.entries()) {
+      const { at, from, start, end } = piece;
+      const before = texts[at]?.text ?? "";
+      const across: Edit = {
+        start: from + Math.max(0, edit.start - start),
+        end: from + Math.min(end, edit.end) - start,
+        text: nth === 0 ? edit.text : "",
+      };
+      const known = settled[at];
+      const other = known === undefined ? undefined : editOf(before, known);
+      // What was changed in the part that was read together is in the edit across.
+      const kept = other === undefined || isWithin(other, piece) ? [] : [other];
+      // Providers refuse an empty block.
+      settled[at] = applied(before, [...kept, across]) || edit.text;
+    }
+  }
+  return settled;
+}
+
+const isWithin = (edit: Edit, { from, start, end }: Piece): boolean =>
+  edit.start >= from && edit.end <= from + end - start;
+
+/** The joined text as the changes of its texts make it. */
+function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: readonly (string | undefined)[]): string {
+  return pieces
+    .map((piece) => {
+      const { at, from, start, end } = piece;
+      const before = texts[at]?.text ?? "";
+      const part = before.slice(from, from + end - start);
+      const known = own[at];
+      if (known === undefined) return part;
+      const edit = editOf(before, known);
+      if (!isWithin(edit, piece)) return part;
+      return applied(part, [{ start: edit.start - from, end: edit.end - from, text: edit.text }]);
+    })
+    .join("");
+}
+
+/** The one edit that makes the new text of the old. */
+function editOf(before: string, after: string): Edit {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) start++;
+  let same = 0;
+  while (same < most - start && before[before.length - 1 - same] === after[after.length - 1 - same]) same++;
+  return { start, end: before.length - same, text: after.slice(start, after.length - same) };
+}
+
+function applied(text: string, edits: readonly Edit[]): string {
+  const [first, second] = edits.toSorted((one, other) => one.start - other.start);
+  if (first === undefined) return text;
+  if (second === undefined) return text.slice(0, first.start) + first.text + text.slice(first.end);
+  const between = text.slice(first.end, Math.max(first.end, second.start));
+  const last = text.slice(Math.max(first.end, second.end));
+  return text.slice(0, first.start) + first.text + between + second.text + last;
+}
