@@ -23,7 +23,8 @@ export type Place =
   | "answered media"
   | "errors"
   | "repeated"
-  | "headers";
+  | "headers"
+  | "subprotocols";
 
 /** How a value must be written; any other is inspected all the same. `any`: also what is below the member. */
 export type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" | "sealed" | "media" | "address";
@@ -144,7 +145,13 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
       "conversation client_metadata billing",
   ),
   row("headers", "any", CREDENTIAL, "authorization x-api-key api-key x-goog-api-key cookie"),
-  row("headers", "any", CONNECTION, "host content-length"),
+  row(
+    "headers",
+    "any",
+    CONNECTION,
+    "host content-length sec-websocket-key sec-websocket-version sec-websocket-extensions",
+  ),
+  row("subprotocols", "any", CREDENTIAL, "openai-insecure-api-key."),
 ];
 
 /** By name, how the values of members must be written that are not inspected. */

@@ -3,8 +3,8 @@
  * Source: design decisions, section 11.
  *
  * A value is bytes, and who reads it chooses how: of a value that is not ASCII its UTF-8 and its Latin-1 are both texts; of
- * the query, a plus is a space and itself, and what still holds an escape once it is decoded is decoded once more, since
- * some providers stand behind a proxy that does. A third time is not read, nor are names. Headers that never go on are read
+ * the query, a plus is a space and itself. Escapes are decoded, in headers too, and what still holds one is decoded again,
+ * three times in all: some providers stand behind a proxy that does. Names are not read. Headers that never go on are read
  * like the others: they are the client's words too.
  */
 import { HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
@@ -23,16 +23,22 @@ export interface EnvelopeText {
 /** Headers that hold credentials, and those of one connection. */
 const UNREAD_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, ...uninspectedNames("headers", "any")]);
 
-/** A token may stand among the subprotocols. */
-const HANDSHAKE = "sec-websocket-";
+const PROTOCOLS = "sec-websocket-protocol";
+/** Beginnings of subprotocols that hold a credential. */
+const CREDENTIALS = [...uninspectedNames("subprotocols", "any")];
 
 /** `headers`: names and values in turn, as they came, one character a byte. One text for each reading of a value. */
 export function headerTexts(headers: readonly string[]): readonly EnvelopeText[] {
   const texts: EnvelopeText[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = (headers[at] ?? "").toLowerCase();
-    if (UNREAD_HEADERS.has(name) || name.startsWith(HANDSHAKE)) continue;
-    addReadings(texts, "header", name, [headers[at + 1] ?? ""]);
+    const value = headers[at + 1] ?? "";
+    if (name === PROTOCOLS) {
+      // Each is a word of the client's, and the header as a whole is one that goes on.
+      const words = value.split(",").map((word) => word.trim());
+      const own = words.filter((word) => !CREDENTIALS.some((start) => word.toLowerCase().startsWith(start)));
+      for (const word of own) addReadings(texts, "header", name, unescaped(word, false));
+    } else if (!UNREAD_HEADERS.has(name)) addReadings(texts, "header", name, unescaped(value, false));
   }
   return texts;
 }
@@ -43,7 +49,7 @@ export function queryTexts(query: string): readonly EnvelopeText[] {
   for (const pair of query.slice(1).split("&")) {
     const equals = pair.indexOf("=");
     const name = equals < 0 ? "" : decoded(pair.slice(0, equals).replaceAll("+", " "));
-    addReadings(texts, "query", name, unescaped(pair.slice(equals + 1)));
+    addReadings(texts, "query", name, unescaped(pair.slice(equals + 1), true));
   }
   return texts;
 }
@@ -62,13 +68,16 @@ function addReadings(texts: EnvelopeText[], kind: EnvelopeText["kind"], name: st
 const NOT_ASCII = /[^\0-\x7f]/;
 const ESCAPES = /%([0-9a-f]{2})/gi;
 
-/** What a value may be read as: decoded once and, where that leaves escapes, once more. */
-function unescaped(written: string): ReadonlySet<string> {
-  const once = decodedBytes(written);
-  const values = new Set(once);
-  for (const value of once) {
-    if (value.search(ESCAPES) < 0) continue;
-    for (const twice of decodedBytes(value)) values.add(twice);
+/** Who decodes behind us may do so more than once. */
+const MAX_DECODED = 3;
+
+/** What a value may be read as: as it came where it may be read so, and decoded as long as that leaves escapes. */
+function unescaped(written: string, isQuery: boolean): ReadonlySet<string> {
+  const values = new Set(isQuery ? decodedBytes(written) : [written]);
+  let last: readonly string[] = [...values];
+  for (let times = isQuery ? 1 : 0; times < MAX_DECODED && last.some((value) => value.search(ESCAPES) >= 0); times++) {
+    last = last.flatMap((value) => (value.search(ESCAPES) < 0 ? [] : decodedBytes(value)));
+    for (const value of last) values.add(value);
   }
   return values;
 }

@@ -6,6 +6,7 @@ import { uninspectedIn } from "../uninspected.ts";
 import { type Collector, type Context, nestedTree } from "./collector.ts";
 import type { Source, Spot } from "./text-tree.ts";
 import { Unreadable } from "./types.ts";
+import { utf16In } from "./utf16.ts";
 
 const FIELD: Context = { kind: "user", turn: 0 };
 
@@ -23,18 +24,21 @@ export function readMultipart(
   if (typeof parts === "string") throw new Unreadable(parts);
   for (const { name, isFile, isPlainText, isUnencoded, type, start, end } of parts) {
     const bytes = plain.subarray(start, end);
-    if (isFile && (FILE_FIELD.test(name ?? "") || !isUtf8(bytes) || !isUnencoded)) {
+    const isReadable = isUtf8(bytes) || utf16In(bytes) !== undefined;
+    if (isFile && (FILE_FIELD.test(name ?? "") || !isReadable || !isUnencoded)) {
       collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? "file");
       continue;
     }
     if (!isFile && OF_FORMS.has(name ?? "")) continue;
     const isJson = /^application\/(?:[\w.+-]+\+)?json/i.test(type);
-    if (!isUtf8(bytes) || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
+    if (!isReadable || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
       throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
-    const text = bytes.toString("utf8");
+    const utf16 = utf16In(bytes);
+    const text = utf16?.text ?? bytes.toString("utf8");
     // Where less stands before it, it would end the part.
     if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form holds the form's boundary");
-    const spot: Spot = { source: body, start, end, write: (changed) => Buffer.from(changed).toString("latin1") };
+    const write = (changed: string): string => (utf16?.encode(changed) ?? Buffer.from(changed)).toString("latin1");
+    const spot: Spot = { source: body, start, end, write };
     const tree = isJson ? nestedTree(text, spot) : undefined;
     if (tree === undefined) collector.add(text, spot, FIELD);
     else collector.addAll(tree, FIELD);

@@ -4,6 +4,7 @@ import { decoded } from "../readings.ts";
 import { formOf, uninspectedNames } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
+import { utf16In } from "./utf16.ts";
 
 /** Block type to what it carries. */
 export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
@@ -110,6 +111,12 @@ interface Encoded {
 function addEncoded(collector: Collector, node: StringNode, { text, head, what }: Encoded, context: Context): void {
   const bytes = Buffer.from(text, "base64");
   const write = (changed: string): string => JSON.stringify(head + Buffer.from(changed).toString("base64"));
-  if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
+  const utf16 = utf16In(bytes);
+  if (utf16 !== undefined) {
+    const encoded = (changed: string): string => JSON.stringify(head + utf16.encode(changed).toString("base64"));
+    collector.add(utf16.text, { ...spotOf(node), write: encoded }, context);
+  } else if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
+  // In an alphabet that is not known: what is ASCII of it is read, and written as UTF-8 where it changes.
+  else if (!bytes.includes(0)) collector.add(bytes.toString("latin1"), { ...spotOf(node), write }, context);
   else collector.uninspected.push(what);
 }

@@ -18,6 +18,7 @@ import { withSeams } from "./joined.ts";
 import { type Members, readMembers } from "./members.ts";
 import { type Source, treeOf } from "./text-tree.ts";
 import { type RequestTexts, type TextBody, Unreadable } from "./types.ts";
+import { utf16In } from "./utf16.ts";
 
 const TEXTS: Members = { hasItems: false, isEvent: false };
 const ITEMS: Members = { hasItems: true, isEvent: false };
@@ -69,6 +70,13 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
   const collector = new Collector();
   const boundary = /^\s*multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;
   const isForm = isFormEncoded(contentType);
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType)?.[1];
+  const utf16 = boundary === undefined && TEXT.test(contentType) ? utf16In(plain, charset) : undefined;
+  if (utf16 !== undefined) {
+    const source: Source = { text: utf16.text, spot: undefined };
+    collector.add(utf16.text, { source, start: 0, end: utf16.text.length, write: (changed) => changed }, USER);
+    return found(collector, plain, source, utf16.encode);
+  }
   const isText = boundary === undefined && isUtf8(plain);
   const text = isText ? plain.toString("utf8") : "";
   if (isText && (isJson || isSound(text))) {
@@ -82,7 +90,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
   }
   if (boundary !== undefined) return multipart(collector, plain, boundary);
   if (isText && /^\s*[[{]/.test(text)) throw new Unreadable("the body is not JSON");
-  if (isText && (isForm || /^\s*(?:text\/|application\/sdp)/i.test(contentType))) {
+  if (isText && (isForm || TEXT.test(contentType))) {
     const source: Source = { text, spot: undefined };
     if (isForm) readEncoded(collector, source, false);
     else collector.add(text, { source, start: 0, end: text.length, write: (changed) => changed }, USER);
@@ -94,6 +102,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
   return found(collector, plain, { text: "", spot: undefined }, "utf8");
 }
 
+const TEXT = /^\s*(?:text\/|application\/sdp)/i;
 const USER = { kind: "user", turn: 0 } as const;
 
 /** Whether it is JSON, of bounded depth, though it is no object or nobody scanned it. */
@@ -117,12 +126,18 @@ function multipart(collector: Collector, plain: Buffer, boundary: string): Reque
   return found(collector, plain, body, "latin1");
 }
 
-function found(collector: Collector, plain: Buffer, body: Source, encoding: "utf8" | "latin1"): RequestTexts {
+function found(
+  collector: Collector,
+  plain: Buffer,
+  body: Source,
+  encoding: "utf8" | "latin1" | ((text: string) => Buffer),
+): RequestTexts {
   const { texts, uninspected } = collector;
   const joined = collector.joined();
   const rewrite = (changes: readonly (string | undefined)[]): Buffer => {
     const text = collector.rewritten(body, joined.length === 0 ? changes : withSeams(texts, joined, changes));
-    return text === undefined ? plain : Buffer.from(text, encoding);
+    if (text === undefined) return plain;
+    return typeof encoding === "string" ? Buffer.from(text, encoding) : encoding(text);
   };
   return { texts, seams: joined.map((seam) => seam.text), uninspected, problem: undefined, rewrite };
 }

@@ -83,15 +83,7 @@ test("sound is counted", () => {
 });
 
 test("values of headers are texts, but for credentials and those of the connection", () => {
-  const unread = [
-    "Authorization",
-    "X-Api-Key",
-    "Cookie",
-    "Connection",
-    "Host",
-    "Sec-WebSocket-Protocol",
-    "Content-Length",
-  ];
+  const unread = ["Authorization", "X-Api-Key", "Cookie", "Connection", "Host", "Sec-WebSocket-Key", "Content-Length"];
   const latin = Buffer.from("é").toString("latin1");
   const headers = [...unread.flatMap((name) => [name, "a"]), "X-Title", latin, "x-other", "\u00ff", "X-Empty", ""];
   assert.deepEqual(
@@ -103,6 +95,27 @@ test("values of headers are texts, but for credentials and those of the connecti
       ["header:x-other", "\u00ff"],
     ],
   );
+});
+
+test("escapes of headers are decoded, and subprotocols are read but for the credential", () => {
+  const cases: readonly (readonly [name: string, value: string, texts: readonly string[]])[] = [
+    ["X-Title", "4%2C5", ["4%2C5", "4,5"]],
+    ["X-Title", "4%25252C5", ["4%25252C5", "4%252C5", "4%2C5", "4,5"]],
+    ["X-Title", "100%", ["100%"]],
+    ["Traceparent", "%c3%a9", ["%c3%a9", "é", "\u00c3\u00a9"]],
+    [
+      "Sec-WebSocket-Protocol",
+      "realtime, openai-insecure-api-key.gwk_1, note.4111%2D1",
+      ["realtime", "note.4111%2D1", "note.4111-1"],
+    ],
+  ];
+  for (const [name, value, texts] of cases) {
+    assert.deepEqual(
+      headerTexts([name, value]).map(({ text }) => text),
+      texts,
+      value,
+    );
+  }
 });
 
 test("values of the query are texts, in each way that a provider may read them", () => {

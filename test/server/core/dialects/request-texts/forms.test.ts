@@ -132,3 +132,61 @@ for (const [what, build] of Object.entries(hostile)) {
     assert.ok(large < 30 * small + 20, `${small} ms, then ${large} ms`);
   });
 }
+
+test("text in UTF-16 is read, and written in UTF-16", () => {
+  const le = Buffer.from("my secret word", "utf16le");
+  const be = Buffer.from(le).swap16();
+  const marked = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("日本 secret", "utf16le")]);
+  const unmarked = Buffer.from("日本 secret".replace(" ", "本"), "utf16le");
+  const bodies: readonly (readonly [body: Buffer, type: string])[] = [
+    [le, "text/plain"],
+    [be, "text/plain"],
+    [marked, "text/plain"],
+    [Buffer.from(marked).swap16(), "text/plain; charset=utf-8"],
+    [unmarked, "text/plain; charset=utf-16le"],
+    [Buffer.concat([le, Buffer.from([0x20])]), "application/sdp"],
+  ];
+  for (const [body, type] of bodies) {
+    const { texts, problem, rewrite } = read("/v1/realtime/calls", body, type);
+    assert.equal(problem, undefined);
+    assert.ok(texts[0]?.text.includes("secret"), type);
+    const made = rewrite([texts[0]?.text.replace("secret", "[x]")]);
+    assert.equal(
+      made.includes(Buffer.from("secret", "utf16le")) || made.includes(Buffer.from("secret", "utf16le").swap16()),
+      false,
+    );
+    assert.ok(read("/v1/realtime/calls", made, type).texts[0]?.text.includes("[x]"), type);
+  }
+  const fields = Buffer.concat([
+    Buffer.from('--X\r\nContent-Disposition: form-data; name="prompt"\r\n\r\n'),
+    le,
+    Buffer.from("\r\n--X--\r\n"),
+  ]);
+  const field = read("/v1/videos", fields, "multipart/form-data; boundary=X");
+  assert.equal(field.texts[0]?.text, "my secret word");
+  assert.ok(field.rewrite(["my [x] word"]).includes(Buffer.from("my [x] word", "utf16le")));
+});
+
+test("files of text are read in UTF-16 and in alphabets that are not known", () => {
+  const file = (bytes: Buffer, type = "text/plain") =>
+    Buffer.from(
+      JSON.stringify({
+        messages: [
+          {
+            role: "user",
+            content: [{ type: "file", file: { file_data: `data:${type};base64,${bytes.toString("base64")}` } }],
+          },
+        ],
+      }),
+    );
+  for (const bytes of [
+    Buffer.from("my secret", "utf16le"),
+    Buffer.from("my secret", "utf16le").swap16(),
+    Buffer.concat([Buffer.from("my secret"), Buffer.from([0xff])]),
+  ]) {
+    const found = read("/v1/chat/completions", file(bytes), "application/json");
+    assert.ok(found.texts[0]?.text.includes("my secret"));
+    const made = read("/v1/chat/completions", found.rewrite(["my [x]"]), "application/json");
+    assert.equal(made.texts[0]?.text, "my [x]");
+  }
+});
