@@ -5,8 +5,8 @@
  */
 import type { MessageText } from "./types.ts";
 
-/** Which of the strings of a turn are put together. */
-export type Channel = "text" | "thought";
+/** Which of the strings of a turn are put together. `apart`: none of those in it. */
+export type Channel = "text" | "thought" | "apart";
 
 /** UTF-16 units of a long text that are read with its neighbor. */
 const MAX_SIDE = 256;
@@ -46,7 +46,7 @@ export function joinedTexts(
   for (const [at, { kind, turn, isReadOnly }] of texts.entries()) {
     for (const [key, run] of runs) if (run.kind !== kind && run.turn !== turn) end(key, run);
     const channel = isReadOnly ? undefined : channels[at];
-    if (channel === undefined) continue;
+    if (channel === undefined || channel === "apart") continue;
     const key = `${kind} ${channel}`;
     const run = runs.get(key);
     if (run === undefined) runs.set(key, { kind, turn, texts: [at] });

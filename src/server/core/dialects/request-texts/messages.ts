@@ -29,7 +29,7 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
 ]);
 /** `within`: of what holds the member. */
 const channelOf = (name: string, within: Channel | undefined): Channel | undefined =>
-  name === "text" || name === "content" ? (within ?? "text") : CHANNELS.get(name);
+  name === "text" || name === "content" || within === "apart" ? (within ?? "text") : CHANNELS.get(name);
 
 const OF_MESSAGES = uninspectedIn("messages");
 const OF_SEALED_BLOCKS = uninspectedIn("sealed blocks");
@@ -49,10 +49,10 @@ export function readMessage(collector: Collector, node: Node, turn: number): voi
     return;
   }
   const context: Context = { kind: ROLES.get(role) ?? "user", turn };
-  for (const { name, value } of node.members) {
+  for (const { name, value, isShadowed } of node.members) {
     // Providers take only some characters in the name of a participant.
     if (name === "name" && value.kind === "string") collector.add(stringIn(value), undefined, context);
-    else readMember(collector, name, value, context);
+    else readMember(collector, name, value, isShadowed ? { ...context, channel: "apart" } : context);
   }
 }
 
@@ -72,7 +72,11 @@ function readBlock(collector: Collector, node: ObjectNode, context: Context): vo
     if (!isSealed) readMember(collector, name, value, inner);
   };
   if (what !== undefined) readCarried(collector, node, what, inner, other);
-  else for (const { name, value } of node.members) other(name, value);
+  else
+    for (const { name, value, isShadowed } of node.members) {
+      if (isShadowed) readMember(collector, name, value, { ...inner, channel: "apart" });
+      else other(name, value);
+    }
 }
 
 function kindOf(type: string): TextKind | undefined {

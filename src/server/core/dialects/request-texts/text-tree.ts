@@ -38,7 +38,14 @@ export interface ListNode {
 export interface ObjectNode {
   readonly kind: "object";
   /** Decoded names; one may stand more than once. */
-  readonly members: readonly { readonly name: string; readonly value: Node }[];
+  readonly members: readonly TreeMember[];
+}
+
+export interface TreeMember {
+  readonly name: string;
+  readonly value: Node;
+  /** Another member of that name follows, which most readers take in its place. */
+  isShadowed: boolean;
 }
 
 interface ScalarNode {
@@ -82,21 +89,42 @@ export function treeOf(source: Source): Node {
   }
 
   function object(): ObjectNode {
-    const members: { name: string; value: Node }[] = [];
+    const members: TreeMember[] = [];
     at = skipSpace(text, at + 1);
     while (text.charAt(at) !== "}") {
       const start = at;
       const end = stringEnd(text, at);
       // Past the colon.
       at = skipSpace(text, skipSpace(text, end) + 1);
-      members.push({ name: nameIn(text, start, end), value: value() });
+      members.push({ name: nameIn(text, start, end), value: value(), isShadowed: false });
       at = skipComma(text, at);
     }
     at += 1;
+    markShadowed(members);
     return { kind: "object", members };
   }
 
   return value();
+}
+
+/** Objects of more members are looked at with a map. */
+const FEW = 12;
+
+function markShadowed(members: readonly TreeMember[]): void {
+  if (members.length > FEW) {
+    const last = new Map<string, TreeMember>();
+    for (const member of members) {
+      const before = last.get(member.name);
+      if (before !== undefined) before.isShadowed = true;
+      last.set(member.name, member);
+    }
+    return;
+  }
+  for (let at = 1; at < members.length; at++)
+    for (let before = 0; before < at; before++) {
+      const earlier = members[before] as TreeMember;
+      if (earlier.name === members[at]?.name) earlier.isShadowed = true;
+    }
 }
 
 /** Its text, decoded. Readers that forgive raw control characters within strings are read as they read. */

@@ -298,6 +298,14 @@ for (const [what, path, body, seams] of SEAMS) {
   });
 }
 
+test("of members that stand twice the last is put together", () => {
+  const found = read(CHAT, '{"messages":[{"role":"user","content":[{"text":"SEC"},{"text":"other","text":"RET"}]}]}');
+  assert.deepEqual(
+    [found.texts.map(({ text }) => text), found.seams.map(({ text }) => text)],
+    [["SEC", "other", "RET"], ["SECRET"]],
+  );
+});
+
 test("what is found in each of two texts changes these alone", () => {
   const body = (first: string, second: string) => JSON.stringify({ messages: [said("user", first, second)] });
   const found = read(CHAT, body("a SECRET b", "c SECRET d"));
