@@ -1,7 +1,7 @@
 /**
  * Every string of a request or an answer that is not inspected, with the reason why it is not text. Readers of requests and
- * answers pass over what is listed here and over nothing else: a member that no row names is inspected. The table in the
- * README is made from this one. Source: design decisions, section 11.
+ * answers pass over what is listed here and over nothing else: a member that no row names is inspected. The table in
+ * `docs/guardrails.md` is made from this one. Source: design decisions, section 11.
  */
 
 /**
