@@ -8,8 +8,7 @@ import { JoinedMessages } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
-import type { JudgedAnswer } from "../../../core/guardrails/index.ts";
-import { after, type Later, type Segment } from "../../../core/guardrails/index.ts";
+import { after, type JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
 import { Gathering, readingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -337,8 +336,7 @@ export class AgentAnswer implements Downstream {
         made === undefined ? this.#refuse(this.#settledError()) : (made[0]?.text ?? seen),
       );
     }
-    const segments: readonly Segment[] = texts.texts;
-    return after(this.#joined.judged(judged, segments), (changes) =>
+    return after(this.#joined.judged(judged, texts.texts), (changes) =>
       changes === undefined ? this.#refuse(this.#settledError()) : texts.rewrite(changes),
     );
   }

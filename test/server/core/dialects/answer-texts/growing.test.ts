@@ -1,0 +1,165 @@
+/** Strings that grow from event to event are read as clients put them together, in every form of a stream. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Dialect } from "../../../../../src/server/core/dialects/index.ts";
+import { drive, eventsOf, hiding, holding, showing, streamOf } from "./driver.ts";
+
+const chunk = (own: object) => ({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, ...own }] });
+const ofThread = (value: string) => ({
+  id: "msg_1",
+  object: "thread.message.delta",
+  delta: { content: [{ index: 0, type: "text", text: { value } }] },
+});
+const ofStep = (input: string) => ({
+  id: "step_1",
+  object: "thread.run.step.delta",
+  delta: { step_details: { type: "tool_calls", tool_calls: [{ index: 0, code_interpreter: { input } }] } },
+});
+/** Each place where clients put fragments of a text together, whether it is known or not. */
+const GROWING: readonly (readonly [
+  what: string,
+  dialect: Dialect,
+  route: string,
+  event: (text: string) => object,
+  isOutside?: boolean,
+])[] = [
+  [
+    "custom calls",
+    "compat",
+    "chat_completions",
+    (input) => chunk({ delta: { tool_calls: [{ index: 0, custom: { input } }] } }),
+  ],
+  ["reasoning_text", "compat", "chat_completions", (reasoning_text) => chunk({ delta: { reasoning_text } })],
+  ["analysis", "compat", "chat_completions", (analysis) => chunk({ delta: { analysis } })],
+  ["members of members", "compat", "chat_completions", (x) => chunk({ delta: { provider_specific_fields: { x } } })],
+  [
+    "tools that the provider ran",
+    "compat",
+    "chat_completions",
+    (output) => chunk({ delta: { executed_tools: [{ index: 0, output }] } }),
+  ],
+  [
+    "the same without places",
+    "compat",
+    "chat_completions",
+    (output) => chunk({ delta: { executed_tools: [{ output }] } }),
+  ],
+  [
+    "reasoning_details",
+    "compat",
+    "chat_completions",
+    (text) => chunk({ delta: { reasoning_details: [{ type: "reasoning.text", index: 0, text }] } }),
+  ],
+  ["content in parts", "compat", "chat_completions", (text) => chunk({ delta: { content: [{ type: "text", text }] } })],
+  [
+    "the older function_call",
+    "compat",
+    "chat_completions",
+    (text) => chunk({ delta: { function_call: { arguments: text } } }),
+  ],
+  ["a spoken transcript", "compat", "chat_completions", (transcript) => chunk({ delta: { audio: { transcript } } })],
+  ["a name in capitals", "compat", "chat_completions", (Content) => chunk({ delta: { Content } })],
+  ["completions", "compat", "completions", (text) => chunk({ text })],
+  [
+    "an unknown event of responses",
+    "compat",
+    "responses",
+    (delta) => ({ type: "response.new_text.delta", output_index: 0, delta }),
+  ],
+  [
+    "an object in a delta of responses",
+    "compat",
+    "responses",
+    (text) => ({ type: "response.new.delta", output_index: 0, delta: { text } }),
+  ],
+  [
+    "a member beside the delta",
+    "compat",
+    "responses",
+    (more) => ({ type: "response.new.delta", output_index: 0, more }),
+  ],
+  [
+    "a delta of a type that does not say so",
+    "compat",
+    "responses",
+    (delta) => ({ type: "response.new_text", output_index: 0, delta }),
+  ],
+  ["runs of assistants", "compat", "threads", ofThread],
+  ["steps of assistants", "compat", "threads", ofStep],
+  ["transcriptions", "compat", "audio_transcriptions", (delta) => ({ type: "transcript.text.delta", delta })],
+  ["a stream of nobody's", "compat", "compat_other", (response) => ({ model: "m", response })],
+  [
+    "unknown deltas of messages",
+    "messages",
+    "messages",
+    (reasoning) => ({ type: "content_block_delta", index: 0, delta: { type: "reasoning_delta", reasoning } }),
+  ],
+  [
+    "a compaction",
+    "messages",
+    "messages",
+    (content) => ({ type: "content_block_delta", index: 0, delta: { type: "compaction_delta", content } }),
+  ],
+  [
+    "members of members of messages",
+    "messages",
+    "messages",
+    (x) => ({ type: "content_block_delta", index: 0, delta: { type: "new_delta", more: { x } } }),
+  ],
+  [
+    "an unknown event of messages",
+    "messages",
+    "messages",
+    (text) => ({ type: "new_delta", index: 0, delta: { text } }),
+  ],
+  ["complete", "messages", "complete", (completion) => ({ type: "completion", completion, stop_reason: null })],
+  // Outside deltas: what was shown stays, and what would end the word is left out.
+  ["beside the choices", "compat", "chat_completions", (note) => ({ ...chunk({ delta: {} }), note }), true],
+  ["beside the delta", "compat", "chat_completions", (note) => chunk({ delta: {}, note }), true],
+];
+
+/** The strings of a value at the place where another has `?`. */
+function stringAt(pattern: unknown, value: unknown): string {
+  if (pattern === "?") return typeof value === "string" ? value : "";
+  if (typeof pattern !== "object" || pattern === null || typeof value !== "object" || value === null) return "";
+  return Object.entries(pattern)
+    .map(([name, inner]) => stringAt(inner, (value as Readonly<Record<string, unknown>>)[name]))
+    .join("");
+}
+
+for (const [what, dialect, route, event, isOutside] of GROWING) {
+  test(`a word in fragments is found: ${what}`, () => {
+    const given = streamOf(["my SEC", "R", "ET", " end"].map(event));
+    for (const open of [hiding, holding]) {
+      const { shown } = drive(dialect, route, eventsOf(given), open);
+      const joined = eventsOf(shown).map(({ data = "" }) => stringAt(event("?"), JSON.parse(data)));
+      assert.equal(joined.join(""), isOutside === true ? "my SECR end" : "my [x] end", shown);
+    }
+    assert.equal(drive(dialect, route, eventsOf(given), showing).shown, given);
+  });
+}
+
+test("of members that stand twice clients are given the last, and it is joined as they join it", () => {
+  const twins = (last: string, before = "x") =>
+    `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(before)},"content":${JSON.stringify(last)}}}]}\n\n`;
+  for (const given of [
+    twins("my SEC") + twins("RET"),
+    `data: {"choices":[{"index":0,"delta":{"content":"x"},"delta":{"content":"SEC"}}]}\n\n${twins("RET")}`,
+    `data: {"choices":[],"choices":[{"index":0,"delta":{"content":"SEC"}}]}\n\n${twins("RET")}`,
+    `${twins("SEC", "SECRET")}${twins("RET", "SECRET")}`,
+    'data: {"choices":[{"index":0,"delta":{"content":"SEC"}}]}\n\ndata: {"choices":[{"index":0,"delta":{"Content":"RET"}}]}\n\n',
+  ]) {
+    const { shown } = drive("compat", "chat_completions", eventsOf(given), hiding);
+    const made = eventsOf(shown).map(({ data = "" }) => JSON.parse(data).choices[0]?.delta ?? {});
+    assert.ok(!shown.includes('"x"') && !shown.includes("SECRET"), shown);
+    assert.match(made.map(({ content, Content }) => content ?? Content ?? "").join(""), /^(?:my )?\[x\]$/);
+  }
+  const block = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x","text":';
+  const { shown } = drive(
+    "messages",
+    "messages",
+    eventsOf(`data: ${block}"SEC"}}\n\ndata: ${block}"RET"}}\n\n`),
+    hiding,
+  );
+  assert.ok(!shown.includes('"x"') && shown.includes("[x]"), shown);
+});

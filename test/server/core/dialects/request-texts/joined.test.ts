@@ -1,0 +1,127 @@
+/** Texts that are put together on their way are inspected across the place where they meet. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { findRoute, readTexts } from "../../../../../src/server/core/dialects/index.ts";
+
+const read = (path: string, text: string) => {
+  const route = findRoute("POST", path);
+  assert.ok(route !== undefined);
+  return readTexts(route, "compat", { plain: Buffer.from(text), contentType: "application/json", isJson: true });
+};
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+const RESPONSES = "/v1/responses";
+
+const said = (role: string, ...texts: readonly unknown[]) => ({
+  role,
+  content: texts.map((text) => (typeof text === "string" ? { type: "text", text } : text)),
+});
+const long = (end: string): string => "a ".repeat(400) + end;
+
+const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seams: readonly string[]])[] = [
+  ["two texts of the assistant", MESSAGES, { messages: [said("assistant", "SEC", "RET")] }, ["SECRET"]],
+  [
+    "texts with thinking and calls between, and messages of one role in a row",
+    MESSAGES,
+    {
+      messages: [
+        said(
+          "assistant",
+          { type: "thinking", thinking: "1 SEC" },
+          "2 SEC",
+          { type: "thinking", thinking: "RET 3" },
+          "RE",
+        ),
+        { role: "assistant", content: "T 4" },
+        { role: "user", content: "T 5" },
+      ],
+    },
+    ["1 SECRET 3", "2 SECRET 4"],
+  ],
+  ["three texts of a user", CHAT, { messages: [said("user", "S", "ECRE", "T")] }, ["SECRET"]],
+  [
+    "blocks of the system",
+    MESSAGES,
+    {
+      system: [
+        { type: "text", text: "SEC" },
+        { type: "text", text: "RET" },
+      ],
+    },
+    ["SECRET"],
+  ],
+  [
+    "blocks of a result",
+    MESSAGES,
+    { messages: [said("user", { type: "tool_result", tool_use_id: "t", content: said("", "SEC", "RET").content })] },
+    ["SECRET"],
+  ],
+  [
+    "summaries of reasoning",
+    RESPONSES,
+    {
+      input: [
+        {
+          type: "reasoning",
+          summary: [
+            { type: "summary_text", text: "SEC" },
+            { type: "summary_text", text: "RET" },
+          ],
+        },
+      ],
+    },
+    ["SECRET"],
+  ],
+  [
+    "ends of long texts alone",
+    CHAT,
+    { messages: [said("user", long("SEC"), `RET${long("")}`)] },
+    [`${"a ".repeat(127)}a SECRET${"a ".repeat(126)}a`.slice(1)],
+  ],
+  ["a line break parts", CHAT, { messages: [said("user", "SEC\n", "RET")] }, []],
+  ["turns of two roles, and arguments", CHAT, { messages: [said("user", "SEC"), said("assistant", "RET")] }, []],
+];
+
+for (const [what, path, body, seams] of SEAMS) {
+  test(`what is put together is inspected once more: ${what}`, () => {
+    const found = read(path, JSON.stringify(body));
+    const shownSeams = found.seams.map(({ text }) => text);
+    if (what.startsWith("ends")) assert.ok(shownSeams.length === 1 && shownSeams[0]?.includes("SECRET"));
+    else assert.deepEqual(shownSeams, seams);
+    const changes = [...found.texts, ...found.seams].map(({ text }) => text.replace("SECRET", "[x]"));
+    const made = found.rewrite(changes).toString();
+    const again = read(path, made);
+    assert.equal(again.problem, undefined);
+    assert.ok(!again.seams.some(({ text }) => text.includes("SECRET")), made);
+    assert.equal(again.texts.length, found.texts.length);
+    assert.equal(made.split("[x]").length > 1, seams.length > 0);
+  });
+}
+
+test("of members that stand twice the last is put together", () => {
+  const found = read(CHAT, '{"messages":[{"role":"user","content":[{"text":"SEC"},{"text":"other","text":"RET"}]}]}');
+  assert.deepEqual(
+    [found.texts.map(({ text }) => text), found.seams.map(({ text }) => text)],
+    [["SEC", "other", "RET"], ["SECRET"]],
+  );
+});
+
+test("what is found in each of two texts changes these alone", () => {
+  const body = (first: string, second: string) => JSON.stringify({ messages: [said("user", first, second)] });
+  const found = read(CHAT, body("a SECRET b", "c SECRET d"));
+  const all = [...found.texts, ...found.seams];
+  const made = found.rewrite(all.map(({ text }) => text.replaceAll("SECRET", "[x]")));
+  assert.equal(made.toString(), body("a [x] b", "c [x] d"));
+  const mixed = read(CHAT, body("a SECRET SEC", "RET c SECRET d"));
+  const both = [...mixed.texts, ...mixed.seams];
+  const texts = read(CHAT, mixed.rewrite(both.map(({ text }) => text.replaceAll("SECRET", "[x]"))).toString()).texts;
+  assert.equal(texts.map(({ text }) => text).join(""), "a [x] [x] c [x] d");
+});
+
+test("what is found in a text and what is found across its end are both rewritten", () => {
+  const body = JSON.stringify({ messages: [said("user", "SECRET and SEC", "RET and SECRET")] });
+  const found = read(CHAT, body);
+  const made = found.rewrite([...found.texts, ...found.seams].map(({ text }) => text.replaceAll("SECRET", "[x]")));
+  assert.ok(!read(CHAT, made.toString()).seams.some(({ text }) => text.includes("SEC")), made.toString());
+});
