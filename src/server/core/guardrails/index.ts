@@ -14,6 +14,7 @@ export type {
   PolicyFacts,
 } from "./facts.ts";
 export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
+export { CONTROLS, INVISIBLE } from "./invisible.ts";
 export type {
   Annotated,
   DetectorFindings,

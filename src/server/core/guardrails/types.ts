@@ -156,6 +156,8 @@ export interface Reach {
   readonly rightBytes: number;
   /** Whether a character may stand within a match. Of a surrogate pair the whole code point is given. */
   readonly holds: (codePoint: number) => boolean;
+  /** Whether a character that it holds does not count in `maxBytes` and `rightBytes`. Left out: every one counts. */
+  readonly ignores?: (codePoint: number) => boolean;
   /** In lower case: every match begins with it, whatever the case; empty where there is no such text. */
   readonly prefix: string;
 }

@@ -1,7 +1,9 @@
 /**
  * Code points that a scan view has otherwise than the text: digits of every script, full-width forms, spaces, hyphens and
- * dots become ASCII, ignorable characters are left out. Source: guardrails reference, 2.7.
+ * dots become ASCII, invisible characters are left out. Source: guardrails reference, 2.7.
  */
+
+import { CONTROLS, INVISIBLE } from "../../core/guardrails/index.ts";
 
 /** First of ten digits each: general category Nd of Unicode 17; mathematical digits are five alphabets in a row. */
 const DIGIT_BLOCKS = (
@@ -13,7 +15,7 @@ const DIGIT_BLOCKS = (
   .split(" ")
   .map((hex) => Number.parseInt(hex, 16));
 
-/** What becomes of the code points from `first` to `last`; an empty text: nothing. */
+/** The character that the code points from `first` to `last` become. */
 const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = [
   [0xa0, 0xa0, " "],
   [0x1680, 0x1680, " "],
@@ -34,34 +36,39 @@ const FOLDED: readonly (readonly [first: number, last: number, to: string])[] = 
   // The two letters beyond ASCII whose other case is within it, so that no engine need know.
   [0x017f, 0x017f, "s"],
   [0x212a, 0x212a, "K"],
-  [0x00ad, 0x00ad, ""],
-  [0x061c, 0x061c, ""],
-  [0x034f, 0x034f, ""],
-  [0x180b, 0x180f, ""],
-  [0x200b, 0x200f, ""],
-  [0x202a, 0x202e, ""],
-  [0x2060, 0x2064, ""],
-  [0x2066, 0x206f, ""],
-  [0xfe00, 0xfe0f, ""],
-  [0xfeff, 0xfeff, ""],
-  [0xe0000, 0xe007f, ""],
-  [0xe0100, 0xe01ef, ""],
+  [0x2028, 0x2029, "\n"],
 ];
 
 export const KEPT = 0;
 export const DROPPED = 0xffff;
+/** A control character. */
+export const CONTROL = 0xfffe;
 
-/** For each UTF-16 unit: what stands for it in a view, or one of the two words above. */
+/** For each UTF-16 unit: what stands for it in a view, or one of the three words above. */
 export const FOLDED_UNITS = new Uint16Array(0x10000);
 
 const FOLDED_BEYOND = new Map<number, number>();
 
-/** Code points that a view has otherwise; built from the same ranges. */
-export const FOLDS = new RegExp(`[${classOf()}]`, "u");
+/** Matches the code points that a view may have otherwise; built from the same ranges. */
+export const FOLDS = new RegExp(`[${classOf()}${INVISIBLE}${CONTROLS}]`, "u");
 
-/** `KEPT`, `DROPPED` or the unit that stands for a code point. */
+const INVISIBLE_BEYOND = new RegExp(`^[${INVISIBLE}]$`, "u");
+
+/** Astral code points that are remembered as invisible or not. */
+const MOST_REMEMBERED = 4_096;
+const beyond = new Map<number, number>();
+
+/** `KEPT`, `DROPPED`, `CONTROL` or the unit that stands for a code point. */
 export function foldOf(codePoint: number): number {
-  return codePoint < 0x10000 ? FOLDED_UNITS[codePoint]! : (FOLDED_BEYOND.get(codePoint) ?? KEPT);
+  if (codePoint < 0x10000) return FOLDED_UNITS[codePoint]!;
+  return FOLDED_BEYOND.get(codePoint) ?? beyond.get(codePoint) ?? foldBeyond(codePoint);
+}
+
+function foldBeyond(codePoint: number): number {
+  const fold = INVISIBLE_BEYOND.test(String.fromCodePoint(codePoint)) ? DROPPED : KEPT;
+  if (beyond.size >= MOST_REMEMBERED) beyond.clear();
+  beyond.set(codePoint, fold);
+  return fold;
 }
 
 function classOf(): string {
@@ -80,8 +87,19 @@ function classOf(): string {
     range(first, first + 9);
   }
   for (const [first, last, to] of FOLDED) {
-    for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to === "" ? DROPPED : to.charCodeAt(0));
+    for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
+  // Below the surrogates and above them, so that each place of the text is its code point.
+  dropAll(0, 0xd800, INVISIBLE, DROPPED);
+  dropAll(0xe000, 0x10000, INVISIBLE, DROPPED);
+  dropAll(0, 0x100, CONTROLS, CONTROL);
   return parts.join("");
+}
+
+function dropAll(first: number, end: number, members: string, how: number): void {
+  const text = String.fromCharCode(...Array.from({ length: end - first }, (_, at) => first + at));
+  for (const { index, 0: run } of text.matchAll(new RegExp(`[${members}]+`, "gu"))) {
+    for (let at = 0; at < run.length; at++) FOLDED_UNITS[first + index + at] = how;
+  }
 }

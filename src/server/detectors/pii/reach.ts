@@ -5,13 +5,10 @@
 
 import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
-import { DROPPED, foldOf, KEPT } from "./fold.ts";
+import { CONTROL, foldOf, KEPT } from "./fold.ts";
 import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
 import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
-
-/** Ignorable characters within one match that are reckoned with; more of them hide a match from a stream. */
-const IGNORABLE_BYTES = 16;
 
 /** The character behind a match that shows its end. */
 const EDGE_BYTES = 4;
@@ -46,12 +43,14 @@ export function horizonOf(recognizers: readonly Recognizer[]): Horizon {
 function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes, prefix }: Extent): Reach {
   return Object.freeze({
     name: others.length === 0 ? first : `${first} and ${others.length} more`,
-    maxBytes: maxBytes + IGNORABLE_BYTES,
-    rightBytes: EDGE_BYTES + IGNORABLE_BYTES,
+    maxBytes,
+    rightBytes: EDGE_BYTES,
     holds: (codePoint: number) => {
       const folded = foldOf(codePoint);
-      return folded === DROPPED || has(ranges, folded === KEPT ? codePoint : folded);
+      return folded >= CONTROL || has(ranges, folded === KEPT ? codePoint : folded);
     },
+    // However many there are: `max_hold_bytes` bounds what is held.
+    ignores: (codePoint: number) => foldOf(codePoint) >= CONTROL,
     prefix,
   });
 }

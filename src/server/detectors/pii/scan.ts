@@ -9,7 +9,7 @@ import { runScanner } from "./runs.ts";
 import type { Search } from "./search.ts";
 import { shapeTree } from "./shapes.ts";
 import type { Pattern, Proof, Recognizer, SearchPattern, TextPattern } from "./types.ts";
-import { viewOf } from "./view.ts";
+import { type View, viewsOf } from "./view.ts";
 
 export interface ScanOptions {
   readonly engine: Engine;
@@ -55,8 +55,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
     searched.flatMap(({ rule, pattern }) => pattern.keywords.map((word) => ({ word, owner: rule }))),
   );
   const hits = new Uint8Array(rules.length);
-  return (text) => {
-    const view = viewOf(text);
+  const scanView = (view: View): readonly Finding[] => {
     const candidates: Candidate[] = [];
     const gather = gatherer(candidates, rules.length, wantsDisproved);
     scanRuns(view.text, gather);
@@ -67,7 +66,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
     if (candidates.length === 0) return [];
     candidates.sort((one, other) => one.start - other.start);
     const context = new ContextReader(view.text);
-    const found = candidates.map((candidate) => {
+    return candidates.map((candidate) => {
       const { recognizer, pattern, context: words } = rules[candidate.rule]!;
       const trace = traceOf(pattern, candidate, context.wordBefore(candidate.start, words));
       return {
@@ -80,8 +79,8 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
         trace,
       } satisfies Finding;
     });
-    return withoutContained(found);
   };
+  return (text) => withoutContained(viewsOf(text).flatMap(scanView));
 }
 
 /** Leftmost and apart for each rule; of one start the longest, which comes last. */

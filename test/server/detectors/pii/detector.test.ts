@@ -192,7 +192,7 @@ test("a horizon holds the characters of matches, folded and ignorable ones too",
     },
   ]);
   assert.deepEqual(
-    reaches.map(({ maxBytes, prefix }) => [maxBytes - 16, prefix]),
+    reaches.map(({ maxBytes, prefix }) => [maxBytes, prefix]),
     [
       [7 * 4 + 3, ""],
       [36, ""],

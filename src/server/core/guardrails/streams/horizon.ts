@@ -1,21 +1,27 @@
 /** From where on a text that goes on may still become a match, and places in such texts. Source: guardrails reference, 5.2. */
+import { INVISIBLE } from "../invisible.ts";
 import type { Reach } from "../types.ts";
 
 /**
  * The smallest place at or after `from` at which a match may begin whose end, or what must follow it, is not there yet; the
  * text's length where there is none.
  */
-export function pendingFrom(text: string, from: number, { maxBytes, rightBytes, holds, prefix }: Reach): number {
+export function pendingFrom(text: string, from: number, reach: Reach): number {
+  const { maxBytes, rightBytes, holds, ignores, prefix } = reach;
+  const bytesAt = (at: number): number => {
+    const codePoint = text.codePointAt(at) ?? 0;
+    return ignores?.(codePoint) === true ? 0 : bytesOf(codePoint);
+  };
   const { length } = text;
   let earliest = length;
   // What a match ends with may lie before the last bytes, which are then those that must follow it.
   for (let end = length, beyond = 0; ; ) {
-    const start = runStart(text, from, end, maxBytes, holds);
+    const start = runStart(text, from, end, maxBytes, holds, bytesAt);
     if (start < end) earliest = Math.min(earliest, begun(text, start, length, prefix));
     // A run that reaches back over the next places holds them all.
     if (end <= from || beyond >= rightBytes) return earliest;
     const before = end - widthBefore(text, end);
-    beyond += bytesAt(text, before);
+    beyond += bytesAt(before);
     end = before;
   }
 }
@@ -41,11 +47,18 @@ export const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
 /** Where the run of characters that ends at `end` begins, as far back as a match can be long. */
-function runStart(text: string, from: number, end: number, maxBytes: number, holds: Reach["holds"]): number {
+function runStart(
+  text: string,
+  from: number,
+  end: number,
+  maxBytes: number,
+  holds: Reach["holds"],
+  bytesAt: (at: number) => number,
+): number {
   let at = end;
   for (let left = maxBytes; at > from; ) {
     const before = at - widthBefore(text, at);
-    left -= bytesAt(text, before);
+    left -= bytesAt(before);
     if (left < 0 || before < from || !holds(text.codePointAt(before) ?? 0)) break;
     at = before;
   }
@@ -68,7 +81,7 @@ function begun(text: string, start: number, end: number, prefix: string): number
 
 const NO_PLACES: readonly number[] = [];
 const BEYOND_ASCII = /[^\0-\x7f]/;
-const IGNORABLE = /[\p{Cf}\p{Mn}\u115f\u1160\u3164\uffa0]/u;
+const IGNORABLE = new RegExp(`[\\p{Cf}\\p{Mn}${INVISIBLE}]`, "u");
 
 /** As prefixes are written: wide and accented forms are as plain ones, what cannot be seen is not there. */
 function fold(text: string, start: number, end: number): { folded: string; places: readonly number[] } {

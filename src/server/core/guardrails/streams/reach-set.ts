@@ -48,6 +48,8 @@ class Compiled implements ReachSet {
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
+  /** By class, whether its characters count: those that every reach ignores do not. */
+  readonly #counts: boolean[] = [true];
   /** By class, `#width` words each: who holds it, whose prefix it may begin. */
   #holds: Int32Array;
   #starts: Int32Array;
@@ -78,19 +80,21 @@ class Compiled implements ReachSet {
     // A match may end in what would have to follow it, so that each character there may be the last of one.
     for (let beyond = 0; at > 0 && beyond < this.#rightBytes; ) {
       const codePoint = codePointBefore(text, at);
-      const bytes = bytesOf(codePoint);
+      const found = this.#class(codePoint);
+      const bytes = this.#counts[found] === true ? bytesOf(codePoint) : 0;
       at -= codePoint > 0xffff ? 2 : 1;
       beyond += bytes;
-      if (this.#isBegun(text, at, this.#class(codePoint), bytes)) earliest = at;
+      if (this.#isBegun(text, at, found, bytes)) earliest = at;
     }
     for (let bytes = 0, expired = 0; at > 0; ) {
       const codePoint = codePointBefore(text, at);
+      const found = this.#class(codePoint);
       at -= codePoint > 0xffff ? 2 : 1;
-      bytes += bytesOf(codePoint);
+      if (this.#counts[found] === true) bytes += bytesOf(codePoint);
       for (; expired < this.#longest.length && this.#longest[expired]! < bytes; expired++) {
         this.#alive[expired >> 5]! &= ~(1 << expired);
       }
-      const row = this.#class(codePoint) * this.#width;
+      const row = found * this.#width;
       const left = this.#narrow(row);
       if (left === NOBODY) break;
       if (left === PLAIN || this.#isPrefixed(text, at, row)) earliest = at;
@@ -165,8 +169,10 @@ class Compiled implements ReachSet {
     const form = foldedForm(codePoint);
     const holds = this.#bits((reach) => reach.holds(codePoint));
     const starts = this.#bits(({ prefix }) => prefix !== "" && beginningIn(form, prefix) >= 0);
-    const key = `${holds.join()};${starts.join()}`;
+    const counts = this.#reaches.some(({ ignores }) => ignores?.(codePoint) !== true);
+    const key = `${counts};${holds.join()};${starts.join()}`;
     const known = this.#classes.get(key) ?? this.#addClass(key, holds, starts);
+    this.#counts[known] = counts;
     if (codePoint <= 0xffff) this.#classOf[codePoint] = known;
     else {
       if (this.#astral.size >= MAX_ASTRAL) this.#astral.clear();

@@ -1,7 +1,7 @@
 /** Literals that are found as whole words: of two that begin at one place the first listed wins, and none overlap. */
 
 import type { SearchPattern } from "../types.ts";
-import { viewOf } from "../view.ts";
+import { viewsOf } from "../view.ts";
 
 interface Node {
   readonly next: Map<string, Node>;
@@ -19,7 +19,7 @@ export function denyList(literals: readonly string[], isCaseSensitive: boolean, 
   const root: Node = { next: new Map(), entry: undefined };
   let longest = 1;
   for (const [entry, literal] of literals.entries()) {
-    const folded = fold(viewOf(literal).text);
+    const folded = fold(viewsOf(literal)[0].text);
     longest = Math.max(longest, folded.length);
     let node = root;
     for (let at = 0; at < folded.length; at++) node = step(node, folded[at]!);

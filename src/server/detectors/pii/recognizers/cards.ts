@@ -52,11 +52,40 @@ function shapes(): string[] {
   return found;
 }
 
+/** Digits with at most one space or hyphen between them, or a line break or tab, around which there may be one more. */
+const BROKEN = /(?<![0-9])[0-9](?:[ -]?[\t-\r]{0,2}[ -]?[0-9])+/g;
+const HAS_BREAK = /[0-9 -][\t-\r][\t-\r]?[ -]?[0-9]/;
+
+/**
+ * A number that goes on behind a line break or a tab, wherever that is, and nothing else around it: in a column of numbers
+ * too many would be one by chance.
+ */
+function searchBroken(text: string, found: (start: number, end: number, proof: Proof) => void): void {
+  if (!HAS_BREAK.test(text)) return;
+  for (const { index, 0: written } of text.matchAll(BROKEN)) {
+    if (!/[\t-\r]/.test(written)) continue;
+    const value = written.replace(/[^0-9]/g, "");
+    if (value.length < 13 || value.length > 19) continue;
+    const proof = cardProof(value);
+    found(index, index + written.length, proof === true);
+  }
+}
+
 export const CARDS: Recognizer = {
   name: "CreditCardRecognizer",
   entity: "CREDIT_CARD",
   category: "pii",
-  patterns: [{ kind: "shape", name: "card", score: 0.3, shapes: shapes(), validate: cardProof }],
+  patterns: [
+    { kind: "shape", name: "card", score: 0.3, shapes: shapes(), validate: cardProof },
+    {
+      kind: "search",
+      name: "broken",
+      score: 0.3,
+      keywords: [],
+      within: "[0-9](?:[ -]?[\\t-\\r]{0,2}[ -]?[0-9]){12,18}",
+      search: searchBroken,
+    },
+  ],
   context:
     "credit card visa mastercard cc amex discover jcb diners maestro instapayment tarjeta credito kreditkarte carte بطاقة".split(
       " ",

@@ -1,23 +1,20 @@
 /** When two texts name the same value. Source: guardrails reference, 4.5. */
 
-import { foldDigits } from "../../index.ts";
+import { CONTROLS, foldDigits, INVISIBLE } from "../../index.ts";
 import { NUMBER_TYPES } from "./alphabets.ts";
 
-/** Invisible characters that may stand within a value. Source: guardrails reference, 2.7. */
-const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+/** Characters that may be within a value and that nobody sees. */
+const UNSEEN = new RegExp(`[${INVISIBLE}${CONTROLS}]`, "gu");
 
 /** Codes whose spaces and hyphens say nothing: national types, and account numbers. */
 const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
 
 /** Most values are, and then nothing need be folded. */
-function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
-  return true;
-}
+const PLAIN = /^[\t-\r -~]*$/;
 
 /** `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
 export function norm(type: string, text: string): string {
-  const plain = isAscii(text) ? text : foldDigits(text.normalize("NFC").replace(IGNORABLE, ""));
+  const plain = PLAIN.test(text) ? text : foldDigits(text.normalize("NFC").replace(UNSEEN, ""));
   const folded = plain.replace(/\s+/g, " ").trim();
   if (NUMBER_TYPES.has(type)) {
     const digits = folded.replace(/[^0-9]/g, "");

@@ -1,0 +1,10 @@
+/**
+ * Characters that nobody sees in a text, so that they hide the value around them. Source: Unicode, property
+ * Default_Ignorable_Code_Point; guardrails reference, 2.7.
+ */
+
+/** Members of a character class, for expressions with the flag `u`: the property, the blank Braille pattern, annotations. */
+export const INVISIBLE = "\\p{Default_Ignorable_Code_Point}\\u2800\\ufff9-\\ufffb";
+
+/** The same of control characters, without those that separate lines or words. */
+export const CONTROLS = "\\0-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f";
