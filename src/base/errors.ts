@@ -31,7 +31,11 @@ export const REFUSALS = {
     mayRetry: false,
     when: "the caller's token cannot be exchanged for one of the server or agent",
   },
-  policy_error: { status: 403, mayRetry: false, when: "an access rule could not be evaluated and fails closed" },
+  policy_error: {
+    status: 403,
+    mayRetry: false,
+    when: "an access rule or a guardrail rule could not be evaluated and fails closed",
+  },
   model_not_allowed: { status: 403, mayRetry: false, when: "the caller's profile does not list the model" },
   no_pool_subset: {
     status: 403,
@@ -69,11 +73,7 @@ export const REFUSALS = {
     mayRetry: false,
     when: "the fronted server or agent speaks another revision of its protocol",
   },
-  guardrail_error: {
-    status: 503,
-    mayRetry: true,
-    when: "a detector that fails closed failed, or a guardrail rule could not be evaluated",
-  },
+  guardrail_error: { status: 503, mayRetry: true, when: "a guardrail detector that fails closed failed" },
   no_public_url: {
     status: 503,
     mayRetry: false,

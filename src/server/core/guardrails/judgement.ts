@@ -75,6 +75,8 @@ export interface RuleFault {
   /** Kind of the fault, as of access rules. */
   readonly error: string;
   readonly detail: string;
+  /** Values that the rule selects, where that is more than one message may have; else it could not be evaluated. */
+  readonly excess?: number;
 }
 
 /** One span of a text and what it became; places are UTF-16 units of the text as it came. */
@@ -125,7 +127,7 @@ export type Judgement =
   | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & Judged)
   /** Refused with `guardrail_denied`; `message` is for the caller; `by` is the last of `decisions`. */
   | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & Judged)
-  /** Refused with `guardrail_error`. */
+  /** Refused with `policy_error`, and a request with too many values with `body_too_large`. */
   | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & Judged);
 
 /**

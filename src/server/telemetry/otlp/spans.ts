@@ -71,6 +71,8 @@ export interface Tracing {
 
 export interface EndedInspection {
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
+  /** Code of an outcome `error`. */
+  readonly code?: string | undefined;
   readonly segments: number;
   readonly rules: readonly string[];
   readonly failed: readonly string[];
@@ -215,13 +217,13 @@ function endRequest(
 }
 
 /** A refusal is what guardrails are for; only one that nobody wanted is an error. */
-function endInspection(span: Span, { outcome, segments, rules, failed }: EndedInspection): void {
+function endInspection(span: Span, { outcome, code, segments, rules, failed }: EndedInspection): void {
   if (span.isRecording()) {
     span.setAttributes({ "gateway.guardrails.outcome": outcome, "gateway.guardrails.segments": segments });
     if (rules.length > 0) span.setAttribute("gateway.guardrails.rules", [...rules]);
     if (failed.length > 0) span.setAttribute("gateway.guardrails.failed_detectors", [...failed]);
     if (outcome === "error") {
-      span.setAttribute("error.type", "guardrail_error");
+      span.setAttribute("error.type", code ?? "guardrail_error");
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
   }

@@ -80,7 +80,7 @@ test("a deny is refused by its rule, and one that cannot be recorded as such", (
 
 test("a rule that cannot be evaluated refuses where it fails closed, and is skipped and told where it fails open", () => {
   const closed = settled({ outcome: "error", message: "broken could not be evaluated", by: FAULT, ...NOTHING });
-  assert.deepEqual([closed.error?.code, closed.error?.by?.name], ["guardrail_error", "broken"]);
+  assert.deepEqual([closed.error?.code, closed.error?.status, closed.error?.by?.name], ["policy_error", 403, "broken"]);
   assert.deepEqual([closed.records[0]?.data["error"], closed.records[0]?.controls], ["missing_key", ["C-2"]]);
   const open = settled({ outcome: "allow", rewrites: [], ...NOTHING, skipped: [FAULT] });
   assert.equal(open.error, undefined);

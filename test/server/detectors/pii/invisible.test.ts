@@ -45,7 +45,7 @@ const { detector } = createPiiDetector(
 
 function findings(text: string) {
   const segment = { kind: "user", text, ref: "", turn: 0, isReadOnly: false } as const;
-  return detector.detectHere!([{ segment, windows: undefined }], [segment], new AbortController().signal);
+  return detector.detectHere!([{ segment, windows: undefined }]);
 }
 
 const found = (text: string) =>

@@ -88,7 +88,11 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
       if (end.kind === "deny") {
         return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
       }
-      const message = `guardrail rule ${end.by.rule} could not be evaluated`;
+      const { rule, excess } = end.by;
+      const message =
+        excess === undefined
+          ? `guardrail rule ${rule} could not be evaluated`
+          : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MOST_ENCRYPTED} in one message`;
       return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
     }
     const { rewrites, acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
@@ -144,8 +148,9 @@ function weighed(rule: CompiledRule, seen: Variables, news: readonly Fresh[], co
     variables["a"] = value;
     const isSelected = rule.select === undefined || asked(rule.select, variables);
     if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
-    if (isSelected && claims.push({ by: rule, candidate }) > most) return faultOf(rule, "select", TOO_MANY);
+    if (isSelected) claims.push({ by: rule, candidate });
   }
+  if (claims.length > most) return { ...faultOf(rule, "select", TOO_MANY), excess: claims.length };
   return { fires: claims.length > 0, claims };
 }
 

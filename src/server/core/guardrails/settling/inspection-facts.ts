@@ -1,11 +1,14 @@
 /** What an inspection came to, as traces tell it: names of the configuration and counts, never a text. */
 import type { Guarded } from "../guard.ts";
+import type { Judgement } from "../judgement.ts";
 import type { JudgedAnswer } from "./judged-answer.ts";
 import { spelledDecision } from "./settle.ts";
 
 export interface EndedInspection {
   /** `error`: a rule or a detector could not do its work, and the message is refused; `abandoned`: the client left. */
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
+  /** Code of an outcome `error`: `policy_error` for a rule, `guardrail_error` for a detector. */
+  readonly code?: "policy_error" | "guardrail_error" | undefined;
   readonly segments: number;
   /** Rules that acted, each with its action, as `x-gateway-guardrails` tells them. */
   readonly rules: readonly string[];
@@ -20,6 +23,7 @@ export function inspectionFacts(guarded: Guarded | undefined, segments: number):
   const isRewritten = judgement?.outcome === "allow" && judgement.rewrites.some((one) => one !== undefined);
   return {
     outcome: isRewritten ? "redact" : (judgement?.outcome ?? "error"),
+    code: codeOf(judgement),
     segments,
     rules: judgement?.decisions.map(spelledDecision) ?? [],
     failed: failures.map(({ detector }) => detector),
@@ -35,11 +39,15 @@ export function answerFacts(
   const outcome = judged.isOversize ? "deny" : (judgement?.outcome ?? "error");
   return {
     outcome: isLeft ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
+    code: codeOf(judgement),
     segments,
     rules: judgement?.decisions.map(spelledDecision) ?? [],
     failed: failures.map(({ detector }) => detector),
   };
 }
+
+const codeOf = (judgement: Judgement | undefined): EndedInspection["code"] =>
+  judgement === undefined ? "guardrail_error" : judgement.outcome === "error" ? "policy_error" : undefined;
 
 const WORST: readonly EndedInspection["outcome"][] = ["error", "deny", "abandoned", "redact", "allow"];
 
@@ -49,6 +57,7 @@ export function sumFacts(all: readonly EndedInspection[]): EndedInspection {
   if (first !== undefined && all.length === 1) return first;
   return {
     outcome: WORST.find((outcome) => all.some((one) => one.outcome === outcome)) ?? "abandoned",
+    code: all.find(({ outcome }) => outcome === "error")?.code,
     segments: all.reduce((sum, { segments }) => sum + segments, 0),
     rules: [...new Set(all.flatMap(({ rules }) => rules))],
     failed: [...new Set(all.flatMap(({ failed }) => failed))],

@@ -110,16 +110,21 @@ function settle(
       data: { ...told(), ...decisionOf(judgement) },
     });
   }
-  return { error: errorOf(judgement), acted: actedIn(decisions) };
+  return { error: errorOf(judgement, told), acted: actedIn(decisions) };
 }
 
 /** Value of `x-gateway-guardrails`; empty: no rule acted. */
 export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelledDecision).join(", ");
 
-function errorOf(judgement: Judgement): GatewayError | undefined {
+function errorOf(judgement: Judgement, told: () => Facts): GatewayError | undefined {
   if (judgement.outcome === "allow") return undefined;
-  const code = judgement.outcome === "deny" ? "guardrail_denied" : "guardrail_error";
-  return new GatewayError(code, judgement.message, { by: { kind: "guardrail", name: judgement.by.rule } });
+  const by = { kind: "guardrail", name: judgement.by.rule } as const;
+  if (judgement.outcome === "deny") return new GatewayError("guardrail_denied", judgement.message, { by });
+  if (judgement.by.excess !== undefined && told().direction === "request") {
+    return new GatewayError("body_too_large", `${judgement.message}: send it in parts.`, { by });
+  }
+  // The same request meets the same fault: no client is to send it again.
+  return new GatewayError("policy_error", judgement.message, { by });
 }
 
 function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, direction: Direction): GatewayError {

@@ -238,7 +238,10 @@ test("more values than `fpe` encrypts in one message are refused, naming the rul
   const beyond = judged(MOST_ENCRYPTED + 1, "fail_closed");
   assert.deepEqual(
     [beyond.outcome, beyond.outcome === "error" && beyond.message],
-    ["error", "guardrail rule cards could not be evaluated"],
+    [
+      "error",
+      `guardrail rule cards selects ${MOST_ENCRYPTED + 1} values, and \`fpe\` encrypts at most ${MOST_ENCRYPTED} in one message`,
+    ],
   );
   const open = judged(MOST_ENCRYPTED + 1, "fail_open");
   assert.deepEqual(

@@ -41,7 +41,7 @@ const rule = object("One rule over what the detectors found.", {
   message: text("Text of the refusal of a deny rule."),
   on_error: withDefault(
     faultAnswer(
-      "What a condition that cannot be evaluated does: `fail_closed` refuses, `fail_open` skips and records.",
+      "What a condition that cannot be evaluated does: `fail_closed` refuses with `policy_error`, `fail_open` skips and records.",
     ),
     "fail_closed",
   ),

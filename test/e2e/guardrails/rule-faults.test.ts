@@ -1,0 +1,283 @@
+/**
+ * A guardrail rule that cannot be evaluated and fails closed is 403 `policy_error`, which no client repeats: on every hop,
+ * in requests and in answers, whole and streamed. And a rule that has more values to encrypt than one message may have.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { WebSocket, WebSocketServer } from "ws";
+import { startInspector } from "../inspector/support/inspecting.ts";
+import { body, chat, connectFilter, fateOf, headers } from "../inspector/support/peer.ts";
+import {
+  endChunks,
+  type Recorded,
+  reply,
+  type Script,
+  scriptedUpstream,
+  startEvents,
+  writeChunk,
+} from "../support/upstream.ts";
+import { within } from "../support/wait.ts";
+import { blocks, chunks } from "./support/answers.ts";
+
+const file = { after };
+/** It makes the rule ask for the score of what was not found. */
+const MAIL = "ada.lovelace@example.com";
+const CARD = "4111111111111111";
+
+const upstream = await scriptedUpstream(file);
+const door = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+await once(door, "listening");
+after(() => {
+  for (const client of door.clients) client.terminate();
+  door.close();
+});
+const address = door.address();
+assert.ok(typeof address === "object" && address !== null);
+
+const state = await mkdtemp(join(tmpdir(), "gateway-rule-faults-"));
+after(() => rm(state, { recursive: true, force: true }));
+const gateway = await startInspector(
+  file,
+  {
+    version: 1,
+    providers: [
+      { name: "oc", dialect: "compat", base_url: `${upstream.url}/v1`, api_key: "k", models: ["m"] },
+      { name: "am", dialect: "messages", base_url: `${upstream.url}/v1`, api_key: "k", models: ["a"] },
+      {
+        name: "talk",
+        dialect: "compat",
+        base_url: `http://127.0.0.1:${address.port}/v1`,
+        api_key: "k",
+        models: ["talk"],
+      },
+    ],
+    mcp: [{ name: "tools", url: `${upstream.url}/tools` }],
+    a2a: [{ name: "helper", url: `${upstream.url}/helper` }],
+    guardrails: {
+      fpe_key: "2b7e151628aed2a6abf7158809cf4f3c",
+      detectors: [
+        {
+          type: "pii",
+          name: "finder",
+          prefilter: "pure",
+          apply_to: ["user", "tool_args", "tool_result", "output"],
+          entities: ["EMAIL_ADDRESS", "CREDIT_CARD", "US_SSN"],
+        },
+      ],
+      rules: [
+        { name: "faulty", action: "deny", when: '"pii/EMAIL_ADDRESS" in labels && labels["pii/US_SSN"] > 0.5' },
+        { name: "cards", action: "redact", operator: "fpe", select: 'a.label == "CREDIT_CARD"' },
+      ],
+    },
+  },
+  {
+    extproc: { request_body_mode: "streamed", inspect_responses: "streamed" },
+    changes: { listen: "127.0.0.1:0", cluster: { node_id: "n1", bootstrap: true, data_dir: state } },
+  },
+);
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+async function post(path: string, sent: object, more: Readonly<Record<string, string>> = {}) {
+  const response = await fetch(gateway.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...more },
+    body: JSON.stringify(sent),
+  });
+  return { status: response.status, retry: response.headers.get("x-should-retry"), text: await response.text() };
+}
+
+const WAYS: Readonly<Record<string, (text: string, isStreamed?: boolean) => ReturnType<typeof post>>> = {
+  compat: (content, stream = false) =>
+    post("/v1/chat/completions", { model: "m", stream, messages: [{ role: "user", content }] }),
+  messages: (content, stream = false) =>
+    post("/v1/messages", { model: "a", max_tokens: 9, stream, messages: [{ role: "user", content }] }, VERSION),
+  responses: (input, stream = false) => post("/v1/responses", { model: "m", stream, input }),
+  "compat to messages": (content, stream = false) =>
+    post("/v1/chat/completions", { model: "a", stream, messages: [{ role: "user", content }] }),
+  "messages to compat": (content, stream = false) =>
+    post("/v1/messages", { model: "m", max_tokens: 9, stream, messages: [{ role: "user", content }] }, VERSION),
+  mcp: (text) =>
+    post(
+      "/mcp/tools",
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "t", arguments: { text }, _meta: META } },
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "t" },
+    ),
+  a2a: (text) =>
+    post(
+      "/a2a/helper",
+      {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "SendMessage",
+        params: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text }] } },
+      },
+      { "a2a-version": "1.0" },
+    ),
+};
+const VERSION = { "anthropic-version": "2023-06-01" };
+const JSON_TYPE = ["Content-Type: application/json"];
+
+/** An answer of the dialect or protocol that says this. */
+function saying(text: string): Script {
+  return (socket, { target, body: asked }: Recorded) => {
+    const { id, stream } = JSON.parse(String(asked)) as { readonly id?: number; readonly stream?: boolean };
+    const said = [...text].map((content) => ({ content }));
+    if (stream === true && !target.includes("responses")) {
+      startEvents(socket);
+      for (const frame of target.includes("messages") ? blocks(said) : chunks(said)) writeChunk(socket, frame);
+      return endChunks(socket);
+    }
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const content = [{ type: "text", text }];
+    const whole: Readonly<Record<string, object>> = {
+      "/v1/chat/completions": {
+        id: "c",
+        object: "chat.completion",
+        created: 1,
+        model: "m",
+        choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }],
+      },
+      "/v1/messages": {
+        id: "m1",
+        type: "message",
+        role: "assistant",
+        model: "a",
+        content,
+        stop_reason: "end_turn",
+        usage,
+      },
+      "/tools": { jsonrpc: "2.0", id, result: { resultType: "complete", content } },
+      "/helper": {
+        jsonrpc: "2.0",
+        id,
+        result: { message: { messageId: "m2", role: "ROLE_AGENT", parts: [{ text }] } },
+      },
+      "/v1/responses": {
+        id: "resp_1",
+        object: "response",
+        status: "completed",
+        model: "m",
+        output: [
+          {
+            type: "message",
+            id: "i",
+            role: "assistant",
+            status: "completed",
+            content: [{ type: "output_text", text, annotations: [] }],
+          },
+        ],
+      },
+    };
+    reply(socket, { headers: JSON_TYPE, body: JSON.stringify(whole[target]) });
+  };
+}
+
+for (const [way, ask] of Object.entries(WAYS)) {
+  test(`a request, and a whole answer: ${way}`, async () => {
+    upstream.script = saying("well");
+    const before = upstream.requests.length;
+    const asked = await ask(`write to ${MAIL}`);
+    assert.deepEqual([asked.status, asked.retry, upstream.requests.length], [403, "false", before], asked.text);
+    assert.match(asked.text, /policy_error/);
+    upstream.script = saying(`write to ${MAIL}`);
+    const answered = await ask("who is it?");
+    assert.deepEqual([answered.status, answered.retry], [403, "false"], answered.text);
+    assert.match(answered.text, /policy_error.*|guardrail rule faulty could not be evaluated/);
+    assert.ok(!answered.text.includes(MAIL));
+    upstream.script = saying("well");
+    assert.equal((await ask("who is it?")).status, 200);
+  });
+}
+
+for (const way of ["compat", "messages", "compat to messages", "messages to compat"]) {
+  test(`a streamed answer ends with the code, before its first text and after: ${way}`, async () => {
+    for (const before of ["", "a long beginning that nothing holds back, ".repeat(20)]) {
+      upstream.script = saying(`${before}write to ${MAIL}, if you please`);
+      const { status, retry, text } = await WAYS[way]!("who is it?", true);
+      assert.match(text, /policy_error/, way);
+      assert.ok(!text.includes("@example.com") && !text.includes("[DONE]"), text);
+      if (status !== 200) assert.deepEqual([status, retry], [403, "false"]);
+    }
+  });
+}
+
+test("a session is closed as by a policy, from either side", async () => {
+  for (const side of ["client", "provider"] as const) {
+    const connected = once(door, "connection");
+    const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`);
+    after(() => socket.terminate());
+    const texts: string[] = [];
+    socket.on("message", (data) => texts.push(String(data)));
+    const closed = once(socket, "close");
+    await within("the session", once(socket, "open"));
+    const [far] = (await within("the provider's end", connected)) as [WebSocket];
+    const content = [{ type: "input_text", text: `write to ${MAIL}` }];
+    if (side === "client") {
+      socket.send(
+        JSON.stringify({ type: "conversation.item.create", item: { type: "message", role: "user", content } }),
+      );
+    } else {
+      const place = { response_id: "r", item_id: "i", output_index: 0, content_index: 0 };
+      far.send(JSON.stringify({ type: "response.output_text.delta", ...place, delta: `write to ${MAIL} now` }));
+      far.send(JSON.stringify({ type: "response.output_text.done", ...place, text: `write to ${MAIL} now` }));
+    }
+    const [code, reason] = await within("the end", closed);
+    assert.deepEqual([code, String(reason)], [1008, "policy_error"], side);
+    assert.match(texts.join("\n"), /policy_error/);
+  }
+});
+
+test("the inspector, requests and answers", async () => {
+  const filter = connectFilter(gateway.inspector);
+  after(() => filter.close());
+  const asking = filter.talk();
+  asking.say(headers());
+  await asking.heard();
+  asking.say(body(chat(`write to ${MAIL}`)));
+  const { immediate_response: refused } = (await asking.heard()) ?? {};
+  const pairs = new Map(
+    (refused?.headers?.set_headers ?? []).map(({ header }) => [
+      header?.key,
+      String(header?.raw_value || header?.value),
+    ]),
+  );
+  assert.deepEqual([Number(refused?.status?.code), pairs.get("x-should-retry")], [403, "false"]);
+  assert.match(String(refused?.body), /policy_error/);
+  const answering = filter.talk();
+  assert.equal(await fateOf(answering, chat("who is it?")), "allowed");
+  const choices = [{ index: 0, message: { role: "assistant", content: `write to ${MAIL}` }, finish_reason: "stop" }];
+  const answer = JSON.stringify({ object: "chat.completion", choices });
+  const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(value) });
+  const head = [pair(":status", "200"), pair("content-type", "application/json")];
+  answering.say({ response_headers: { headers: { headers: head } } });
+  await answering.heard();
+  answering.say({ response_body: { body: Buffer.from(answer), end_of_stream: true } });
+  const { header_mutation: changed, body_mutation: told } = (await answering.heard())?.response_body?.response ?? {};
+  const seen = new Map((changed?.set_headers ?? []).map(({ header }) => [header?.key, String(header?.raw_value)]));
+  assert.deepEqual([seen.get(":status"), seen.get("x-should-retry")], ["403", "false"]);
+  assert.match(String(told?.body), /policy_error/);
+});
+
+test("more values than are encrypted in one message are 413 with their number, in a request", async () => {
+  for (const [way, ask] of Object.entries(WAYS)) {
+    upstream.script = saying("well");
+    const { status, text } = await ask(`${CARD}; `.repeat(3_000));
+    assert.equal(status, 413, `${way}: ${text.slice(0, 300)}`);
+    assert.match(
+      text,
+      /rule cards selects 3000 values, and `fpe` encrypts at most 2000 in one message: send it in parts/,
+    );
+    upstream.script = saying(`${CARD}; `.repeat(3_000));
+    const answered = await ask("which?");
+    assert.deepEqual([answered.status, answered.retry], [403, "false"], `${way}: ${answered.text.slice(0, 300)}`);
+    assert.match(answered.text, /selects 3000 values/);
+  }
+});
