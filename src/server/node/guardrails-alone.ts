@@ -83,7 +83,13 @@ export async function readGuardrailsIn(
   if (guardrails.detectors.some(({ type }) => type === "llm")) {
     const { overlays, problems } = await readOverlays(disk, path, seen.overlayPaths);
     const compiled = compileDeployment({
-      deployment: { ...read, problems: [], document: providersOf(document), asWritten: providersOf(asWritten) },
+      deployment: {
+        ...read,
+        draft: undefined,
+        problems: [],
+        document: providersOf(document),
+        asWritten: providersOf(asWritten),
+      },
       fileOverlays: overlays,
       trusted: undefined,
       rules: undefined,

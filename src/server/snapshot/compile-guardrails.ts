@@ -29,6 +29,7 @@ import {
   type Endpoints,
   type EnsembleOptions,
   isModelType,
+  kindsOf,
   type ScanPool,
   type Sessions,
   type Views,
@@ -141,7 +142,9 @@ function compile(document: Deployment, models: Views, options: Options): Compile
   const { guardrails, profiles = [] } = document;
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
-  if (assembled === undefined) return { guardrails: UNGUARDED, problems, own: NOTHING_HELD };
+  const restoring = restoreProblems(document);
+  if (assembled === undefined)
+    return { guardrails: UNGUARDED, problems: [...problems, ...restoring], own: NOTHING_HELD };
   const { ensemble, policyOf, inForce, rehearse, prepare, probes, held } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
@@ -161,7 +164,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
       readsHeaders: ensemble.members.some(({ kinds }) => kinds.has("header")),
       rehearse,
     }),
-    problems: [...problems, ...restoreProblems(document)],
+    problems: [...problems, ...restoring],
     prepare,
     probes,
     own: held,
@@ -226,11 +229,23 @@ function assemble(
     ...options,
     build: standIns(builder(noted, models, options), options.awaited),
   });
-  if (compiled.kind === "refused") {
-    const problems = compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it }));
-    return { assembled: undefined, problems };
-  }
   const { ensemble } = compiled;
+  const named = profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors }));
+  if (ensemble === undefined) {
+    // Rules are judged nevertheless, against what is written of detectors that could not be built.
+    const detectors = guardrails.detectors.map((config): DetectorFacts => {
+      const { name = config.type, type, mode, schedule } = config;
+      return { name, type, kinds: kindsOf(config), mode, schedule, gives: gives.get(name), hasHorizon: true };
+    });
+    const { problems } = compilePolicy(guardrails, { detectors, profiles: named });
+    return {
+      assembled: undefined,
+      problems: [
+        ...compiled.problems.map((it): GuardrailProblem => ({ severity: "error", ...it })),
+        ...problems.filter(({ severity }) => severity === "error"),
+      ],
+    };
+  }
   const facts: PolicyFacts = {
     detectors: ensemble.members.map(
       ({ detector, name, kinds, mode, schedule }): DetectorFacts => ({
@@ -243,7 +258,7 @@ function assemble(
         hasHorizon: detector.horizon !== undefined,
       }),
     ),
-    profiles: profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors })),
+    profiles: named,
   };
   const { of: policyOf, problems } = compilePolicy(guardrails, facts);
   const { explain: keepsTrace } = guardrails;

@@ -10,7 +10,7 @@ import {
   type NamedOverlay,
   resolveProvider,
 } from "../core/catalog/index.ts";
-import type { Deployment, Problem, ProviderConfig, Read } from "../core/config/index.ts";
+import type { Deployment, Draft, Problem, ProviderConfig, Read } from "../core/config/index.ts";
 import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { DetectorProbe, Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
@@ -23,7 +23,7 @@ import { compileGovernance, type GovernanceInput, readsUsage } from "./governanc
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./guardrails.ts";
 import { checkInspected } from "./inspector.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
-import { DEFAULT_MAX_BODY_BYTES, type Snapshot } from "./types.ts";
+import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.ts";
 
 export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
@@ -64,25 +64,14 @@ export type Compiled =
 
 /** `problems` of a compiled snapshot are warnings. */
 export function compileDeployment(input: CompileInput): Compiled {
-  const { deployment: read, fileOverlays } = input;
+  const { deployment: read } = input;
   const { document, asWritten } = read;
   if (document === undefined || asWritten === undefined || read.problems.some(({ severity }) => severity === "error")) {
-    return { kind: "refused", problems: read.problems };
+    return { kind: "refused", problems: allProblems(input) };
   }
   const problems: Problem[] = [...read.problems];
-  const catalog = overlaid(read, document, fileOverlays, problems);
-  const meters = readsUsage(document, input);
-  const claiming = (document.providers ?? []).map((config, at) => {
-    return catalog && compileOne({ read, document, asWritten, catalog, problems, meters }, config, at);
-  });
-  const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
-  const providers = sound.map(({ provider }) => provider);
-  const governance = compileGovernance(read, { document, asWritten }, input, providers, problems);
-  const { guardrails, prepare, probes = [] } = compileGuardrails(read, document, input, providers, problems);
-  const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
-  checkIssuers(document, input.trusted, report);
-  checkInspected(document, input.trusted?.inspector, report);
-  const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
+  const { sound, governance, prepared, cardKeys } = compileParts(input, { document, asWritten }, problems);
+  const { guardrails, prepare, probes = [] } = prepared;
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const { publicUrl } = governance;
   const storedAt = (at: number) => input.storedAt?.(read.problem(["mcp", at], "").file) ?? 0;
@@ -94,6 +83,52 @@ export function compileDeployment(input: CompileInput): Compiled {
   }
   const snapshot = freeze(document, sound, { governance, guardrails, fronted, cardKeys });
   return { kind: "compiled", snapshot, problems, prepare, probes };
+}
+
+interface Parts {
+  readonly sound: readonly ClaimingProvider[];
+  readonly governance: Governance;
+  readonly prepared: PreparedGuardrails;
+  readonly cardKeys: Snapshot["cardKeys"];
+}
+
+/** Of no use to anybody when an error was added to `problems`. */
+function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: Problem[]): Parts {
+  const { deployment: read, fileOverlays } = input;
+  const { document, asWritten } = draft;
+  const catalog = overlaid(read, document, fileOverlays, problems);
+  const meters = readsUsage(document, input);
+  const claiming = (document.providers ?? []).map((config, at) => {
+    return catalog && compileOne({ read, document, asWritten, catalog, problems, meters }, config, at);
+  });
+  const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
+  const providers = sound.map(({ provider }) => provider);
+  const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
+  const prepared = compileGuardrails(read, document, input, providers, problems);
+  const governance = compileGovernance(read, draft, input, providers, problems);
+  checkIssuers(document, input.trusted, report);
+  checkInspected(document, input.trusted?.inspector, report);
+  const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
+  return { sound, governance, prepared, cardKeys };
+}
+
+/**
+ * Problems of a document that checks refuse, with what compiling it would find: whoever mends it mends all at once. What
+ * the checks refuse may keep a part from being compiled at all; what is wrong with that part is told once it may be.
+ */
+function allProblems(input: CompileInput): readonly Problem[] {
+  const { problems: known, draft } = input.deployment;
+  if (draft === undefined) return known;
+  const problems: Problem[] = [...known];
+  try {
+    compileParts(input, draft, problems);
+  } catch {
+    // A check that has refused the document says why.
+  }
+  const errors = problems.slice(known.length).filter(({ severity }) => severity === "error");
+  const places = new Set(known.map(({ file, line, column }) => `${file} ${line} ${column}`));
+  // What compiling says of a place that a check has refused is the same in other words.
+  return [...known, ...errors.filter(({ file, line, column }) => !places.has(`${file} ${line} ${column}`))];
 }
 
 function overlaid(
@@ -132,6 +167,9 @@ function compileOne(
   const { preset, dialect, pool, region } = config;
   const baseUrl = config.base_url ?? pool?.service;
   const written = asWritten.providers[at] ?? config;
+  for (const { path, message } of pool === undefined ? [] : poolProblems(pool)) {
+    problems.push(read.problem(["providers", at, "pool", ...path], message));
+  }
   if (config.name === undefined && written.preset !== preset) {
     const message = "a `preset` that is a reference needs a `name` beside it: a name is the same on every node";
     problems.push(read.problem(["providers", at, "preset"], message));
@@ -145,9 +183,6 @@ function compileOne(
     const words = isOfPool ? message.replace(/^base_url /, "the `service` of a pool ") : message;
     problems.push(read.problem(["providers", at, ...path], words));
     return undefined;
-  }
-  for (const { path, message } of pool === undefined ? [] : poolProblems(pool)) {
-    problems.push(read.problem(["providers", at, "pool", ...path], message));
   }
   const credentials = credentialsOf(resolved.provider, document, config);
   if (credentials.kind === "refused") {

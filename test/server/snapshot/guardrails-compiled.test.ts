@@ -91,3 +91,77 @@ test("a document with guardrails is refused where the engine was not loaded for 
   const problems = await problemsOf(document(CARDS), { isUnprepared: true });
   assert.match(problems.join("\n"), /guardrails: this cannot be judged/);
 });
+
+const RULES_AND = (rules: string, detectors = CARDS, rest = ""): string =>
+  document(detectors, `  rules:\n${rules}    - {name: typo, action: deny, when: 'direcion == "request"'}\n${rest}`);
+
+/** Beside each, the misspelt variable of the last rule is told of. */
+const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
+  [
+    "an operator without its key",
+    RULES_AND("    - {name: r, action: redact, operator: fpe}\n"),
+    /needs `guardrails\.fpe_key`/,
+  ],
+  [
+    "a detector that is not there",
+    RULES_AND("    - {name: r, action: deny, requires: [nobody]}\n"),
+    /requires\[0\]: this names no detector/,
+  ],
+  ["two rules of one name", RULES_AND("    - {name: r, action: deny}\n    - {name: r, action: deny}\n"), /rules\[1\]/],
+  [
+    "another rule that does not compile",
+    RULES_AND("    - {name: r, action: deny, when: 'labels ['}\n"),
+    /rules\[0\]\.when/,
+  ],
+  ["an unknown entity", RULES_AND("", "{type: pii, prefilter: pure, entities: [CREDIT_CRAD]}"), /entities\[0\]/],
+  ["two detectors of one name", RULES_AND("", `${CARDS}, ${CARDS}`), /called `pii` too|detectors\[1\]/],
+  ["a detector without its object", RULES_AND("", "{type: nlp}"), /needs the object `nlp`/],
+  [
+    "a recognizer's expression",
+    RULES_AND(
+      "",
+      "{type: pii, prefilter: pure, custom_recognizers: [{name: x, entity: X, patterns: [{regex: '(', score: 1}]}]}",
+    ),
+    /patterns\[0\]\.regex/,
+  ],
+  [
+    "a judge of a provider that is not there",
+    RULES_AND("", "{type: llm, llm: {provider: nobody, model: m, labels: [A], prompt: p}}"),
+    /llm\.provider/,
+  ],
+  [
+    "an access rule",
+    RULES_AND("", CARDS, "access_rules: [{name: a, action: deny, condition: 'modl == \"x\"'}]\n"),
+    /access_rules\[0\]/,
+  ],
+  [
+    "a budget that is not there",
+    RULES_AND("", CARDS, "profiles: [{name: p, budget: nothing}]\n"),
+    /profiles\[0\]\.budget/,
+  ],
+  ["a preset that is not there", RULES_AND("", CARDS).replace("preset: openai", "preset: opnai"), /preset/],
+  [
+    "a type to turn back",
+    RULES_AND("", CARDS, "mcp: [{name: m, url: 'http://x.example', restore: [PERSON]}]\n"),
+    /restore/,
+  ],
+  ["a key that is not known", RULES_AND("    - {name: r, action: deny, acton: x}\n"), /acton/],
+  ["a key that is not known, elsewhere", RULES_AND("", CARDS, "budgest: []\n"), /budgest/],
+  [
+    "an allow list",
+    RULES_AND("", CARDS, "").replace("  rules:", "  allow_list: ['(']\n  allow_list_match: regex\n  rules:"),
+    /allow_list\[0\]/,
+  ],
+];
+
+for (const [what, text, problem] of AT_ONCE) {
+  test(`told at once with a misspelt variable of another rule: ${what}`, async () => {
+    const problems = await problemsOf(text);
+    assert.ok(
+      problems.some((it) => problem.test(it)),
+      problems.join("\n"),
+    );
+    assert.equal(problems.filter((it) => /direcion/.test(it)).length, 1, problems.join("\n"));
+    assert.equal(new Set(problems).size, problems.length);
+  });
+}

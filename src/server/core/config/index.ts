@@ -15,7 +15,7 @@ export { readGuardrails } from "./guardrails-alone.ts";
 export { type Naming, printableSchema } from "./json-schema.ts";
 export { type NodeFile, nodeFileSchema } from "./node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
-export { type Read, type ReadOptions, readDocument } from "./read.ts";
+export { type Draft, type Read, type ReadOptions, readDocument } from "./read.ts";
 export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
 export {
   anything,

@@ -13,7 +13,7 @@ import { expand, pathKey, type ReferenceRules, type References, type Used, type 
 import type { Schema } from "./schema.ts";
 import { numbersAsTexts } from "./texts.ts";
 import { find, type Parsed, type Place, parseTree, type Source } from "./tree.ts";
-import { validate } from "./validate.ts";
+import { type ErrorObject, validate } from "./validate.ts";
 import { withoutValues } from "./without-values.ts";
 
 export interface ReadOptions<T> extends ReferenceRules {
@@ -32,12 +32,19 @@ export interface Read<T> {
   readonly document: T | undefined;
   /** The document with its references as they are written: what is shown of it. Undefined with `document`. */
   readonly asWritten: T | undefined;
+  /** Both, of a document that has the right shape though a check refuses it: to find what else is wrong with it. */
+  readonly draft: Draft<T> | undefined;
   readonly problems: readonly Problem[];
   readonly used: Used;
   /** Where the value at the path stands, or the innermost value around it that is written. Counted from 1. */
   readonly locate: (path: Path) => Place;
   /** A problem of this document, for what is found out about it later. */
   readonly problem: ProblemAt;
+}
+
+export interface Draft<T> {
+  readonly document: T;
+  readonly asWritten: T;
 }
 
 const MAX_PROBLEMS = 100;
@@ -77,13 +84,10 @@ export function readParsed<T>(
     path: formatPath(writtenPath(path)),
     message,
   });
-  const outcome = (
-    documents: { readonly document: T; readonly asWritten: T } | undefined,
-    problems: readonly Problem[],
-    used: Used,
-  ): Read<T> => ({
+  const outcome = (documents: Draft<T> | undefined, problems: readonly Problem[], used: Used): Read<T> => ({
     document: undefined,
     asWritten: undefined,
+    draft: documents,
     ...(problems.some(({ severity }) => severity === "error") ? {} : documents),
     problems: inOrder(problems, parsed.files),
     used,
@@ -117,13 +121,32 @@ export function readParsed<T>(
       problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
     else if (options.warnOfLiterals === true) problems.push(problem(path, LITERAL, "warning"));
   }
-  if (!isWhole || findings.some(({ isNotYet }) => isNotYet !== true)) return outcome(undefined, problems, used);
+  if (!isWhole) return outcome(undefined, problems, used);
+  if (findings.some(({ isNotYet }) => isNotYet !== true)) {
+    // Without the keys that are not known the rest may be sound, and is judged as far as that.
+    for (const filled of [value, expanded.asWritten]) dropUnknownKeys(filled, errors);
+    if (validate(schema.json, value).length > 0) return outcome(undefined, problems, used);
+  }
 
   // The walk above showed that the value has the shape of the schema, whose type is T.
   for (const filled of new Set([value, expanded.asWritten])) fillDefaults(schema.json, filled);
   const document = value as T;
   problems.push(...(options.checks?.(document, problem) ?? []));
   return outcome({ document, asWritten: expanded.asWritten as T }, problems, used);
+}
+
+function dropUnknownKeys(value: unknown, errors: readonly ErrorObject[]): void {
+  for (const { keyword, instancePath, params } of errors) {
+    if (keyword !== "additionalProperties") continue;
+    const path = instancePath.split("/").slice(1);
+    const object = path.reduce<unknown>((at, step) => {
+      const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      return typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined;
+    }, value);
+    if (typeof object === "object" && object !== null) {
+      delete (object as Record<string, unknown>)[String(params["additionalProperty"])];
+    }
+  }
 }
 
 const LITERAL =

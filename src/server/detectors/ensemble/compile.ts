@@ -31,7 +31,7 @@ export interface EnsembleOptions {
 
 export type CompiledEnsemble =
   | { readonly kind: "ensemble"; readonly ensemble: Ensemble }
-  | { readonly kind: "refused"; readonly problems: readonly EnsembleProblem[] };
+  | { readonly kind: "refused"; readonly ensemble?: undefined; readonly problems: readonly EnsembleProblem[] };
 
 export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions): CompiledEnsemble {
   const problems: EnsembleProblem[] = [];
@@ -86,16 +86,19 @@ function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Gu
   return found;
 }
 
+/** Kinds of segment that a detector reads. */
+export const kindsOf = ({ apply_to: kinds, type }: DetectorConfig): readonly SegmentKind[] =>
+  kinds ?? (type === "llm" ? JUDGED_KINDS : REQUEST_KINDS);
+
 function memberOf(config: DetectorConfig, name: string, detector: Detector, guardrails: Guardrails): Member {
   const { score_threshold: least = 0, agreement_boost: boost } = guardrails;
-  const kinds = config.apply_to ?? (config.type === "llm" ? JUDGED_KINDS : REQUEST_KINDS);
   return Object.freeze({
     detector,
     name,
     mode: config.mode,
     schedule: config.schedule,
     role: config.role,
-    kinds: new Set(kinds),
+    kinds: new Set(kindsOf(config)),
     confirmWindow: config.confirm_window ?? DEFAULT_CONFIRM_WINDOW,
     narrowsSpans: config.narrow_spans ?? false,
     threshold: config.threshold ?? 0,

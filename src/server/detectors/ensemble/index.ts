@@ -4,6 +4,7 @@ export {
   type CompiledEnsemble,
   compileEnsemble,
   type EnsembleOptions,
+  kindsOf,
 } from "./compile.ts";
 export { createEnsembleMetrics, type EnsembleMetrics } from "./metrics.ts";
 export { createScanCache, type ScanCache } from "./scan-cache.ts";
