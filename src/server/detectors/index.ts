@@ -17,6 +17,7 @@ export {
 export { createJudge } from "./judge/index.ts";
 export {
   type BuiltPiiDetector,
+  compileFormats,
   createPiiDetector,
   createPoolMetrics,
   createScanPool,

@@ -6,12 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
+import { createIssued, type Issued } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
   answerWith,
   type BuildDetector,
   type CallModel,
   compileEnsemble,
+  compileFormats,
   createAwaitedDetector,
   createEndpointMetrics,
   createEndpoints,
@@ -66,7 +68,8 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   const endpoints = createEndpoints(
     instruments && { metrics: (readings) => createEndpointMetrics(instruments, readings) },
   );
-  const options = { pool, sessions, endpoints, cache, ...(metrics !== undefined && { metrics }) };
+  const issued = given.issued ?? createIssued();
+  const options = { pool, sessions, endpoints, cache, issued, ...(metrics !== undefined && { metrics }) };
   const used = new WeakMap<GuardrailSnapshot, Held>();
   /** What is in force. */
   let now: GuardrailSnapshot | undefined;
@@ -142,7 +145,8 @@ function compile(document: Deployment, models: Views, options: Options): Compile
   const { guardrails, profiles = [] } = document;
   if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
-  const restoring = restoreProblems(document);
+  const formatOf = compileFormats(guardrails);
+  const restoring = restoreProblems(document, formatOf);
   if (assembled === undefined)
     return { guardrails: UNGUARDED, problems: [...problems, ...restoring], own: NOTHING_HELD };
   const { ensemble, policyOf, inForce, rehearse, prepare, probes, held } = assembled;
@@ -159,7 +163,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
     guardrails: Object.freeze({
       of: (profile: string | undefined) =>
         profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
-      restorer: compileRestorer(guardrails),
+      restorer: compileRestorer(guardrails, formatOf, options.issued),
       inForce,
       readsHeaders: ensemble.members.some(({ kinds }) => kinds.has("header")),
       rehearse,
@@ -173,6 +177,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
 
 interface Options extends Omit<EnsembleOptions, "build"> {
   readonly pool: ScanPool;
+  readonly issued: Issued;
   readonly sessions: Sessions;
   readonly endpoints: Endpoints;
   /** Undefined: texts are to be read where no gateway serves, and a judge would find nothing. */
@@ -230,6 +235,7 @@ function assemble(
     build: standIns(builder(noted, models, options), options.awaited),
   });
   const { ensemble } = compiled;
+  const formatOf = compileFormats(guardrails);
   const named = profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors }));
   if (ensemble === undefined) {
     // Rules are judged nevertheless, against what is written of detectors that could not be built.
@@ -237,7 +243,7 @@ function assemble(
       const { name = config.type, type, mode, schedule } = config;
       return { name, type, kinds: kindsOf(config), mode, schedule, gives: gives.get(name), hasHorizon: true };
     });
-    const { problems } = compilePolicy(guardrails, { detectors, profiles: named });
+    const { problems } = compilePolicy(guardrails, { detectors, profiles: named, formatOf });
     return {
       assembled: undefined,
       problems: [
@@ -259,6 +265,8 @@ function assemble(
       }),
     ),
     profiles: named,
+    formatOf,
+    issued: options.issued,
   };
   const { of: policyOf, problems } = compilePolicy(guardrails, facts);
   const { explain: keepsTrace } = guardrails;

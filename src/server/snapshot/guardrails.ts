@@ -15,6 +15,7 @@ import {
   type GuardrailPolicy,
   type GuardrailProblem,
   type InspectBeside,
+  type Issued,
   type Judgement,
   judgedBeside,
   type Occasion,
@@ -33,7 +34,7 @@ export interface GuardrailSnapshot {
   /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
   readonly of: (profile: string | undefined) => Guard | undefined;
   /** Undefined: there is nothing to turn back. `types`: of entities, as a fronted server or agent names them. */
-  readonly restorer: (types: ReadonlySet<string>) => RestoreTexts | undefined;
+  readonly restorer: (types: ReadonlySet<string>) => Restorer | undefined;
   readonly inForce: GuardrailsInForce;
   /** Some detector reads headers, whoever it is in force for. */
   readonly readsHeaders: boolean;
@@ -41,13 +42,17 @@ export interface GuardrailSnapshot {
   readonly rehearse: Rehearse;
 }
 
-/**
- * What `fpe` wrote, turned back in each of the texts of one message. Undefined: they hold more candidates than are tried.
- * `counts`: values, by type.
- */
-export type RestoreTexts = (
-  texts: readonly string[],
-) => { readonly texts: readonly string[]; readonly counts: Readonly<Record<string, number>> } | undefined;
+export interface Restorer {
+  /**
+   * What `fpe` wrote, turned back in each of the texts of one message. Undefined: they hold more candidates than are tried.
+   * `counts`: values, by type.
+   */
+  readonly restore: (
+    texts: readonly string[],
+  ) => { readonly texts: readonly string[]; readonly counts: Readonly<Record<string, number>> } | undefined;
+  /** Places of values in a text of which it is proven that `fpe` wrote them. */
+  readonly placesIn: (text: string) => readonly { readonly start: number; readonly end: number }[];
+}
 
 export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Promise<Rehearsal>;
 
@@ -73,6 +78,8 @@ export interface EngineOptions {
   readonly threads?: number;
   /** Others inspect what flows: nothing is made ready before it is needed. */
   readonly isSpare?: boolean;
+  /** What `fpe` wrote lately; left out, this process remembers its own alone. */
+  readonly issued?: Issued | undefined;
   /** Another process has the models that others have in memory; left out, this one. */
   readonly askSession?: AskSession | undefined;
 }

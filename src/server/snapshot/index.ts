@@ -19,7 +19,7 @@ export {
   type GuardrailEngine,
   type GuardrailSnapshot,
   type Rehearse,
-  type RestoreTexts,
+  type Restorer,
 } from "./guardrails.ts";
 export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";

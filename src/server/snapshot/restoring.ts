@@ -1,59 +1,106 @@
 /**
  * `restore` of what is fronted: which values are turned back, and how. Loaded with the policy, since it shares the keys.
- * Source: specification document 3, `mcp[]`, `a2a[]`; guardrails reference, 4.3.
+ * Source: specification document 3, `mcp[]`, `a2a[]`; design decisions, section 20.
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
-import type { GuardrailProblem } from "../core/guardrails/index.ts";
-import { alphabetOf, operatorKeys, RestoreLimit, restore } from "../core/guardrails/policy/index.ts";
+import type { FormatOf, GuardrailProblem, Issued } from "../core/guardrails/index.ts";
+import {
+  alphabetOf,
+  feasibilityOf,
+  operatorKeys,
+  proofOf,
+  type Restored,
+  RestoreLimit,
+  restore,
+  turnedIn,
+} from "../core/guardrails/policy/index.ts";
 import type { GuardrailSnapshot } from "./guardrails.ts";
 
 /** Of one message; a tenth of a second. */
 const MOST_DECRYPTIONS = 2_000;
 
-/** Types that no value can be encrypted of. */
-export function restoreProblems({ guardrails, mcp = [], a2a = [] }: Deployment): readonly GuardrailProblem[] {
-  const alphabets = guardrails?.fpe_alphabets ?? {};
+/** Types whose values cannot be encrypted, or not be known again; and, as warnings, those that nothing proves. */
+export function restoreProblems(
+  { guardrails, mcp = [], a2a = [] }: Deployment,
+  formatOf: FormatOf,
+): readonly GuardrailProblem[] {
+  const { alphabets, fpe } = operatorKeys(guardrails ?? { fpe_alphabets: {} }, formatOf);
   const hops = [
     ...mcp.map((hop, at) => ({ hop, path: ["mcp", at] })),
     ...a2a.map((hop, at) => ({ hop, path: ["a2a", at] })),
   ];
+  const judged = (type: string): Pick<GuardrailProblem, "severity" | "message"> | undefined => {
+    const alphabet = alphabetOf(type, alphabets);
+    if (alphabet === undefined) {
+      const message = `${type} has no alphabet that \`fpe\` could write it in; give it one in \`guardrails.fpe_alphabets\``;
+      return { severity: "error", message };
+    }
+    const format = formatOf(type);
+    const proof = proofOf({ type, alphabet }, formatOf);
+    if (format === undefined || proof === undefined) {
+      const message = `no recognizer of the document has a pattern for ${type}, so that its values are not known again in a text; give it one in \`custom_recognizers\``;
+      return { severity: "error", message };
+    }
+    const isOwn = Object.hasOwn(alphabets, type);
+    const { reason } = (isOwn && fpe && feasibilityOf(type, alphabet, fpe, format)) || {};
+    if (reason !== undefined) {
+      return { severity: "error", message: `\`fpe\` cannot keep the format of ${type}: ${reason}` };
+    }
+    if (proof !== "none") return undefined;
+    const message = `nothing proves that a value of ${type} was encrypted: whatever matches its pattern is turned back, also what never was. Name it only where every such value is encrypted, or give its recognizer a \`validator\``;
+    return { severity: "warning", message };
+  };
+  const known = new Map<string, ReturnType<typeof judged>>();
   return hops.flatMap(({ hop, path }) =>
-    (hop.restore ?? []).flatMap((type, at): readonly GuardrailProblem[] =>
-      alphabetOf(type, alphabets) !== undefined
-        ? []
-        : [
-            {
-              severity: "error",
-              path: [...path, "restore", at],
-              message: `${type} has no alphabet that \`fpe\` could write it in; give it one in \`guardrails.fpe_alphabets\``,
-            },
-          ],
-    ),
+    (hop.restore ?? []).flatMap((type, at): readonly GuardrailProblem[] => {
+      if (!known.has(type)) known.set(type, judged(type));
+      const found = known.get(type);
+      return found === undefined ? [] : [{ ...found, path: [...path, "restore", at] }];
+    }),
   );
 }
 
-export function compileRestorer(guardrails: Guardrails): GuardrailSnapshot["restorer"] {
-  const { fpe, alphabets } = operatorKeys(guardrails);
+export function compileRestorer(
+  guardrails: Guardrails,
+  formatOf: FormatOf,
+  issued: Issued,
+): GuardrailSnapshot["restorer"] {
+  const { fpe, alphabets } = operatorKeys(guardrails, formatOf, issued);
   return (names) => {
-    const types = [...names].flatMap((type) => {
+    const types = [...names].flatMap((type): readonly Restored[] => {
       const alphabet = alphabetOf(type, alphabets);
       return alphabet === undefined ? [] : [{ type, alphabet }];
     });
     if (fpe === undefined || types.length === 0) return undefined;
-    return (texts) => {
-      const budget = { left: MOST_DECRYPTIONS };
-      const counts: Record<string, number> = {};
-      try {
-        const restored = texts.map((text) => {
-          const one = restore(text, types, fpe, budget);
-          for (const [type, count] of Object.entries(one.counts)) counts[type] = (counts[type] ?? 0) + count;
-          return one.text;
+    const restoring = { fpe, formatOf, issued };
+    return {
+      restore(texts) {
+        const budget = { left: MOST_DECRYPTIONS };
+        const counts: Record<string, number> = {};
+        return within(() => {
+          const restored = texts.map((text) => {
+            const one = restore(text, types, restoring, budget);
+            for (const [type, count] of Object.entries(one.counts)) counts[type] = (counts[type] ?? 0) + count;
+            return one.text;
+          });
+          return { texts: restored, counts };
         });
-        return { texts: restored, counts };
-      } catch (error) {
-        if (error instanceof RestoreLimit) return undefined;
-        throw error;
-      }
+      },
+      placesIn(text) {
+        const budget = { left: MOST_DECRYPTIONS };
+        const turned = within(() => turnedIn(text, types, restoring, budget)) ?? [];
+        return turned.filter(({ proof }) => proof === "issued" || proof === "check");
+      },
     };
   };
+}
+
+/** `undefined`: there are more candidates than are tried. */
+function within<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RestoreLimit) return undefined;
+    throw error;
+  }
 }

@@ -1,6 +1,8 @@
 /** What policy has to know of detectors and of the document to be compiled. */
 
 import type { Deployment, Path, Severity } from "../config/index.ts";
+import type { FormatOf } from "./formats.ts";
+import type { Issued } from "./issued.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
 import type { SegmentKind } from "./types.ts";
 
@@ -29,6 +31,10 @@ export interface PolicyFacts {
   readonly detectors: readonly DetectorFacts[];
   /** `detectors`: undefined: all; empty: none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
+  /** Left out: of no type it is known how its values are written. */
+  readonly formatOf?: FormatOf | undefined;
+  /** Left out: what `fpe` writes is not remembered. */
+  readonly issued?: Issued | undefined;
 }
 
 export interface GuardrailProblem {

@@ -1,9 +1,11 @@
 export * from "./checks/index.ts";
+
 /**
  * What the parts of guardrails pass to each other. The policy itself, `compilePolicy(guardrails, facts)`, is of
  * `guardrails/policy`: it loads CEL, so nothing that a start imports may import more than its types.
  */
 
+export { callingCodeLength } from "./calling-codes.ts";
 export { digitBlock, foldDigits } from "./digits.ts";
 export type {
   CompiledPolicy,
@@ -13,8 +15,10 @@ export type {
   Guardrails,
   PolicyFacts,
 } from "./facts.ts";
+export type { FormatOf, ValueFormat } from "./formats.ts";
 export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
 export { CONTROLS, INVISIBLE } from "./invisible.ts";
+export { createIssued, type Issued } from "./issued.ts";
 export type {
   Annotated,
   DetectorFindings,

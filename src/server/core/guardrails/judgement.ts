@@ -52,6 +52,8 @@ export interface Occasion {
   readonly variables: GuardrailVariables;
   /** One for a request and its answer. */
   readonly rewriting: Rewriting;
+  /** Whether a value is turned back behind this hop, so that `fpe` leaves it alone. Left out: none is. */
+  readonly restores?: ((annotation: Annotation) => boolean) | undefined;
   /** Undefined: nobody traces it. */
   readonly tracer?: QuestionTracer | undefined;
 }
@@ -99,7 +101,7 @@ export interface Rewrite {
 /** What became of a finding that no rule saw. */
 export interface Dropped {
   readonly annotation: Annotation;
-  /** `form`: it lies within a placeholder or pseudonym. `conflicts`: another finding stands for it. */
+  /** `form`: it lies within a placeholder, a pseudonym or what `fpe` wrote lately. `conflicts`: another finding stands for it. */
   readonly by: "score_threshold" | "form" | "allow_list" | "conflicts";
 }
 

@@ -46,7 +46,13 @@ export interface ShapePattern {
    * `value`: without separators, letters in upper case. `written`: as the scan view has it, from the first to the last
    * character.
    */
-  readonly validate?: (value: string, written: string) => Proof;
+  readonly validate?: ShapeCheck;
+}
+
+export interface ShapeCheck {
+  (value: string, written: string): Proof;
+  /** It says which values there may be, as a pattern does, and is no check digit. */
+  readonly isForm?: boolean;
 }
 
 /** A regular expression, for what has no shape. */

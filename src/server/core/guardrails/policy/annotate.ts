@@ -1,6 +1,6 @@
 /** From findings to annotations, in the order of the guardrails reference, 2.1. */
 
-import type { Annotated, Annotation, Dropped, Guardrails, Inspected } from "../index.ts";
+import type { Annotated, Annotation, Dropped, Guardrails, Inspected, Issued } from "../index.ts";
 import type { AllowList } from "./allow-list.ts";
 import { agreed, type Candidate, candidatesOf, type Drop, type Member } from "./candidates.ts";
 import { settled } from "./conflicts.ts";
@@ -14,6 +14,8 @@ export interface Refining {
   /** `explain`. */
   readonly keepsTrace: boolean;
   readonly members: ReadonlyMap<string, Member>;
+  /** What `fpe` wrote lately, which is no value. */
+  readonly issued: Issued | undefined;
 }
 
 export interface Refined {
@@ -36,6 +38,7 @@ function refinedSegment(text: string, found: readonly Candidate[], how: Refining
   const raised = how.agreementBoost > 0 && found.length > 1 ? agreed(found, how.agreementBoost) : found;
   const { allows } = how;
   const isWithinForm = within(formsIn(text));
+  const isIssued = how.issued?.within(text);
   const kept = raised.filter((candidate) => {
     const by = reasonToDrop(candidate);
     if (by !== undefined) drop(candidate, by);
@@ -46,7 +49,7 @@ function refinedSegment(text: string, found: readonly Candidate[], how: Refining
   function reasonToDrop({ annotation: { score, start, end }, isVerdict }: Candidate): Dropped["by"] | undefined {
     if (score < how.scoreThreshold) return "score_threshold";
     if (isVerdict) return undefined;
-    if (isWithinForm(start, end)) return "form";
+    if (isWithinForm(start, end) || isIssued?.(start, end) === true) return "form";
     return allows?.(text.slice(start, end)) ? "allow_list" : undefined;
   }
 }

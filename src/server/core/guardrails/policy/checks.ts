@@ -13,7 +13,7 @@ import {
   SEGMENT_KINDS,
   type SegmentKind,
 } from "../index.ts";
-import { alphabetOf } from "./operators/index.ts";
+import { alphabetOf, type Feasibility, feasibilityOf, type OperatorKeys } from "./operators/index.ts";
 import { type CompiledRule, placed, rulePath } from "./rule.ts";
 import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
 
@@ -25,13 +25,15 @@ export function ruleProblems(
   guardrails: Guardrails,
   facts: PolicyFacts,
   rules: readonly CompiledRule[],
+  keys: OperatorKeys,
 ): readonly GuardrailProblem[] {
+  const isFeasible = feasibilities(facts, keys);
   let closedBy: string | undefined;
   return rules.flatMap((rule) => {
     const read = facts.detectors.filter(({ name }) => rule.requires === undefined || rule.requires.has(name));
     const inline = read.filter(({ mode }) => mode === "inline");
     const problems = [
-      ...alphabetProblems(guardrails, rule, inline),
+      ...alphabetProblems(guardrails, rule, inline, isFeasible),
       ...streamProblems(guardrails, rule, inline),
       ...scheduleProblems(guardrails, rule, inline),
       ...unreadKeys(rule),
@@ -60,19 +62,50 @@ function alphabetProblems(
   { fpe_alphabets = {} }: Guardrails,
   rule: CompiledRule,
   detectors: readonly DetectorFacts[],
+  feasibility: (label: string) => Feasibility | undefined,
 ): readonly GuardrailProblem[] {
   if (rule.rule.action !== "redact" || rule.rule.operator !== "fpe") return [];
   const missing = new Set<string>();
+  const labels = new Set<string>();
   for (const detector of detectors) {
     for (const type of typesOf(rule, detector)) {
       const label = type.slice(type.indexOf("/") + 1);
-      if (alphabetOf(label, fpe_alphabets) !== undefined) continue;
-      if (writableKinds(rule, detector).some((kind) => wouldSelect(rule, detector, type, kind))) missing.add(label);
+      if (!writableKinds(rule, detector).some((kind) => wouldSelect(rule, detector, type, kind))) continue;
+      if (alphabetOf(label, fpe_alphabets) === undefined) missing.add(label);
+      else labels.add(label);
     }
   }
-  if (missing.size === 0) return [];
+  const problems = [...labels].flatMap((label): readonly GuardrailProblem[] => {
+    const { reason, isPartial } = feasibility(label) ?? {};
+    const path = rulePath(rule.index, "operator");
+    if (reason !== undefined) {
+      const message = `the operator \`fpe\` cannot keep the format of \`${label}\`: ${reason}`;
+      return [{ severity: "error", path, message }];
+    }
+    if (isPartial !== true) return [];
+    const message = `some values of \`${label}\` have too few forms for \`fpe\`, and become a pseudonym or the name of the type`;
+    return [warning(rule, "operator", message)];
+  });
+  if (missing.size === 0) return problems;
   const message = `the operator \`fpe\` has no alphabet for ${listed([...missing])}: name it in \`guardrails.fpe_alphabets\`, or choose other types by \`select\``;
-  return [{ severity: "error", path: rulePath(rule.index, "operator"), message }];
+  return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
+}
+
+/** Of types whose alphabet, or pattern, the document says; tests know of the others. */
+function feasibilities(
+  { formatOf }: PolicyFacts,
+  { fpe, alphabets }: OperatorKeys,
+): (label: string) => Feasibility | undefined {
+  const known = new Map<string, Feasibility | undefined>();
+  return (label) => {
+    if (!known.has(label)) {
+      const alphabet = alphabetOf(label, alphabets);
+      const isBuiltIn = !Object.hasOwn(alphabets, label);
+      const format = isBuiltIn ? undefined : formatOf?.(label);
+      known.set(label, alphabet && fpe && format && feasibilityOf(label, alphabet, fpe, format));
+    }
+    return known.get(label);
+  };
 }
 
 const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>

@@ -11,7 +11,8 @@ import { type CompiledRule, compileRule } from "./rule.ts";
 
 /** Takes about a millisecond a rule. The document has passed the configuration's own checks. */
 export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): CompiledPolicy {
-  const keys = operatorKeys(guardrails);
+  const { formatOf, issued } = facts;
+  const keys = operatorKeys(guardrails, formatOf, issued);
   const allowList = compileAllowList(guardrails);
   const outcomes = guardrails.rules.map((rule, index) => compileRule(rule, index, keys));
   const rules = outcomes.flatMap((outcome) => (outcome.kind === "compiled" ? [outcome.rule] : []));
@@ -22,6 +23,7 @@ export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): Compi
     conflicts: guardrails.conflicts,
     allows: allowList.allows,
     keepsTrace: guardrails.explain,
+    issued,
   };
   const whole = population(undefined, rules, facts, refining);
   const byProfile = new Map(
@@ -32,7 +34,7 @@ export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): Compi
   );
   return {
     of: (profile) => (profile === undefined ? whole : (byProfile.get(profile) ?? whole)),
-    problems: [...allowList.problems, ...refusals, ...ruleProblems(guardrails, facts, rules)],
+    problems: [...allowList.problems, ...refusals, ...ruleProblems(guardrails, facts, rules, keys)],
   };
 }
 

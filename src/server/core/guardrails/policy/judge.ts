@@ -37,7 +37,7 @@ type End =
   | { readonly kind: "deny"; readonly by: RuleDecision; readonly message: string }
   | { readonly kind: "fault"; readonly by: RuleFault };
 
-export function openInspection(inForce: RulesInForce, { variables, rewriting }: Occasion): Inspection {
+export function openInspection(inForce: RulesInForce, { variables, rewriting, restores }: Occasion): Inspection {
   const views = inForce.views.map((detectors) => {
     const view = emptyView();
     return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
@@ -60,7 +60,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting }: 
       const view = views[at];
       const news = fresh[at];
       if (view === undefined || news === undefined || (pending !== undefined && waits(rule, pending))) continue;
-      const outcome = weighed(rule, view.seen, news, variables);
+      const outcome = weighed(rule, view.seen, news, { variables, restores });
       if ("part" in outcome) {
         if (!rule.failsOpen) {
           end = { kind: "fault", by: outcome };
@@ -134,17 +134,25 @@ const TOO_MANY = new Fault(
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
 /** `seen`: what `when` reads; `context`: that without annotations. */
-function weighed(rule: CompiledRule, seen: Variables, news: readonly Fresh[], context: Occasion["variables"]): Outcome {
+function weighed(
+  rule: CompiledRule,
+  seen: Variables,
+  news: readonly Fresh[],
+  { variables: context, restores }: Pick<Occasion, "variables" | "restores">,
+): Outcome {
   const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, seen);
   if (fired instanceof Fault) return faultOf(rule, "when", fired);
   if (!fired) return SILENT;
   const claims: Claim[] = [];
   if (rule.rule.action !== "redact") return { fires: true, claims };
-  const most = rule.rule.operator === "fpe" ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
+  const isFpe = rule.rule.operator === "fpe";
+  const most = isFpe ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
   // One for all annotations: to copy the context takes longer than to ask.
   const variables: Record<string, Variables[string]> = { ...context };
   for (const { candidate, segment, value } of news) {
     if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
+    // Where it is turned back, it is not encrypted first.
+    if (isFpe && restores?.(candidate.annotation) === true) continue;
     variables["a"] = value;
     const isSelected = rule.select === undefined || asked(rule.select, variables);
     if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);

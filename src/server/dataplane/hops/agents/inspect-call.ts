@@ -6,15 +6,15 @@ import {
   envelopeSegments,
   type GuardrailVariables,
   type Occasion,
-  type Segment,
 } from "../../../core/guardrails/index.ts";
 import { type Holding, readingBytes } from "../../../memory/index.ts";
-import type { Guard } from "../../../snapshot/index.ts";
+import type { Guard, Restorer } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { AgentCall, CallTexts } from "./agent-call.ts";
+import { hasArguments } from "./restored.ts";
 
 export interface InspectingCall {
   readonly exchange: Exchange;
@@ -24,6 +24,7 @@ export interface InspectingCall {
   readonly plain: Buffer;
   readonly held: Holding;
   readonly sinks: GuardrailSinks;
+  readonly restorer: Restorer | undefined;
 }
 
 export interface InspectedCall {
@@ -39,21 +40,42 @@ export interface InspectedCall {
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
-  { exchange, standing, decided, plain, held, sinks }: InspectingCall,
+  { exchange, standing, decided, plain, held, sinks, restorer }: InspectingCall,
 ): Promise<InspectedCall> {
   const reading = guard.inspectsBody ? readingBytes(plain) : 0;
   held.hold(reading);
   const texts = guard.inspectsBody ? call.texts() : undefined;
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
-  const said: readonly Segment[] = texts?.texts ?? [];
+  const said = texts?.texts ?? [];
   const segments = [...said, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
   const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting(), tracer: exchange.span };
   const what = { exchange, standing, request: decided, sinks };
-  const { changes, beside } = await inspectSegments(guard, segments, occasion, what);
+  const restores = restorer && hasArguments(call) ? turningBack(said, call.fronted.restore, restorer) : undefined;
+  const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
   // Detectors that run beside the call read the texts still.
   if (verdict === undefined) held.release(reading);
   return { texts, changes, occasion, verdict };
+}
+
+/**
+ * A rule with `fpe` leaves values of the types that are turned back, and what is proven to be one of them whatever it was
+ * found as: else it would be encrypted once more, and come as another value.
+ */
+function turningBack(
+  texts: CallTexts["texts"],
+  types: ReadonlySet<string>,
+  restorer: Restorer,
+): NonNullable<Occasion["restores"]> {
+  const places = new Map<number, ReturnType<Restorer["placesIn"]>>();
+  return ({ segment, label, start, end }) => {
+    const text = texts[segment];
+    if (text === undefined || !text.isArgument || text.isReadOnly) return false;
+    if (types.has(label)) return true;
+    const own = places.get(segment) ?? restorer.placesIn(text.text);
+    places.set(segment, own);
+    return own.some((place) => start < place.end && place.start < end);
+  };
 }
 
 function variablesOf({ fronted, method, name }: AgentCall, { variables, profile }: Standing): GuardrailVariables {

@@ -3,7 +3,7 @@
  * see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import type { RestoreTexts } from "../../../snapshot/index.ts";
+import type { Restorer } from "../../../snapshot/index.ts";
 import type { AgentCall, CallTexts } from "./agent-call.ts";
 import type { InspectedCall } from "./inspect-call.ts";
 
@@ -16,20 +16,24 @@ export interface SentCall {
 
 const NOTHING: Readonly<Record<string, number>> = {};
 
+/** Whether a call carries what `restore` is of: arguments of a tool, or parts of a message. */
+export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
+  fronted.kind === "a2a" || method === "tools/call";
+
 /** Throws `body_too_large` where more would have to be tried than one call may cost, and `invalid_request`. */
 export function sentCall(
   call: AgentCall,
   inspected: InspectedCall | undefined,
-  restorer: RestoreTexts | undefined,
+  restorer: Restorer | undefined,
 ): SentCall {
   const { changes } = inspected ?? {};
-  const isRestored = restorer !== undefined && (call.fronted.kind === "a2a" || call.method === "tools/call");
+  const isRestored = restorer !== undefined && hasArguments(call);
   const texts = inspected?.texts ?? (isRestored ? call.texts() : undefined);
   if (texts === undefined) return { rewritten: undefined, restored: NOTHING };
   if (!isRestored) return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };
   const places = texts.texts.flatMap(({ isArgument, isReadOnly }, at) => (isArgument && !isReadOnly ? [at] : []));
   const given = places.map((at) => changes?.[at] ?? texts.texts[at]?.text ?? "");
-  const turned = restorer(given);
+  const turned = restorer.restore(given);
   if (turned === undefined) {
     throw new GatewayError("body_too_large", "The call holds more numbers than are tried for values to turn back.");
   }

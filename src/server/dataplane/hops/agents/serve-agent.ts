@@ -100,7 +100,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     if (exchange.gone) return;
     const guard = snapshot.guardrails.of(standing.profile.name);
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const inspected = guard && (await inspectCall(guard, call, { exchange, standing, decided, plain, held, sinks })); // 403, 503
+    const restorer = snapshot.guardrails.restorer(fronted.restore);
+    const inspecting = { exchange, standing, decided, plain, held, sinks, restorer };
+    const inspected = guard && (await inspectCall(guard, call, inspecting)); // 403, 503
     // Told of where it is waited for, which may never come to be.
     inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
@@ -133,7 +135,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         toolsChanged: () => forgetLists(fronted),
         told: (message) => noteFailure(exchange.called, message),
       });
-    const { rewritten, restored } = sentCall(call, inspected, snapshot.guardrails.restorer(fronted.restore)); // 413
+    const { rewritten, restored } = sentCall(call, inspected, restorer); // 413
     recordRestored(restored, decided, standing, sinks); // 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
     if (rewritten !== undefined) held.hold(body.length);

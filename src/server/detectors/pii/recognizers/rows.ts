@@ -6,9 +6,9 @@
  * score that only context raises above a half (`keeps`). What is narrower is proven (`proves`).
  */
 
-import type { Proof, Recognizer, ShapePattern } from "../types.ts";
+import type { Recognizer, ShapeCheck, ShapePattern } from "../types.ts";
 
-type Validate = (value: string, written: string) => Proof;
+type Validate = ShapeCheck;
 type Check = (value: string) => boolean;
 
 /** Of a number that a check of one digit fits by chance: below a half alone, above it beside a word of its context. */
@@ -57,10 +57,16 @@ export function confirms(check: Check): Validate {
 
 /** The value without separators has this form. */
 export function like(form: RegExp): Validate {
-  return (value) => (form.test(value) ? undefined : false);
+  return formed((value) => form.test(value));
+}
+
+/** As `keeps`, of a check that says which values there may be, without a check digit. */
+export function formed(check: Check): Validate {
+  return Object.assign(keeps(check), { isForm: true });
 }
 
 /** Written in capital letters throughout, since in small ones it would be words: `in to 5`. */
 export function capital(validate: Validate = () => undefined): Validate {
-  return (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
+  const check: Validate = (value, written) => (written === written.toUpperCase() ? validate(value, written) : false);
+  return Object.assign(check, { isForm: validate.isForm === true });
 }

@@ -1,7 +1,7 @@
 /** Identifiers of the United States. Source: guardrails reference, 1.3, 1.5. */
 
 import { isAbaRouting, isNpi, isRepeated } from "../../../core/guardrails/index.ts";
-import { BY_CONTEXT, keeps, like, national, proves, shape, upTo } from "./rows.ts";
+import { BY_CONTEXT, formed, keeps, like, national, proves, shape, upTo } from "./rows.ts";
 
 /** Numbers of advertisements and examples beside those that are never issued. */
 function isSsn(value: string): boolean {
@@ -30,8 +30,8 @@ export const US = [
     "UsSsn",
     "US_SSN",
     ["social security", "ssn", "social sec", "ssid", "social"],
-    shape("3-2-4", 0.5, "d3-d2-d4", keeps(isSsn), { separators: "- ." }),
-    shape("loose", 0.05, "d5-d4 d3-d6 d9", keeps(isSsn)),
+    shape("3-2-4", 0.5, "d3-d2-d4", formed(isSsn), { separators: "- ." }),
+    shape("loose", 0.05, "d5-d4 d3-d6 d9", formed(isSsn)),
   ),
   national(
     "UsItin",

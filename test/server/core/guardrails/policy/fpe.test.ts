@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createFpe, type Restored, restore } from "../../../../../src/server/core/guardrails/policy/index.ts";
+import { createFpe } from "../../../../../src/server/core/guardrails/policy/index.ts";
 import { CHECK_DIGITS } from "../../../../../src/server/core/guardrails/policy/operators/check-digits.ts";
 import { createFf1 } from "../../../../../src/server/core/guardrails/policy/operators/ff1.ts";
 
@@ -115,39 +115,6 @@ test("a value with a check digit becomes one that is never right, is known by it
     }),
     { numRuns: 1000 },
   );
-});
-
-const TYPES: readonly Restored[] = [
-  { type: "CREDIT_CARD", alphabet: "digits" },
-  { type: "US_SSN", alphabet: "digits" },
-];
-
-test("restore finds encrypted values in a text, by their check digit or their shape, and leaves the rest", () => {
-  const card = FPE.encrypt("CREDIT_CARD", "digits", "4111 1111 1111 1111");
-  const ssn = FPE.encrypt("US_SSN", "digits", "123-45-6789");
-  const text = `pay ${card} for ${ssn}, not 5500 0000 0000 0004, order 1234, ref A${ssn}`;
-  assert.deepEqual(restore(text, TYPES, FPE), {
-    text: `pay 4111 1111 1111 1111 for 123-45-6789, not 5500 0000 0000 0004, order 1234, ref A${ssn}`,
-    counts: { CREDIT_CARD: 1, US_SSN: 1 },
-  });
-});
-
-test("restore asks the check of a decrypted value where there is one, and keeps the country of a telephone number", () => {
-  const types: readonly Restored[] = [{ type: "UK_NHS", alphabet: "digits" }];
-  assert.equal(restore(FPE.encrypt("UK_NHS", "digits", "943 476 5919") ?? "", types, FPE).text, "943 476 5919");
-  assert.equal(restore("943 476 5919", types, FPE).text, "943 476 5919", "it decrypts to what is none");
-  const phone = FPE.encrypt("PHONE_NUMBER", "digits", "+49 30 901820") ?? "";
-  assert.equal(
-    restore(`call ${phone}`, [{ type: "PHONE_NUMBER", alphabet: "digits" }], FPE).text,
-    "call +49 30 901820",
-  );
-});
-
-test("restore takes a value of another alphabet only where it stands alone", () => {
-  const types: readonly Restored[] = [{ type: "BADGE", alphabet: "alnum_upper" }];
-  const badge = FPE.encrypt("BADGE", "alnum_upper", "AB12CD") ?? "";
-  assert.equal(restore(badge, types, FPE).text, "AB12CD");
-  assert.equal(restore(`open the door with ${badge}!`, types, FPE).text, `open the door with ${badge}!`);
 });
 
 test("whatever is encrypted comes back, in any script and with any separators", () => {

@@ -1,13 +1,15 @@
 /**
  * Format-preserving encryption of values in texts: symbols of an alphabet change, in order and as one, everything else
- * stays: separators, length, the script of digits. Source: guardrails reference, 4.3.
+ * stays: separators, length, the script of digits, literal characters of the type's pattern. What comes of it matches the
+ * pattern again: a text that does not is encrypted once more until one does (cycle walking), which the way back repeats.
+ * Source: guardrails reference, 4.3; design decisions, section 20.
  */
 
-import { digitBlock } from "../../index.ts";
+import { callingCodeLength, digitBlock, type FormatOf, type ValueFormat } from "../../index.ts";
 import { ALPHABETS, type AlphabetName } from "./alphabets.ts";
-import { callingCodeLength } from "./calling-codes.ts";
 import { CHECK_DIGITS, type CheckDigit } from "./check-digits.ts";
-import { createFf1, type Ff1, MIN_DOMAIN } from "./ff1.ts";
+import { createFf1 } from "./ff1.ts";
+import { permutationOf } from "./permutation.ts";
 
 /** How far an encrypted value's check digit is from the right one. */
 const DISPLACEMENT = 5;
@@ -15,103 +17,217 @@ const DISPLACEMENT = 5;
 /** A value longer than this is no value of a format: one permutation costs with the square of its length. */
 export const MAX_SYMBOLS = 256;
 
+/** Most times that one value is encrypted until it matches its pattern again. */
+const MOST_STEPS = 256;
+
 export interface Fpe {
   /** Undefined: too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
   /** Undefined also where the check digit says that the text was not encrypted here. */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
+  /** Whether the check digit says that the text was encrypted here; undefined: the type has none that could. */
+  readonly isDisplaced: (type: string, alphabet: AlphabetName, text: string) => boolean | undefined;
 }
 
+const UNKNOWN: FormatOf = () => undefined;
+
 /** `key`: 16, 24 or 32 bytes. */
-export function createFpe(key: Uint8Array, tweak: string): Fpe {
+export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = UNKNOWN): Fpe {
   const ff1 = createFf1(key);
   const turn =
     (isForward: boolean): Fpe["encrypt"] =>
     (type, alphabet, text) => {
-      const value = parse(type, alphabet, text);
-      const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
-      const permute = permutation(ff1, ALPHABETS[alphabet].length, Buffer.from(`${tweak}\0${type}`), isForward);
-      const changed =
-        check === undefined ? permute(value.numerals) : displaced(value.numerals, check, permute, isForward);
-      return changed && value.write(changed);
+      const format = formatOf(type);
+      const value = parse(type, alphabet, text, format?.classesOf(text));
+      const check = checkOf(type, alphabet, value);
+      const body = check === undefined ? value.positions : value.positions.slice(0, -1);
+      if (body.length > MAX_SYMBOLS) return undefined;
+      const sizes = body.map(({ symbols }) => symbols.length);
+      const permute = permutationOf(ff1, sizes, Buffer.from(`${tweak}\0${type}`), isForward);
+      if (permute === undefined) return undefined;
+      const off = check === undefined ? 0 : offOf(value, check);
+      if (!isForward && check !== undefined && off !== DISPLACEMENT) return undefined;
+      let numerals: readonly number[] = body.map(({ numeral }) => numeral);
+      for (let step = 0; step < MOST_STEPS; step += 1) {
+        numerals = permute(numerals);
+        const written = writtenOf(value, numerals, check, off);
+        if (isOfForm(value, written, type, alphabet, format)) return written;
+      }
+      return undefined;
     };
-  return { encrypt: turn(true), decrypt: turn(false) };
+  return {
+    encrypt: turn(true),
+    decrypt: turn(false),
+    isDisplaced(type, alphabet, text) {
+      const value = parse(type, alphabet, text, formatOf(type)?.classesOf(text));
+      const check = checkOf(type, alphabet, value);
+      return check && offOf(value, check) === DISPLACEMENT;
+    },
+  };
 }
 
-type Permute = (numerals: readonly number[]) => readonly number[] | undefined;
-
-function permutation(ff1: Ff1, radix: number, tweak: Uint8Array, isForward: boolean): Permute {
-  const turn = isForward ? ff1.encrypt : ff1.decrypt;
-  return (numerals) =>
-    numerals.length < 2 || numerals.length > MAX_SYMBOLS || radix ** numerals.length < MIN_DOMAIN
-      ? undefined
-      : turn(numerals, radix, tweak);
-}
-
-/**
- * All but the check digit is encrypted; how far the check digit was off stays, and five more. So it is a bijection, a
- * genuine value never becomes one, and what is off by five on the way back is known to come from a genuine one.
- */
-function displaced(
-  numerals: readonly number[],
-  check: CheckDigit,
-  permute: Permute,
-  isForward: boolean,
-): readonly number[] | undefined {
-  const body = numerals.slice(0, -1);
-  const last = numerals.at(-1);
-  if (last === undefined) return undefined;
-  const off = (last - check(body.join("")) + 10) % 10;
-  if (!isForward && off !== DISPLACEMENT) return undefined;
-  const changed = permute(body);
-  return changed && [...changed, (check(changed.join("")) + off + DISPLACEMENT) % 10];
-}
-
-/** A text as symbols, and the way back into its form. */
+/** What is encrypted of a text, and what stays. */
 interface Value {
-  readonly numerals: readonly number[];
-  readonly write: (numerals: readonly number[]) => string;
+  /** Code points. */
+  readonly characters: readonly string[];
+  readonly positions: readonly Position[];
+  /** Which characters may stand where, and how letters are cased: the same of whatever the text becomes. */
+  readonly form: string;
 }
 
 interface Position {
   readonly at: number;
-  /** Where the block of the digit begins: `0` but for other scripts. */
-  readonly block: number;
+  /** Symbols that may stand here, in the order of the alphabet. */
+  readonly symbols: string;
+  readonly numeral: number;
+  /** Added to a digit, and to a letter, of ASCII to write it in the script of the position. */
+  readonly digitShift: number;
+  readonly letterShift: number;
   readonly isLower: boolean;
 }
 
-const ZERO = 0x30;
+const WIDE = 0xfee0;
 
-function parse(type: string, name: AlphabetName, text: string): Value {
+function parse(
+  type: string,
+  name: AlphabetName,
+  text: string,
+  classes: readonly (string | undefined)[] | undefined,
+): Value {
   const alphabet: string = ALPHABETS[name];
   const foldsCase = name === "upper" || name === "alnum_upper";
   const characters = [...text];
+  const shown = characters.map(asciiOf);
+  const kept = classes === undefined && type === "PHONE_NUMBER" && /^\s*\(?[+\uff0b]/.test(text);
+  let stays = kept
+    ? callingCodeLength(
+        shown
+          .map(({ symbol }) => symbol)
+          .join("")
+          .replace(/[^0-9]/g, ""),
+      )
+    : 0;
+  const cased = foldsCase ? caseOf(shown.map(({ symbol }) => symbol)) : "";
   const positions: Position[] = [];
-  const numerals: number[] = [];
-  for (const [at, character] of characters.entries()) {
-    const codePoint = character.codePointAt(0) ?? 0;
-    const block = digitBlock(codePoint);
-    const symbol = block < 0 ? character : String(codePoint - block);
+  const forms: string[] = [];
+  for (const [at, { symbol, digitShift, letterShift }] of shown.entries()) {
     const isLower = foldsCase && /^[a-z]$/.test(symbol);
-    const numeral = alphabet.indexOf(isLower ? symbol.toUpperCase() : symbol);
+    const upper = isLower ? symbol.toUpperCase() : symbol;
+    if (!alphabet.includes(upper)) continue;
+    if (stays > 0) {
+      stays -= 1;
+      continue;
+    }
+    const symbols = symbolsAt(alphabet, classes, at, upper, { foldsCase, cased });
+    forms.push(symbols);
+    if (symbols.length < 2) continue;
+    const numeral = symbols.indexOf(upper);
     if (numeral < 0) continue;
-    positions.push({ at, block: block < 0 ? ZERO : block, isLower });
-    numerals.push(numeral);
+    positions.push({ at, symbols, numeral, digitShift, letterShift, isLower: isLower || cased === "lower" });
   }
-  const kept = type === "PHONE_NUMBER" && /^\s*\(?[+\uff0b]/.test(text) ? callingCodeLength(numerals.join("")) : 0;
-  const own = positions.slice(kept);
-  // Of a text without upper case, so that digits and letters may change places and the case is still known on the way back.
-  const allLower = own.some(({ isLower }) => isLower) && !/[A-Z]/.test(text);
-  return {
-    numerals: numerals.slice(kept),
-    write: (changed) => {
-      const written = [...characters];
-      for (const [index, { at, block, isLower }] of own.entries()) {
-        const symbol = alphabet[changed[index] ?? 0] ?? "";
-        if (/[0-9]/.test(symbol)) written[at] = String.fromCodePoint(block + Number(symbol));
-        else written[at] = isLower || allLower ? symbol.toLowerCase() : symbol;
-      }
-      return written.join("");
-    },
+  return { characters, positions, form: `${classes !== undefined} ${cased} ${forms.join(" ")}` };
+}
+
+interface Casing {
+  readonly foldsCase: boolean;
+  readonly cased: string;
+}
+
+/** Symbols by what they are of; classes are those of patterns, so that there are few. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 4_096;
+
+/** One symbol alone: the character stays. */
+function symbolsAt(
+  alphabet: string,
+  classes: readonly (string | undefined)[] | undefined,
+  at: number,
+  own: string,
+  { foldsCase, cased }: Casing,
+): string {
+  const members = classes === undefined ? alphabet : classes[at];
+  if (members === undefined) return own;
+  // With both cases in one text a letter must stay one, so that its case is known on the way back.
+  const kind = cased !== "mixed" ? /[0-9A-Z]/i : /[0-9]/.test(own) ? /[0-9]/ : /[A-Z]/i;
+  const key = `${alphabet} ${members} ${foldsCase} ${kind.source}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const symbols = [...alphabet]
+    .filter((symbol) => members.includes(symbol) || (foldsCase && members.includes(symbol.toLowerCase())))
+    .filter((symbol) => kind.test(symbol))
+    .join("");
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(key, symbols);
+  return symbols;
+}
+
+/** A digit of any script, and a letter of full width, as the one of ASCII. */
+function asciiOf(character: string): Pick<Position, "digitShift" | "letterShift"> & { readonly symbol: string } {
+  const codePoint = character.codePointAt(0) ?? 0;
+  const block = digitBlock(codePoint);
+  if (block >= 0) {
+    const letterShift = block === 0xff10 ? WIDE : 0;
+    return { symbol: String(codePoint - block), digitShift: block - 0x30, letterShift };
+  }
+  const isWide = codePoint > 0xff20 && codePoint < 0xff5b;
+  const symbol = isWide ? String.fromCharCode(codePoint - WIDE) : character;
+  return { symbol, digitShift: isWide ? WIDE : 0, letterShift: isWide ? WIDE : 0 };
+}
+
+function caseOf(symbols: readonly string[]): "upper" | "lower" | "mixed" {
+  const hasLower = symbols.some((symbol) => /^[a-z]$/.test(symbol));
+  if (!hasLower) return "upper";
+  return symbols.some((symbol) => /^[A-Z]$/.test(symbol)) ? "mixed" : "lower";
+}
+
+/** Of digits alone, whose last one is not a literal of the pattern. */
+function checkOf(type: string, alphabet: AlphabetName, { characters, positions }: Value): CheckDigit | undefined {
+  const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
+  const last = characters.findLastIndex((character) => /\p{Nd}/u.test(character));
+  return positions.at(-1)?.at === last ? check : undefined;
+}
+
+const digitsOf = (characters: readonly string[]): string =>
+  characters
+    .map((character) => asciiOf(character).symbol)
+    .join("")
+    .replace(/[^0-9]/g, "");
+
+/**
+ * How far the check digit is from the right one. It stays so far off, and five more: that is a bijection, a genuine value
+ * never becomes one, and what is off by five on the way back is known to come from a genuine one.
+ */
+function offOf({ characters }: Value, check: CheckDigit): number {
+  const digits = digitsOf(characters);
+  return (Number(digits.at(-1)) - check(digits.slice(0, -1)) + 10) % 10;
+}
+
+function writtenOf(value: Value, numerals: readonly number[], check: CheckDigit | undefined, off: number): string {
+  const written = [...value.characters];
+  const put = ({ at, digitShift, letterShift, isLower }: Position, symbol: string): void => {
+    const cased = isLower ? symbol.toLowerCase() : symbol;
+    const shift = /[0-9]/.test(symbol) ? digitShift : letterShift;
+    written[at] = shift === 0 ? cased : String.fromCodePoint(cased.charCodeAt(0) + shift);
   };
+  for (const [index, numeral] of numerals.entries()) {
+    const position = value.positions[index];
+    if (position !== undefined) put(position, position.symbols[numeral] ?? "");
+  }
+  const last = value.positions.at(-1);
+  if (check !== undefined && last !== undefined) {
+    const body = digitsOf(written).slice(0, -1);
+    put(last, String((check(body) + off + DISPLACEMENT) % 10));
+  }
+  return written.join("");
+}
+
+/** Whether a text has the form that the value has: only of such a text the way back leads to it. */
+function isOfForm(
+  value: Value,
+  written: string,
+  type: string,
+  alphabet: AlphabetName,
+  format: ValueFormat | undefined,
+): boolean {
+  return parse(type, alphabet, written, format?.classesOf(written)).form === value.form;
 }

@@ -1,7 +1,17 @@
 /** How values are rewritten, and turned back. */
 export { ALPHABETS, alphabetOf } from "./alphabets.ts";
+export { type Feasibility, feasibilityOf } from "./feasible.ts";
 export { formsIn, type Span } from "./forms.ts";
 export { createFpe, type Fpe } from "./fpe.ts";
 export { norm } from "./norm.ts";
 export { compileOperator, type Operator, type OperatorKeys, operatorKeys } from "./operators.ts";
-export { type Restoration, type RestoreBudget, type Restored, RestoreLimit, restore } from "./restore.ts";
+export {
+  proofOf,
+  type Restoration,
+  type RestoreBudget,
+  type Restored,
+  RestoreLimit,
+  type Restoring,
+  restore,
+  turnedIn,
+} from "./restore.ts";

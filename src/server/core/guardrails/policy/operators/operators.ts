@@ -1,6 +1,6 @@
 /** A redact rule's operator, compiled. Source: document 3, `guardrails.rules[]`; guardrails reference, 2.6 and 4.5. */
 
-import type { GuardrailRule, Guardrails, Rewriting } from "../../index.ts";
+import type { FormatOf, GuardrailRule, Guardrails, Issued, Rewriting } from "../../index.ts";
 import { alphabetOf } from "./alphabets.ts";
 import { hashForm, placeholderForm, pseudonymForm, typeForm } from "./forms.ts";
 import { createFpe, type Fpe } from "./fpe.ts";
@@ -11,15 +11,20 @@ import { norm } from "./norm.ts";
 export interface OperatorKeys {
   readonly pseudonym: Buffer | undefined;
   readonly fpe: Fpe | undefined;
+  /** What `fpe` wrote lately. */
+  readonly issued: Issued | undefined;
   readonly alphabets: NonNullable<Guardrails["fpe_alphabets"]>;
 }
 
-export function operatorKeys(guardrails: Guardrails): OperatorKeys {
+type KeyedGuardrails = Pick<Guardrails, "pseudonym_key" | "fpe_key" | "fpe_tweak" | "fpe_alphabets">;
+
+export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, issued?: Issued): OperatorKeys {
   const { pseudonym_key, fpe_key, fpe_tweak = "", fpe_alphabets = {} } = guardrails;
   return {
     pseudonym: pseudonym_key ? Buffer.from(pseudonym_key, "hex") : undefined,
-    fpe: fpe_key ? createFpe(Buffer.from(fpe_key, "hex"), fpe_tweak) : undefined,
+    fpe: fpe_key ? createFpe(Buffer.from(fpe_key, "hex"), fpe_tweak, formatOf) : undefined,
     alphabets: fpe_alphabets,
+    issued,
   };
 }
 
@@ -56,6 +61,7 @@ export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operat
       return (label, text) => {
         const alphabet = alphabetOf(label, keys.alphabets);
         const encrypted = alphabet && keys.fpe?.encrypt(label, alphabet, text);
+        if (encrypted !== undefined) keys.issued?.add(label, encrypted);
         return { text: encrypted ?? named(label, text), lacksDomain: encrypted === undefined };
       };
     default:

@@ -1,0 +1,20 @@
+/** How values of a type are written: what format-preserving encryption keeps, and what it looks for on the way back. */
+
+export interface ValueFormat {
+  /**
+   * For each code point of a text that is a value as a whole, the ASCII letters and digits that its pattern lets stand
+   * there; `undefined` for a character that stays, such as a literal. `undefined`: the text does not match the pattern.
+   */
+  readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
+  /** Calls `take` for every place of a text that matches the pattern, also for those that overlap; checks are off. */
+  readonly each: (text: string, take: (start: number, end: number) => void) => void;
+  /** Whether a text is a value as a whole, checks on. */
+  readonly accepts: (value: string) => boolean;
+  /** A check digit or the like; a form that values have, which is part of the pattern; nothing beside the pattern. */
+  readonly proof: "check" | "form" | "none";
+  /** A text that matches the pattern, made from numbers from 0 to below 1. `undefined`: none was made. */
+  readonly sample: (random: () => number) => string | undefined;
+}
+
+/** `undefined`: no recognizer knows how values of the type are written. */
+export type FormatOf = (label: string) => ValueFormat | undefined;

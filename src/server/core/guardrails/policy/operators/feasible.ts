@@ -1,0 +1,43 @@
+/** Whether values of a type keep their format under `fpe`: tried at load, so that it is no surprise later. */
+
+import type { ValueFormat } from "../../index.ts";
+import type { AlphabetName } from "./alphabets.ts";
+import type { Fpe } from "./fpe.ts";
+
+/** Values that are tried; each takes about as long as a handful of encryptions. */
+const SAMPLES = 24;
+const SEED = 20_240_229;
+
+export interface Feasibility {
+  /** Why hardly any value keeps its format. `undefined`: most do. */
+  readonly reason: string | undefined;
+  /** Some values do not. */
+  readonly isPartial: boolean;
+}
+
+const FEASIBLE: Feasibility = { reason: undefined, isPartial: false };
+
+export function feasibilityOf(type: string, alphabet: AlphabetName, fpe: Fpe, format: ValueFormat): Feasibility {
+  const random = randomFrom(SEED);
+  let made = 0;
+  let kept = 0;
+  for (let count = 0; count < SAMPLES; count += 1) {
+    const value = format.sample(random);
+    if (value === undefined) continue;
+    made += 1;
+    if (fpe.encrypt(type, alphabet, value) !== undefined) kept += 1;
+  }
+  if (made === 0) return FEASIBLE;
+  if (kept > 0) return { reason: undefined, isPartial: kept < made };
+  const reason = `beside the characters that stay, its pattern has fewer than a million values over \`${alphabet}\`, or hardly any of them matches the pattern once it is encrypted`;
+  return { reason, isPartial: false };
+}
+
+/** The same numbers on every node. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,1 @@
+export { compileFormats } from "./compile.ts";
