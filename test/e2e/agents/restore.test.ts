@@ -45,6 +45,20 @@ const { simulator, node, gateway } = await startGoverned(file, {
     },
   },
 });
+const plain = await startGoverned(file, {
+  deployment: {
+    mcp: [{ name: "crm", url: `${upstream.url}/crm`, restore: ["PHONE_NUMBER", "US_SSN", "CREDIT_CARD"] }],
+    guardrails: {
+      fpe_key: FPE_KEY,
+      detectors: [
+        { type: "pii", name: "finder", prefilter: "pure", entities: ["CREDIT_CARD", "PHONE_NUMBER", "US_SSN"] },
+      ],
+      rules: [{ name: "hide", action: "redact", operator: "fpe" }],
+    },
+  },
+});
+const ownKey = await mint(plain.node, "own");
+
 const key = await mint(node, "plain");
 
 /** The number as the model is shown it. */
@@ -120,4 +134,53 @@ test("a call with more candidates than are tried is refused before it is sent", 
   const refused = await call("payments", { all: `${hidden}; `.repeat(2_500) });
   assert.equal(refused.status, 413, refused.text.slice(0, 200));
   assert.equal(upstream.requests.length, before);
+});
+
+async function lastSent(content: readonly string[]): Promise<readonly string[]> {
+  const said = await say(plain.gateway, {
+    key: ownKey,
+    body: chat({ messages: content.map((text) => ({ role: "user", content: text })) }),
+  });
+  assert.equal(said.status, 200, said.text);
+  const last = await fetch(`${plain.simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
+  const { body } = (await last.json()) as {
+    readonly body: { readonly messages: readonly { readonly content: string }[] };
+  };
+  return body.messages.map((message) => message.content);
+}
+
+test("one rule for all hops: what a model quotes stays as it is from turn to turn, and the tool gets what was meant", async () => {
+  const asked = `card ${CARD}, phone +1 415-555-2671, ssn 536-22-1234, on 2024-05-17, order #48213, file src/main.py`;
+  const [seen = ""] = await lastSent([asked]);
+  for (const value of [CARD, "415-555-2671", "536-22-1234"]) assert.ok(!seen.includes(value), seen);
+  assert.match(
+    seen,
+    /^card (?:\d{4} ){3}\d{4}, phone \+1 \d{3}-\d{3}-\d{4}, ssn \d{3}-\d\d-\d{4}, on 2024-05-17, order #48213/,
+  );
+  // Whichever worker process takes the next turns.
+  for (let turn = 0; turn < 8; turn += 1) {
+    const quoted = `you said: ${seen}`;
+    assert.deepEqual(await lastSent([asked, quoted, "and now?"]), [seen, quoted, "and now?"]);
+  }
+  const called = await fetch(`${plain.gateway.url}/mcp/crm`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "note",
+      authorization: `Bearer ${ownKey}`,
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "note", arguments: { note: seen, city: "Paris", at: "2024-05-17" }, _meta: META },
+    }),
+  });
+  assert.equal(called.status, 200, await called.text());
+  const sent = JSON.parse(String(upstream.requests.at(-1)?.body)) as {
+    readonly params: { readonly arguments: object };
+  };
+  assert.deepEqual(sent.params.arguments, { note: asked, city: "Paris", at: "2024-05-17" });
 });

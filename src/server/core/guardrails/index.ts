@@ -18,7 +18,7 @@ export type {
 export type { FormatOf, ValueFormat } from "./formats.ts";
 export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
 export { CONTROLS, INVISIBLE } from "./invisible.ts";
-export { createIssued, type Issued } from "./issued.ts";
+export { createIssued, type Issued, type IssuedValue } from "./issued.ts";
 export type {
   Annotated,
   DetectorFindings,

@@ -1,10 +1,20 @@
 /**
- * Values that `fpe` of this process wrote lately. One that comes again, quoted by a model or in the next turn, is neither a
+ * Values that `fpe` of this node wrote lately. One that comes again, quoted by a model or in the next turn, is neither a
  * finding nor encrypted a second time.
  */
 
-/** Values of one generation; there are two, so that the memory is bounded and recent values stay. */
-const MOST_VALUES = 50_000;
+/** Values of one generation, for each type; there are two, so that the memory is bounded and recent values stay. */
+const MOST_VALUES = 5_000;
+
+/**
+ * Of so many values that a type may have one is remembered at most, and at least `FEWEST`: a genuine value that happens to
+ * be written as one that is remembered passes as it is.
+ */
+const SPARSE = 10_000;
+const FEWEST = 100;
+
+/** Types, each by the magnitude of how many values it may have. */
+const MOST_KINDS = 64;
 
 /** Runs of letters and digits that one value is written in, and characters between two of them. */
 const MOST_RUNS = 10;
@@ -12,32 +22,65 @@ const MOST_BETWEEN = 3;
 
 const RUN = /[\p{L}\p{N}]+/gu;
 
+/** `size`: how many values of this form there are. */
+export type IssuedValue = readonly [label: string, symbols: string, size: number];
+
 export interface Issued {
-  /** `label`: type that the value was encrypted as. `text`: as it was written. */
-  readonly add: (label: string, text: string) => void;
+  /** `label`: type that the value was encrypted as. `text`: as it was written. `size`: how many of its form there are. */
+  readonly add: (label: string, text: string, size: number) => void;
+  /** Values that another process of this node wrote, without what separates their groups. */
+  readonly learn: (values: readonly IssuedValue[]) => void;
   readonly labelOf: (text: string) => string | undefined;
   /** A test of places in one text: whether they lie within a value that was issued. */
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
 /** `told`: is told of each value that was not known. */
-export function createIssued(told?: (label: string, symbols: string) => void): Issued {
-  let recent = new Map<string, string>();
-  let older = new Map<string, string>();
+export function createIssued(told?: (value: IssuedValue) => void): Issued {
+  const labels = new Map<string, string>();
+  const kinds = new Map<string, Kind>();
   const lengths = new Set<number>();
-  const labelOf = (symbols: string): string | undefined => recent.get(symbols) ?? older.get(symbols);
+  const forget = (values: Iterable<string>): void => {
+    for (const symbols of values) labels.delete(symbols);
+  };
+  const kindOf = (label: string, size: number): Kind => {
+    const key = `${label} ${Math.floor(Math.log10(size))}`;
+    const known = kinds.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = kinds;
+    if (oldest !== undefined && kinds.size >= MOST_KINDS) {
+      kinds.delete(oldest[0]);
+      forget(oldest[1].older);
+      forget(oldest[1].recent);
+    }
+    const most = Math.min(MOST_VALUES, Math.max(FEWEST, Math.floor(size / SPARSE)));
+    const made: Kind = { most, recent: new Set(), older: new Set() };
+    kinds.set(key, made);
+    return made;
+  };
+  /** Whether it was not known. */
+  const keep = ([label, symbols, size]: IssuedValue): boolean => {
+    const kind = kindOf(label, size);
+    if (kind.recent.has(symbols)) return false;
+    const isKnown = kind.older.delete(symbols);
+    if (kind.recent.size >= kind.most) {
+      forget(kind.older);
+      kind.older = kind.recent;
+      kind.recent = new Set();
+    }
+    kind.recent.add(symbols);
+    labels.set(symbols, label);
+    lengths.add(symbols.length);
+    return !isKnown;
+  };
+  const labelOf = (symbols: string): string | undefined => labels.get(symbols);
   return {
-    add(label, text) {
-      const symbols = symbolsOf(text);
-      if (recent.get(symbols) === label) return;
-      const isKnown = older.get(symbols) === label;
-      if (recent.size >= MOST_VALUES) {
-        older = recent;
-        recent = new Map();
-      }
-      recent.set(symbols, label);
-      lengths.add(symbols.length);
-      if (!isKnown) told?.(label, symbols);
+    add(label, text, size) {
+      const value: IssuedValue = [label, symbolsOf(text), size];
+      if (keep(value)) told?.(value);
+    },
+    learn(values) {
+      for (const value of values) keep(value);
     },
     labelOf: (text) => labelOf(symbolsOf(text)),
     within(text) {
@@ -67,6 +110,12 @@ export function createIssued(told?: (label: string, symbols: string) => void): I
     }
     return false;
   }
+}
+
+interface Kind {
+  readonly most: number;
+  recent: Set<string>;
+  older: Set<string>;
 }
 
 interface Run {

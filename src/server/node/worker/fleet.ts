@@ -22,6 +22,7 @@ import {
 } from "../../workers/index.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import type { CrossingInputs } from "./inputs.ts";
+import { passIssued } from "./issued-values.ts";
 import { mergedMembers } from "./members.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
@@ -126,6 +127,7 @@ export function createFleet(started: NodeFile): Fleet {
     const otherListeners = options.otherListeners();
     const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port };
     const left = takePorts(channel, number, node);
+    passIssued(channel, () => others(worker).map((it) => it.channel));
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
     const rows = feedRows(channel, cluster.view as StateView);
     fed.set(worker, { worker, rows });

@@ -14,6 +14,7 @@ import {
 import type { Channel } from "../../workers/index.ts";
 import { compileSources, preparedSources } from "../sources.ts";
 import { type CrossingInputs, crossed } from "./inputs.ts";
+import { issuedOver } from "./issued-values.ts";
 
 export interface Prepare {
   readonly rev: number;
@@ -40,6 +41,7 @@ export interface SnapshotsOptions {
 
 export function followSnapshots(options: SnapshotsOptions): Snapshots {
   const { channel, env, instruments, callModel, askSession, threads } = options;
+  const issued = issuedOver(channel);
   let rules: Rules | undefined;
   let guardrails: Promise<GuardrailEngine | undefined> | undefined;
   let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
@@ -56,7 +58,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     rules ??= await loadRules(texts);
     // Its counters can be had once.
     if (texts.some(mayHoldGuardrails))
-      guardrails ??= loadGuardrails(texts, { instruments, callModel, askSession, threads });
+      guardrails ??= loadGuardrails(texts, { instruments, callModel, askSession, threads, issued });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
     const { compiled } = await preparedSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);

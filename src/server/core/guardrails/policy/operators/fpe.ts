@@ -25,6 +25,8 @@ export interface Fpe {
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
   /** Undefined also where the check digit says that the text was not encrypted here. */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
+  /** How many texts have the form of this one. */
+  readonly sizeOf: (type: string, alphabet: AlphabetName, text: string) => number;
   /** Whether the check digit says that the text was encrypted here; undefined: the type has none that could. */
   readonly isDisplaced: (type: string, alphabet: AlphabetName, text: string) => boolean | undefined;
 }
@@ -58,6 +60,11 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
   return {
     encrypt: turn(true),
     decrypt: turn(false),
+    sizeOf(type, alphabet, text) {
+      const value = parse(type, alphabet, text, formatOf(type)?.classesOf(text));
+      const own = checkOf(type, alphabet, value) === undefined ? value.positions : value.positions.slice(0, -1);
+      return own.reduce((product, { symbols }) => product * symbols.length, 1);
+    },
     isDisplaced(type, alphabet, text) {
       const value = parse(type, alphabet, text, formatOf(type)?.classesOf(text));
       const check = checkOf(type, alphabet, value);

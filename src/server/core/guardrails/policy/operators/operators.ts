@@ -61,7 +61,9 @@ export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operat
       return (label, text) => {
         const alphabet = alphabetOf(label, keys.alphabets);
         const encrypted = alphabet && keys.fpe?.encrypt(label, alphabet, text);
-        if (encrypted !== undefined) keys.issued?.add(label, encrypted);
+        if (encrypted !== undefined && alphabet !== undefined) {
+          keys.issued?.add(label, encrypted, keys.fpe?.sizeOf(label, alphabet, encrypted) ?? 0);
+        }
         return { text: encrypted ?? named(label, text), lacksDomain: encrypted === undefined };
       };
     default:

@@ -102,14 +102,14 @@ export function turnedIn(
   }
   candidates.sort((a, b) => a.rank - b.rank || a.start - b.start || b.end - a.end);
   const taken: Turned[] = [];
-  /** Of each type, up to where its genuine values reach, of which no part is another. */
-  const genuineTo = new Map<string, number>();
+  /** Values that are right as they are, so that no part of one is another. */
+  const genuine: { readonly start: number; readonly end: number }[] = [];
   for (const { type, alphabet, start, end, proof } of candidates) {
     if (taken.some((other) => start < other.end && other.start < end)) continue;
-    if (proof === "check" && (genuineTo.get(type) ?? -1) >= end) continue;
+    if (proof !== "issued" && genuine.some((other) => other.start <= start && end <= other.end)) continue;
     const written = text.slice(start, end);
     if (proof === "check" && fpe.isDisplaced(type, alphabet, written) === false) {
-      if (formatOf(type)?.accepts(written) === true) genuineTo.set(type, Math.max(end, genuineTo.get(type) ?? -1));
+      if (formatOf(type)?.accepts(written) === true) genuine.push({ start, end });
       continue;
     }
     spend(budget, 1);
