@@ -334,7 +334,7 @@ test("what was never encrypted stays: dates, paths, words, genuine numbers", asy
     "order #48213",
     "4111 1111 1111 1111",
     "DE89 3704 0044 0532 0130 00",
-    "943 476 5919",
+    "450 557 7104",
     "$1,200.50",
     "10.0.0.1",
     "1.2.3",

@@ -52,6 +52,10 @@ export interface AgentCall {
   readonly answer: AnswerReading;
 }
 
+/** Whether a call carries what `restore` is of: arguments of a tool, or parts of a message. */
+export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
+  fronted.kind === "a2a" || method === "tools/call";
+
 /** How messages of the answer are read: each is one text of JSON. */
 export interface AnswerReading {
   readonly texts: (message: string) => AgentTexts | undefined;

@@ -13,8 +13,7 @@ import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decide.ts";
 import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
 import type { Standing } from "../../governance/standing.ts";
-import type { AgentCall, CallTexts } from "./agent-call.ts";
-import { hasArguments } from "./restored.ts";
+import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
 export interface InspectingCall {
   readonly exchange: Exchange;

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Restorer } from "../../../snapshot/index.ts";
-import type { AgentCall, CallTexts } from "./agent-call.ts";
+import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 import type { InspectedCall } from "./inspect-call.ts";
 
 export interface SentCall {
@@ -15,10 +15,6 @@ export interface SentCall {
 }
 
 const NOTHING: Readonly<Record<string, number>> = {};
-
-/** Whether a call carries what `restore` is of: arguments of a tool, or parts of a message. */
-export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
-  fronted.kind === "a2a" || method === "tools/call";
 
 /** Throws `body_too_large` where more would have to be tried than one call may cost, and `invalid_request`. */
 export function sentCall(

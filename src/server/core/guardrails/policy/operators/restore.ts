@@ -108,14 +108,15 @@ export function turnedIn(
     if (taken.some((other) => start < other.end && other.start < end)) continue;
     if (proof !== "issued" && genuine.some((other) => other.start <= start && end <= other.end)) continue;
     const written = text.slice(start, end);
-    if (proof === "check" && fpe.isDisplaced(type, alphabet, written) === false) {
-      if (formatOf(type)?.accepts(written) === true) genuine.push({ start, end });
+    const accepts = formatOf(type)?.accepts;
+    const isRight = (value: string): boolean => accepts?.(value) === true;
+    const mayBe = proof !== "check" || fpe.isDisplaced(type, alphabet, written) !== false;
+    if (mayBe) spend(budget, 1);
+    const value = mayBe ? fpe.decrypt(type, alphabet, written) : undefined;
+    if (value === undefined || ((proof === "check" || proof === "form") && !isRight(value))) {
+      if (proof === "check" && isRight(written)) genuine.push({ start, end });
       continue;
     }
-    spend(budget, 1);
-    const value = fpe.decrypt(type, alphabet, written);
-    if (value === undefined) continue;
-    if ((proof === "check" || proof === "form") && formatOf(type)?.accepts(value) !== true) continue;
     taken.push({ start, end, type, value, proof });
   }
   return taken.sort((a, b) => a.start - b.start);
