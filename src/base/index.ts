@@ -16,6 +16,7 @@ export * from "./log.ts";
 export * from "./merged-instruments.ts";
 export * from "./native-calls.ts";
 export * from "./nearest.ts";
+export * from "./non-blocking-output.ts";
 export * from "./optional-part.ts";
 export * from "./pause.ts";
 export * from "./shrink.ts";

@@ -24,14 +24,17 @@ export interface Log {
 }
 
 export interface LogOptions {
-  /** Its `error` events are the owner's to handle: a closed stderr is an event, not an exception. */
-  readonly stream: { write(text: string): unknown };
+  /**
+   * Its `error` events are the owner's to handle: a closed stderr is an event, not an exception. While more than a mebibyte
+   * waits in it (`writableLength`), lines are dropped; the next one that is written says how many (`dropped_lines`).
+   */
+  readonly stream: { write(text: string): unknown; readonly writableLength?: number };
   readonly isTerminal: boolean;
   /** Least level written. At `debug` errors carry their stack; at no other. */
   readonly level: LogLevel;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Is handed each line that was written. */
+  /** Is handed each line, dropped ones too. */
   readonly tee?: LogTee;
 }
 
@@ -60,6 +63,8 @@ const MAX_CAUSES = 8;
 /** Members of one object or list, and levels of nesting. */
 const MAX_MEMBERS = 64;
 const MAX_DEPTH = 5;
+/** What a reader that does not read may hold of memory, in bytes. */
+const MAX_WAITING_BYTES = 1 << 20;
 /** Values in one line, whatever their nesting. */
 const MAX_VALUES = 500;
 /** Of the message of a line whose fields were left out; six bytes a code unit at most. */
@@ -80,6 +85,7 @@ export function createLogTee(): LogTee {
 
 export function createLogger({ stream, isTerminal, level: least, now, tee }: LogOptions): Log {
   const format = isTerminal ? humanLine : jsonLine;
+  let dropped = 0;
 
   function at(level: LogLevel): (message: string, fields?: LogFields) => void {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return () => {};
@@ -91,7 +97,14 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
           written = { ...head, fields: rendered };
           return format(head, rendered);
         };
-        stream.write(renderLine(line, level, message, fields));
+        const isBehind = (stream.writableLength ?? 0) > MAX_WAITING_BYTES;
+        const all = dropped === 0 || isBehind ? fields : { ...fields, dropped_lines: dropped };
+        const text = renderLine(line, level, message, all);
+        if (isBehind) dropped += 1;
+        else {
+          dropped = 0;
+          stream.write(text);
+        }
         if (written !== undefined) tee?.sink?.(written);
       } catch {
         // There is nowhere left to say it, and what was being logged matters less than what the caller does next.

@@ -7,6 +7,9 @@
 
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { isatty } from "node:tty";
+import { nonBlockingStream } from "../base/index.ts";
 
 /**
  * 0 done; 1 the thing asked about is not so, or failed; 2 usage; 3 the gateway could not be reached; of the daemon:
@@ -63,9 +66,14 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 export interface ProcessIo extends Io {
-  /** Resolves once what has been written has left the process. */
+  /** Resolves once what has been written has left the process; `FLUSH_MS` after `signal` aborted at the latest. */
   flush(): Promise<void>;
 }
+
+/** After a signal a reader that does not read is not waited for longer, in milliseconds. */
+const FLUSH_MS = 250;
+
+const DESCRIPTORS = { stdin: 0, stdout: 1, stderr: 2 } as const;
 
 /**
  * The process itself as an `Io`. Streams are opened when first used: a terminal or pipe costs a millisecond each.
@@ -81,17 +89,19 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
   }
 
   const stdout = once(() => {
+    const stream = nonBlockingStream(DESCRIPTORS.stdout) ?? process.stdout;
     // The reader of a pipe may leave first (`gateway … | head`). That is no fault: whoever still produces is told to
     // stop, and nothing is printed about it.
-    process.stdout.on("error", (error: NodeJS.ErrnoException) =>
+    stream.on("error", (error: NodeJS.ErrnoException) =>
       stop.abort(error.code === "EPIPE" ? new Interrupted("closed stdout") : new OutputLost(error)),
     );
-    return process.stdout;
+    return stream;
   });
   const stderr = once(() => {
+    const stream = nonBlockingStream(DESCRIPTORS.stderr) ?? process.stderr;
     // A daemon outlives whoever read its log.
-    process.stderr.on("error", () => undefined);
-    return process.stderr;
+    stream.on("error", () => undefined);
+    return stream;
   });
 
   return {
@@ -106,16 +116,20 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
     },
     env: process.env,
     cwd: process.cwd(),
-    isTerminal: (stream) => process[stream].isTTY === true,
+    isTerminal: (stream) => isatty(DESCRIPTORS[stream]),
     columns: () => (process.stdout.isTTY ? process.stdout.columns || undefined : undefined),
     now: () => Date.now(),
     signal: stop.signal,
     async flush() {
-      for (const stream of [stdout.opened, stderr.opened]) {
-        if (stream !== undefined) await written(stream);
-      }
+      const streams = [stdout.opened, stderr.opened].filter((it) => it !== undefined);
+      await Promise.race([Promise.all(streams.map(written)), afterAbort(stop.signal, FLUSH_MS)]);
     },
   };
+}
+
+async function afterAbort(signal: AbortSignal, ms: number): Promise<void> {
+  await untilAborted(signal);
+  await pause(ms);
 }
 
 function once<Thing>(open: () => Thing): { readonly opened: Thing | undefined; get(): Thing } {

@@ -16,10 +16,13 @@ export async function main(args: readonly string[]): Promise<void> {
   const leave = (status: ExitStatus) => endProcess(status);
   const io = processIo(() => leave(130));
   const status = await execute(args, io);
+  const wasAborted = io.signal.aborted;
   await io.flush();
-  // However well the verb went: what it wrote last may fail only now.
+  // However well the verb went: what it wrote last may fail only now, or be given up at a signal.
   const { reason } = io.signal;
-  if (status !== 0 || !(reason instanceof OutputLost)) return leave(status);
+  const isGivenUp = !wasAborted && reason instanceof Interrupted && reason.by !== "closed stdout";
+  const isLost = isGivenUp || reason instanceof OutputLost;
+  if (status !== 0 || !isLost) return leave(status);
   leave(report("", reason, io));
 }
 

@@ -188,6 +188,27 @@ test("whatever the fields are, JSON lines are single and parse", () => {
   );
 });
 
+test("lines that a reader does not take are dropped beyond a mebibyte, and the next one says how many", () => {
+  const lines: string[] = [];
+  const stream = { writableLength: 0, write: (text: string) => lines.push(text) };
+  const log = createLogger({ stream, isTerminal: false, level: "info", now: () => NOW });
+  log.info("first");
+  stream.writableLength = (1 << 20) + 1;
+  for (let line = 0; line < 3; line += 1) log.info("dropped");
+  stream.writableLength = 0;
+  log.info("next");
+  log.info("last");
+  const read = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    read.map(({ message, dropped_lines: count }) => [message, count]),
+    [
+      ["first", undefined],
+      ["next", 3],
+      ["last", undefined],
+    ],
+  );
+});
+
 test("a stream or a clock that fails does not reach the caller", () => {
   const failing = {
     write() {

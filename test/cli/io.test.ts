@@ -69,3 +69,14 @@ test("all that was written gets out before the process ends", async () => {
   assert.equal(out.length, 3_000_001);
   assert.equal(status, 0);
 });
+
+test("what nobody reads does not keep a verb from ending at a signal", async () => {
+  const it = child(`
+    io.stdout.write("x".repeat(3_000_000));
+    io.stderr.write("written");
+    const status = await io.flush().then(() => (io.signal.aborted ? 130 : 0));
+    leave(status);`);
+  it.stderr?.once("data", () => it.kill("SIGTERM"));
+  const [status] = await once(it, "exit");
+  assert.equal(status, 130);
+});

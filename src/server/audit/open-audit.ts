@@ -31,8 +31,8 @@ const START_LIMIT_MS = 60_000;
 const GROUP_MS = 10;
 const GROUP_EVENTS = 256;
 
-/** How long the output may take for what is queued at the close; the rest stays in the journal. */
-const DRAIN_LIMIT_MS = 5_000;
+/** How long the output may take for what is queued at the close; the rest stays in the journal. A stop waits for it. */
+const DRAIN_LIMIT_MS = 1_000;
 /** A worker that hangs in a write is left to itself: ending it would hang as well. */
 const CLOSE_LIMIT_MS = 15_000;
 

@@ -7,7 +7,8 @@
  * hangs in a write could not be ended.
  */
 
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
+import { reopenNonBlocking } from "../../base/index.ts";
 import { systemCode } from "./audit-error.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
 
@@ -39,7 +40,7 @@ const LARGE_WRITE_BYTES = 256 * 1024;
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
 
 export function openOutput(given: number): Output {
-  const { fd, isOurs, isFile } = reopen(given);
+  const { fd, isOurs, isFile } = reopenNonBlocking(given);
   const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
   /** Of the first line that is not counted: what is still to be written of it. */
   let rest: Buffer | undefined;
@@ -85,27 +86,6 @@ export function openOutput(given: number): Output {
 }
 
 const NEWLINE = 10;
-
-interface Opened {
-  readonly fd: number;
-  readonly isOurs: boolean;
-  readonly isFile: boolean;
-}
-
-function reopen(given: number): Opened {
-  try {
-    const stat = fstatSync(given);
-    if (!stat.isFIFO()) return { fd: given, isOurs: false, isFile: stat.isFile() };
-    return {
-      fd: openSync(`/proc/self/fd/${given}`, constants.O_WRONLY | constants.O_NONBLOCK),
-      isOurs: true,
-      isFile: false,
-    };
-  } catch {
-    // Another system, or a pipe of another user: written to as it is.
-    return { fd: given, isOurs: false, isFile: false };
-  }
-}
 
 /** Whole lines from `from` on, at least one, in at most `maxBytes` if one fits. */
 function pieceOf(lines: readonly OutputLine[], from: number, maxBytes: number): Buffer {

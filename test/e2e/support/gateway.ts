@@ -70,11 +70,16 @@ export interface StartOptions {
   readonly input?: string;
 }
 
+/** The file that is run, built first. */
+export function programFile(): string {
+  build();
+  return installed() ?? join(root, "bin/gateway");
+}
+
 /** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
 export function runProgram(owner: Owner, { args, env = {}, input }: StartOptions): Program {
-  build();
   countStart();
-  const child = spawn(process.execPath, [installed() ?? join(root, "bin/gateway"), ...args], {
+  const child = spawn(process.execPath, [programFile(), ...args], {
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: DRAIN, ...(args.includes("-config") && WORKERS), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });

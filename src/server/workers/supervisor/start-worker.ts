@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
+import { logOutput } from "./child-output.ts";
 import { type Looks, openLooks } from "./looks.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
@@ -26,8 +27,11 @@ export async function startWorker({ program, number, version, env, log }: Worker
     env,
     execArgv: ["--enable-source-maps"],
     // Descriptor 3 is a pipe in both directions: the channel. Connections go over the other, with their descriptors.
-    stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
+    stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
   });
+  for (const output of [child.stdout, child.stderr]) {
+    if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
+  }
   // Sent to a process that has just died.
   child.on("error", () => undefined);
   const exited = new Promise<void>((resolve) => {

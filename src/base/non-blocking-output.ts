@@ -1,0 +1,72 @@
+/**
+ * Output that never blocks the thread that writes it.
+ *
+ * `O_NONBLOCK` belongs to the open file, which stdout and stderr share with the shell and with every process that inherited
+ * them: Node clears it when one of its children starts or ends, and a write to a full pipe then stops the whole process,
+ * signals included. A pipe or terminal is therefore opened once more, as an open file of our own.
+ */
+
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { Writable } from "node:stream";
+import { isatty } from "node:tty";
+
+export interface OpenedOutput {
+  readonly fd: number;
+  /** Opened here: whoever asked for it closes it. */
+  readonly isOurs: boolean;
+  readonly isFile: boolean;
+}
+
+/**
+ * Opens the pipe or terminal behind `given` once more, non-blocking. Gives `given` itself for everything else, on a system
+ * without `/proc`, and for a pipe or terminal of another user, as in a container that does not run as root.
+ */
+export function reopenNonBlocking(given: number): OpenedOutput {
+  try {
+    const stat = fstatSync(given);
+    if (!stat.isFIFO() && !isatty(given)) return { fd: given, isOurs: false, isFile: stat.isFile() };
+    const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    return { fd: openSync(`/proc/self/fd/${given}`, flags), isOurs: true, isFile: false };
+  } catch {
+    return { fd: given, isOurs: false, isFile: false };
+  }
+}
+
+const FIRST_RETRY_MS = 1;
+const LAST_RETRY_MS = 50;
+const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR"]);
+
+/**
+ * Returns a stream over the pipe or terminal behind `given`, `undefined` where it cannot be opened once more. What the
+ * reader does not take waits in the stream (`writableLength`) and is offered again.
+ */
+export function nonBlockingStream(given: number): Writable | undefined {
+  const { fd, isOurs } = reopenNonBlocking(given);
+  if (!isOurs) return undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const offer = (bytes: Buffer, retryMs: number, done: (error?: Error) => void): void => {
+    let written = 0;
+    try {
+      while (written < bytes.length) written += writeSync(fd, bytes, written);
+      done();
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      if (!LATER.has(code)) {
+        done(error as Error);
+        return;
+      }
+      const next = written > 0 ? FIRST_RETRY_MS : Math.min(2 * retryMs, LAST_RETRY_MS);
+      timer = setTimeout(offer, next, bytes.subarray(written), next, done);
+    }
+  };
+  return new Writable({
+    decodeStrings: true,
+    // Each by itself: a pipe takes a line of the log whole or not at all, and another thread writes the audit trail.
+    write: (bytes: Buffer, _, done) => offer(bytes, FIRST_RETRY_MS, done),
+    destroy(error, done) {
+      clearTimeout(timer);
+      closeSync(fd);
+      done(error);
+    },
+  });
+}
