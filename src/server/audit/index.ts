@@ -3,7 +3,8 @@
 export { AuditError, type AuditErrorCode } from "./audit-error.ts";
 export { type AuthFailure, createFailureSampler, type FailureSampler } from "./failure-sampler.ts";
 export { eventText } from "./fit-event.ts";
-export { MAX_QUEUE_BYTES, type OpenAuditOptions, openAudit, RECORD_OVERHEAD_BYTES } from "./open-audit.ts";
+export { type OpenAuditOptions, openAudit } from "./open-audit.ts";
+export { type AuditQueue, MAX_QUEUE_BYTES, openCredit, openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
 export { MAX_RECORD_BYTES } from "./record.ts";
 export * from "./types.ts";
 export { parseChainKey, parseHeads } from "./verify/heads.ts";

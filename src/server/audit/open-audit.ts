@@ -7,11 +7,12 @@
  * moment an event is appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
  */
 
-import type { Worker } from "node:worker_threads";
+import { MessageChannel, type Worker } from "node:worker_threads";
 import { GatewayError, type Instruments, type Log } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
+import { openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
 import { createRecent, parseRecords } from "./recent.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
 import { startThread } from "./start-thread.ts";
@@ -19,10 +20,6 @@ import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts
 import { createWitness, type Witness } from "./witness.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 
-export const MAX_QUEUE_BYTES = 64 << 20;
-
-/** What a record is longer than its event's text: names, hashes, signature, and the entry in the queue itself. */
-export const RECORD_OVERHEAD_BYTES = 640;
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
 /** Loading the worker and reading the journal take a fraction of a second; on a machine that is short of everything, much longer. */
@@ -53,8 +50,8 @@ interface Waiter {
 /** Resolves once the key and the first record are on disk. Rejects with an `AuditError` whose message says what to do. */
 export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> {
   const { nodeId, dir, fd, process, log, instruments, onEmitted, now = Date.now } = options;
-  let queueBytes = 0;
-  const metrics = createAuditMetrics(instruments, () => queueBytes);
+  const queue = openQueue();
+  const metrics = createAuditMetrics(instruments, () => queue.bytes);
   const recent = createRecent();
   const worker = startThread("worker");
   let texts: string[] = [];
@@ -117,7 +114,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   }
 
   function emitted({ records, head: reached, events, units, gone }: Extract<FromWorker, { kind: "emitted" }>): void {
-    queueBytes -= units + events * RECORD_OVERHEAD_BYTES;
+    queue.release(units + events * RECORD_OVERHEAD_BYTES);
     recent.add(records);
     head = reached;
     if (gone !== undefined) {
@@ -137,6 +134,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   function fail(error: AuditError): void {
     if (fault !== undefined) return;
     fault = error;
+    queue.end();
     for (const { reject } of waiters.splice(0)) reject(unavailable("The audit trail has failed.", error));
     onStarted(error);
     onClosed(0);
@@ -159,18 +157,15 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   /** Throws `audit_unavailable` when `bytes` more are too many. */
   function admit(bytes: number): void {
-    if (refusal() === undefined && queueBytes + bytes <= MAX_QUEUE_BYTES) {
-      queueBytes += bytes;
-      return;
-    }
+    if (refusal() === undefined && queue.admit(bytes)) return;
     metrics.refused.inc();
     throw refusal() ?? unavailable("The audit queue is full.");
   }
 
-  function push({ event }: Pick<AuditEvent, "event">, text: string, isAwaited: boolean, at: number = now()): void {
+  function push({ event }: Pick<AuditEvent, "event">, text: string, isAwaited: boolean): void {
     metrics.records[event].inc();
     texts.push(text);
-    times.push(at);
+    times.push(now());
     handedOver += 1;
     if (isAwaited || texts.length === GROUP_EVENTS) setImmediate(send);
     else groupTimer ??= setTimeout(send, GROUP_MS);
@@ -186,7 +181,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       admit(ROOM_BYTES);
       let isHeld = true;
       const release = (): void => {
-        if (isHeld) queueBytes -= ROOM_BYTES;
+        if (isHeld) queue.release(ROOM_BYTES);
         isHeld = false;
       };
       return {
@@ -196,30 +191,22 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
           const refused = refusal();
           if (refused !== undefined) return Promise.reject(refused);
           const text = eventText(event);
-          queueBytes += text.length + RECORD_OVERHEAD_BYTES;
+          queue.take(text.length + RECORD_OVERHEAD_BYTES);
           push(event, text, true);
           return new Promise((resolve, reject) => waiters.push({ at: handedOver, resolve, reject }));
         },
         release,
       };
     },
-    openCredit() {
-      let lent = 0;
+    openFeed() {
+      const { port1, port2 } = new MessageChannel();
+      const message: ToWorker = { kind: "feed", port: port2 };
+      worker.postMessage(message, [port2]);
       return {
-        lend(bytes) {
-          if (refusal() !== undefined || queueBytes + bytes > MAX_QUEUE_BYTES) return false;
-          queueBytes += bytes;
-          lent += bytes;
-          return true;
-        },
-        append(event, text, at) {
-          lent -= text.length + RECORD_OVERHEAD_BYTES;
-          if (refusal() === undefined) push({ event }, text, false, at);
-        },
-        close() {
-          queueBytes -= lent;
-          lent = 0;
-        },
+        port: port1,
+        queue: queue.memory,
+        recorded: (event) => metrics.records[event].inc(),
+        failed: (error) => fail(new AuditError("worker", `records of workers are not taken: ${textOf(error)}`)),
       };
     },
     recent: (limit, event) => recent.last(limit, event),
@@ -236,6 +223,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   async function close(): Promise<void> {
     isClosing = true;
+    queue.end();
     if (fault === undefined) {
       send();
       const closed = new Promise<number | undefined>((resolve) => {

@@ -6,6 +6,8 @@
  * worker's. A full queue refuses, so that what must be recorded and cannot be is not done.
  */
 
+import type { MessagePort } from "node:worker_threads";
+
 export const AUDIT_EVENTS = [
   "chain.start",
   "chain.resume",
@@ -72,14 +74,23 @@ export interface AuditRoom {
   release(): void;
 }
 
-/** Room in the queue that is lent to another process of this node, which makes its records before they come here. */
-export interface AuditCredit {
-  /** Bytes of room; false: there is not so much. */
-  lend(bytes: number): boolean;
-  /** What was recorded there: canonical text, as `eventText` gives it, and milliseconds since 1970. Its room was lent. */
-  append(event: AuditEventName, text: string, at: number): void;
-  /** What was lent and not used is free again. */
-  close(): void;
+/** Records of other processes, handed to the audit worker by a thread of its own: a busy main thread does not hold them up. */
+export interface AuditFeed {
+  /** Takes `FedRecords`; for the thread. What was posted before the trail's close is recorded. */
+  readonly port: MessagePort;
+  /** Memory of the queue, as `openQueue` takes it: room is taken before a record is posted. */
+  readonly queue: SharedArrayBuffer;
+  /** Counts a record that was posted. */
+  recorded(event: AuditEventName): void;
+  /** Ends the trail: the thread failed. */
+  failed(error: unknown): void;
+}
+
+export interface FedRecords {
+  /** Canonical texts, as `eventText` gives them. */
+  readonly texts: readonly string[];
+  /** When each was made, in milliseconds since the epoch. */
+  readonly times: readonly number[];
 }
 
 export interface AuditTrail {
@@ -87,7 +98,7 @@ export interface AuditTrail {
   append(event: AuditEvent): void;
   /** As `append`, for a record whose content is known only later. */
   reserve(): AuditRoom;
-  openCredit(): AuditCredit;
+  openFeed(): AuditFeed;
   /**
    * The last emitted records, newest last, of one event where one is named: at most 1,000 that tell of one request each,
    * and 1,000 others.

@@ -1,5 +1,6 @@
 /** What the main thread and the audit worker say to each other. One port, in order. */
 
+import type { MessagePort } from "node:worker_threads";
 import type { AuditErrorCode } from "./audit-error.ts";
 import type { AuditHead, AuditOptions } from "./types.ts";
 
@@ -21,6 +22,8 @@ export type ToWorker =
   | { readonly kind: "start"; readonly options: StartOptions }
   /** Events as `eventText` gives them, and when each was made, in milliseconds since the epoch. One group, if not too large. */
   | { readonly kind: "append"; readonly texts: readonly string[]; readonly times: readonly number[] }
+  /** Takes `FedRecords` of another thread. */
+  | { readonly kind: "feed"; readonly port: MessagePort }
   /** Writes `chain.pause` and empties the queue; what the output has not taken `limitMs` later stays in the journal. */
   | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
 
@@ -34,7 +37,7 @@ export type FromWorker =
       readonly recent: RecordLines;
       readonly warnings: readonly string[];
     }
-  /** So many of the events handed over are on disk, by count since the start. */
+  /** So many of the events that the main thread handed over are on disk, by count since the start. */
   | { readonly kind: "journaled"; readonly events: number; readonly seconds: number }
   /** Records are out, in order. `events` and `units` (of their texts) are those that leave the queue. */
   | {

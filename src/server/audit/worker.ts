@@ -1,7 +1,8 @@
 /** The audit worker: a thread that signs, journals and writes out, and says what `worker-protocol.ts` lists. */
 
-import { parentPort } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { AuditError } from "./audit-error.ts";
+import type { FedRecords } from "./types.ts";
 import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
@@ -10,6 +11,7 @@ if (port === null) throw new Error("this file is the main of a worker thread");
 
 let writer: Writer | undefined;
 let untold: FromWorker[] = [];
+const feeds: MessagePort[] = [];
 
 /** What is said in one turn goes in one message: each wakes the main thread. */
 function tell(message: FromWorker): void {
@@ -35,7 +37,11 @@ port.on("message", (message: ToWorker) => {
       }, fail);
       return;
     case "append":
-      writer?.append(message.texts, message.times);
+      writer?.append(message.texts, message.times, true);
+      return;
+    case "feed":
+      feeds.push(message.port);
+      message.port.on("message", takeFed);
       return;
     case "close":
       void close(message.now, message.limitMs);
@@ -45,7 +51,16 @@ port.on("message", (message: ToWorker) => {
   }
 });
 
+function takeFed({ texts, times }: FedRecords): void {
+  writer?.append(texts, times, false);
+}
+
 async function close(at: number, limitMs: number): Promise<void> {
+  for (const feed of feeds) {
+    for (let fed = receiveMessageOnPort(feed); fed !== undefined; fed = receiveMessageOnPort(feed))
+      takeFed(fed.message);
+    feed.close();
+  }
   try {
     const left = (await writer?.close(at, limitMs)) ?? 0;
     tell({ kind: "closed", left });

@@ -23,7 +23,8 @@ const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 
 export interface Writer {
-  append(texts: readonly string[], times: readonly number[]): void;
+  /** `isCounted`: they count to what is told to be journaled. */
+  append(texts: readonly string[], times: readonly number[], isCounted: boolean): void;
   /** Resolves with the number of records that the output has not taken; they are in the journal, if there is one. */
   close(at: number, limitMs: number): Promise<number>;
 }
@@ -43,7 +44,7 @@ export async function openWriter(
   const opened = await openChain(options);
   const { chain, journal, lock, recent, succeeds, warnings } = opened;
   const output = openOutput(options.fd);
-  const inbox: { readonly text: string; readonly at: number }[] = [];
+  const inbox: { readonly text: string; readonly at: number; readonly isCounted: boolean }[] = [];
   let isFlushDue = false;
   let outbox = opened.pending.map((record) => waitingOf(record, kidOf(record.line), undefined));
   let retryTimer: NodeJS.Timeout | undefined;
@@ -78,7 +79,7 @@ export async function openWriter(
     const records = group.map(({ text, at }) => waitingOf(chain.nextOf(text, at), chain.kid, text.length));
     journal?.append(records);
     outbox.push(...records);
-    journaledEvents += group.length;
+    journaledEvents += group.filter(({ isCounted }) => isCounted).length;
     tell({ kind: "journaled", events: journaledEvents, seconds: (performance.now() - startedAt) / 1_000 });
     if (inbox.length > 0) scheduleFlush();
     if (retryTimer === undefined) pump();
@@ -128,9 +129,9 @@ export async function openWriter(
   guarded(pump);
 
   return {
-    append(texts, times) {
+    append(texts, times, isCounted) {
       if (isOver) return;
-      for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0 });
+      for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0, isCounted });
       scheduleFlush();
     },
     async close(at, limitMs) {

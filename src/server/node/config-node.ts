@@ -327,14 +327,14 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       const { metricsAddress } = observed;
       const { callers, budgets, ledger } = governing;
       const node = {
-        ...{ count: workers, budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
+        ...{ budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
         ...{ ledger, statistics, refusals, finished: requests, instruments, log },
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
         fetches: openSharedFetches(systemClock.monotonic),
         askSession: configuration.askSession,
       };
       measureAdmission(admission, instruments);
-      const here = { node, path, cluster, certificates, metricsAddress, keks: keks?.keks };
+      const here = { node, path, cluster, certificates, dataDir, metricsAddress, keks: keks?.keks };
       dataPlane = await fleet.open(fleetOptions(workers, { ...common, ...here }), observed, owner, log);
       dataListener.resolve();
       return;

@@ -3,5 +3,6 @@ export * from "./acceptor/index.ts";
 export * from "./back/index.ts";
 export { feedCertificates, followCertificates } from "./certificates.ts";
 export * from "./channel/index.ts";
+export * from "./intake/index.ts";
 export { feedRows, followRows, type RowsFeed } from "./rows.ts";
 export * from "./supervisor/index.ts";

@@ -72,6 +72,7 @@ async function live({
     writer.append(
       ids.map((id) => eventText({ event: "admin.write", data: { id } })),
       ids.map(() => AT),
+      true,
     );
     return (await writer.close(AT, 0)) === 0;
   } catch {

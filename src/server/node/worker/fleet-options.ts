@@ -4,7 +4,7 @@ import { boundsOf, scanThreadsOf } from "./settings.ts";
 
 interface Given
   extends ConfigNodeOptions,
-    Pick<FleetOptions, "listen" | "otherListeners" | "node" | "cluster" | "certificates"> {
+    Pick<FleetOptions, "listen" | "otherListeners" | "node" | "cluster" | "certificates" | "dataDir"> {
   readonly path: string;
   readonly metricsAddress: string | undefined;
   readonly keks: Keks | undefined;
@@ -19,7 +19,7 @@ interface Keks {
 
 /** Of a node with `count` workers. */
 export function fleetOptions(count: number, given: Given): FleetOptions {
-  const { listen, node, otherListeners, cluster, certificates, env, drainMs } = given;
+  const { listen, node, otherListeners, cluster, certificates, env, drainMs, dataDir } = given;
   const { path, metricsAddress, keks, build } = given;
   const base64 = ({ key }: Key): string => Buffer.from(key).toString("base64");
   return {
@@ -31,6 +31,7 @@ export function fleetOptions(count: number, given: Given): FleetOptions {
     certificates,
     env,
     drainMs,
+    dataDir,
     settings: {
       path,
       build,

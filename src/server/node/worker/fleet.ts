@@ -14,12 +14,14 @@ import {
   feedCertificates,
   feedRows,
   openAcceptor,
+  openIntake,
   openLooks,
   openSupervisor,
   type RowsFeed,
   type Standing,
   type Worker,
 } from "../../workers/index.ts";
+import { isDecision } from "../control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import type { CrossingInputs } from "./inputs.ts";
 import { passIssued } from "./issued-values.ts";
@@ -51,7 +53,9 @@ export interface FleetOptions {
   readonly count: number;
   readonly listen: string;
   readonly drainMs: number | undefined;
-  readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners" | "address" | "port">;
+  readonly settings: Omit<WorkerSettings, "number" | "nodeFile" | "otherListeners" | "address" | "port" | "intake">;
+  /** Absolute; `undefined` where nothing is kept. */
+  readonly dataDir: string | undefined;
   readonly otherListeners: () => readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Pick<Cluster, "view" | "status" | "onStatus" | "askMember">;
@@ -119,13 +123,13 @@ export function createFleet(started: NodeFile): Fleet {
   const begin = async (
     worker: Worker,
     signal: AbortSignal,
-    { address, port }: Pick<WorkerSettings, "address" | "port">,
+    { address, port, intake }: Pick<WorkerSettings, "address" | "port" | "intake">,
     options: FleetOptions,
   ): Promise<void> => {
     const { channel, number } = worker;
     const { settings, cluster, node, certificates } = options;
     const otherListeners = options.otherListeners();
-    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port };
+    const told: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port, intake };
     const left = takePorts(channel, number, node);
     passIssued(channel, () => others(worker).map((it) => it.channel));
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
@@ -213,6 +217,19 @@ export function createFleet(started: NodeFile): Fleet {
       const { count, env, settings } = options;
       const acceptor = await openAcceptor(options.listen, instruments, log);
       owner.own("acceptor", acceptor, (it) => it.close());
+      const { node, dataDir } = options;
+      const intake = owner.own(
+        "audit records of workers",
+        await openIntake({
+          trail: node.trail,
+          workers: count,
+          dir: dataDir,
+          recorded({ event, controls, at }) {
+            if (isDecision(event)) node.controls.add(controls, at);
+          },
+        }),
+        (it) => it.close(),
+      );
       const observeWorker = observeTraffic(instruments);
       const drainMs = options.drainMs ?? DRAIN_MS;
       const supervisor = await openSupervisor({
@@ -225,7 +242,8 @@ export function createFleet(started: NodeFile): Fleet {
         reasons,
         async begin(worker, signal) {
           observeWorker(worker);
-          await begin(worker, signal, acceptor, options);
+          const { address, port } = acceptor;
+          await begin(worker, signal, { address, port, intake: intake.address }, options);
           acceptor.serve(worker);
         },
         onGone: () => undefined,

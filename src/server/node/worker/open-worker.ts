@@ -15,7 +15,14 @@ import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import type { SessionAnswer } from "../../snapshot/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createDoor, createTicketKeys, type Door, makePlaceholder } from "../../tls/index.ts";
-import { type Channel, fetchThrough, followCertificates, sendHeld, takeConnections } from "../../workers/index.ts";
+import {
+  type Channel,
+  connectIntake,
+  fetchThrough,
+  followCertificates,
+  sendHeld,
+  takeConnections,
+} from "../../workers/index.ts";
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
 import { countTraffic, type ToldPlane, type Traffic } from "./beat.ts";
 import { openJudging } from "./governed.ts";
@@ -34,6 +41,7 @@ export interface WorkerOptions {
 
 interface PartsOptions extends WorkerOptions {
   readonly traffic: Traffic;
+  readonly exit: () => void;
 }
 
 /** Answers what the node process asks; `exit` is called when it is done. */
@@ -44,7 +52,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
     const settings = body as WorkerSettings;
     // As lists of processes show it.
     process.title = `gateway worker ${settings.number}`;
-    const serve = await openParts({ channel, env, log, traffic }, settings, owner);
+    const serve = await openParts({ channel, env, log, traffic, exit }, settings, owner);
     channel.answer("serve", async () => {
       plane = await serve();
     });
@@ -63,7 +71,11 @@ interface CallOfNode {
   readonly place?: QuestionPlace;
 }
 
-async function openParts({ channel, env, log, traffic }: PartsOptions, settings: WorkerSettings, owner: Lifetime) {
+async function openParts(
+  { channel, env, log, traffic, exit }: PartsOptions,
+  settings: WorkerSettings,
+  owner: Lifetime,
+) {
   const { nodeFile, path, bounds, nodeId, keys } = settings;
   const instruments = createInstruments();
   const reasons = new Set<string>();
@@ -76,7 +88,8 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
     reasons,
   };
   const { tokens, judging } = openJudging({ channel, nodeFile, path, instruments, log }, owner);
-  const ports = openPorts({ channel, build: settings.build, instruments, log }, owner);
+  const records = await openRecords(settings, log, exit, owner);
+  const ports = openPorts({ channel, records, build: settings.build, instruments, log }, owner);
   let dataPlane: DataPlane | undefined;
   const snapshots = followSnapshots({
     channel,
@@ -135,6 +148,22 @@ async function openParts({ channel, env, log, traffic }: PartsOptions, settings:
       snapshots.current()?.providers.flatMap(({ name, pool }) => (pool === undefined ? [] : [name])) ?? [];
     return { ...dataPlane, pooled };
   };
+}
+
+const INTAKE_MS = 10_000;
+
+/** Without it no decision can be recorded: the process ends with it. */
+async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => void, owner: Lifetime): Promise<Channel> {
+  const broken = (error: Error): void => log.error("the channel for audit records is broken", { error });
+  const records = await connectIntake(intake, AbortSignal.timeout(INTAKE_MS), broken);
+  let isClosing = false;
+  void records.closed.then(() => {
+    if (!isClosing) exit();
+  });
+  return owner.own("audit records", records, (it) => {
+    isClosing = true;
+    return it.close();
+  });
 }
 
 const acceptedBy = (channel: Channel, { address, port }: WorkerSettings, { connected }: Traffic): Accepted => ({

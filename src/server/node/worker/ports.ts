@@ -17,6 +17,8 @@ import {
 
 export interface PortsOptions {
   readonly channel: Channel;
+  /** To the node's intake of audit records. */
+  readonly records: Channel;
   readonly build: BuildInfo;
   readonly instruments: Instruments;
   readonly log: Log;
@@ -28,7 +30,7 @@ export interface PortsToNode {
 }
 
 /** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
-export function openPorts({ channel, build, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
+export function openPorts({ channel, records, build, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
   const { sample } = owner.own("process metrics", observeProcess(instruments, build), (it) => it.close());
   const read = (): ReturnType<Instruments["read"]> => {
     sample();
@@ -47,7 +49,7 @@ export function openPorts({ channel, build, instruments, log }: PortsOptions, ow
     },
     governing: {
       budgets,
-      trail: { decided: sendDecisions(channel, systemClock.now), notRecognised: sendFailures(channel) },
+      trail: { decided: sendDecisions(records, systemClock.now), notRecognised: sendFailures(channel) },
       ledger: sendUse(channel),
     },
   };

@@ -15,10 +15,10 @@ const level = parseLogLevel(env["GATEWAY_LOG"] ?? "info") ?? "info";
 /** For what can be told to nobody else. */
 const own = createLogger({ stream: process.stderr, isTerminal: process.stderr.isTTY === true, level, now: Date.now });
 const exit = (): void => process.exit(0);
-const channel = openChannel(new Socket({ fd: 3, readable: true, writable: true }), (error) =>
-  own.error("the channel to the node process is broken", { error }),
-);
-// Without it nothing can be recorded or withdrawn.
+const socket = new Socket({ fd: 3, readable: true, writable: true });
+const channel = openChannel(socket, (error) => own.error("the channel to the node process is broken", { error }));
+// Without it nothing can be recorded or withdrawn: no request is taken any more, nor is what was sent waited for.
+socket.once("end", exit);
 void channel.closed.then(exit);
 runWorker({ channel, env, log: sendLog(channel, level, Date.now) }, exit);
 channel.send("hello", {

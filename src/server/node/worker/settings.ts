@@ -4,6 +4,7 @@ import type { NodeFile } from "../../core/config/index.ts";
 import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
 import { DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { BuildInfo } from "../../telemetry/index.ts";
+import type { IntakeAddress } from "../../workers/index.ts";
 import { ConfigurationRefused, countIn } from "../refused.ts";
 import type { DataPlaneBounds } from "../start.ts";
 
@@ -24,6 +25,8 @@ export interface WorkerSettings {
   /** Of detectors, for long texts. */
   readonly scanThreads: number;
   readonly metricsAddress: string | undefined;
+  /** Where audit records go. */
+  readonly intake: IntakeAddress;
   /** Where the node accepts for the data plane: `host:port`, and the port. */
   readonly address: string;
   readonly port: number;

@@ -10,7 +10,6 @@ import {
   type LentOf,
   lendBudgets,
   type SharedFetches,
-  takeDecisions,
   takeFailures,
   takeFinished,
   takeKeyUse,
@@ -20,11 +19,9 @@ import {
   takeStatistics,
   takeUse,
 } from "../../workers/index.ts";
-import { type ControlDecisions, isDecision } from "../control-decisions.ts";
+import type { ControlDecisions } from "../control-decisions.ts";
 
 export interface TakingNode {
-  /** Workers in all. */
-  readonly count: number;
   readonly budgets: OpenBudgets;
   readonly cluster: LentOf;
   readonly trail: AuditTrail;
@@ -57,13 +54,6 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
     node.held.take(channel),
     node.fetches.take(channel),
     lendBudgets(channel, node.budgets, node.cluster),
-    takeDecisions(channel, {
-      credit: node.trail.openCredit(),
-      workers: node.count,
-      decided(event, controls, at) {
-        if (isDecision(event)) node.controls.add(controls, at);
-      },
-    }),
   ];
   return () => {
     for (const end of ends) end();

@@ -17,4 +17,3 @@ export {
 } from "./requests.ts";
 export { fetchThrough, openSharedFetches, type SharedFetches } from "./shared-fetches.ts";
 export { type RecordedStatistics, sendStatistics, takeStatistics } from "./statistics.ts";
-export { sendDecisions, takeDecisions } from "./trail.ts";

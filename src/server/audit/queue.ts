@@ -1,0 +1,69 @@
+/** The audit queue as a number: bytes that wait, counted by each thread of the node process that takes records. */
+
+export const MAX_QUEUE_BYTES = 64 << 20;
+
+/** What a record is longer than its event's text: names, hashes, signature, and the entry in the queue itself. */
+export const RECORD_OVERHEAD_BYTES = 640;
+
+export interface AuditQueue {
+  /** For another thread. */
+  readonly memory: SharedArrayBuffer;
+  readonly bytes: number;
+  /** Takes room; false: there is not so much, or the trail is over. */
+  admit(bytes: number): boolean;
+  /** Takes room that was admitted as another record's. */
+  take(bytes: number): void;
+  release(bytes: number): void;
+  /** Nothing is admitted from here on. */
+  end(): void;
+}
+
+const BYTES = 0;
+const IS_OVER = 1;
+
+export function openQueue(memory = new SharedArrayBuffer(8)): AuditQueue {
+  const cells = new Int32Array(memory);
+  return {
+    memory,
+    get bytes() {
+      return Atomics.load(cells, BYTES);
+    },
+    admit(bytes) {
+      if (Atomics.load(cells, IS_OVER) !== 0) return false;
+      if (Atomics.add(cells, BYTES, bytes) + bytes <= MAX_QUEUE_BYTES) return true;
+      Atomics.sub(cells, BYTES, bytes);
+      return false;
+    },
+    take: (bytes) => void Atomics.add(cells, BYTES, bytes),
+    release: (bytes) => void Atomics.sub(cells, BYTES, bytes),
+    end: () => void Atomics.store(cells, IS_OVER, 1),
+  };
+}
+
+/** Room that is lent to another process of this node, which makes its records before they come here. */
+export interface AuditCredit {
+  /** Bytes of room; false: there is not so much. */
+  lend(bytes: number): boolean;
+  /** A record came whose room was lent. */
+  used(bytes: number): void;
+  /** What was lent and not used is free again. */
+  close(): void;
+}
+
+export function openCredit(queue: AuditQueue): AuditCredit {
+  let lent = 0;
+  return {
+    lend(bytes) {
+      if (!queue.admit(bytes)) return false;
+      lent += bytes;
+      return true;
+    },
+    used(bytes) {
+      lent -= bytes;
+    },
+    close() {
+      queue.release(lent);
+      lent = 0;
+    },
+  };
+}

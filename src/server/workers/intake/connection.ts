@@ -1,0 +1,77 @@
+/**
+ * One worker's records: room is lent before they are made, and each is acknowledged once it was handed to the thread that
+ * writes it.
+ */
+import { type AuditQueue, type FedRecords, openCredit, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
+import type { Channel } from "../channel/index.ts";
+import type { Recorded, Sent } from "./protocol.ts";
+
+/** Of all workers together; the rest of the queue is for what the node itself records. */
+const ALL_BYTES = 32 << 20;
+/** Of one: some thousand records, more than are made while an answer is under way. */
+const MAX_CREDIT_BYTES = 2 << 20;
+const AGAIN_MS = 20;
+/** A hundred syncs a second leave the disk to the raft log. */
+const GROUP_MS = 10;
+const GROUP_RECORDS = 256;
+
+export interface TakeOptions {
+  readonly queue: AuditQueue;
+  /** Workers that share the queue. */
+  readonly workers: number;
+  /** Takes a group of records in order. */
+  fed(records: FedRecords, recorded: readonly Recorded[]): void;
+}
+
+/** Returns the end, for when all that the worker wrote was taken. */
+export function takeRecords(channel: Channel, { queue, workers, fed }: TakeOptions): () => void {
+  const most = Math.min(MAX_CREDIT_BYTES, Math.floor(ALL_BYTES / workers));
+  const credit = openCredit(queue);
+  let given = 0;
+  let used = 0;
+  let taken = 0;
+  let group: Sent[] = [];
+  let groupTimer: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  /** In quarters, so that a record costs no message. */
+  const give = (): void => {
+    const more = most - (given - used);
+    if (more < most / 4) return;
+    if (credit.lend(more)) {
+      given += more;
+      channel.send("audit.credit", given);
+    } else timer ??= setTimeout(again, AGAIN_MS);
+  };
+  const again = (): void => {
+    timer = undefined;
+    give();
+  };
+  const handOn = (): void => {
+    clearTimeout(groupTimer);
+    groupTimer = undefined;
+    if (group.length === 0) return;
+    const all = group;
+    group = [];
+    const feed = { texts: all.map(([, text]) => text), times: all.map(([, , at]) => at) };
+    const recorded = all.map(([event, , at, controls]) => ({ event, controls, at }));
+    fed(feed, recorded);
+    taken += all.length;
+    channel.send("audit.taken", taken, true);
+  };
+  channel.on("audit", (body) => {
+    const sent = body as Sent;
+    const bytes = sent[1].length + RECORD_OVERHEAD_BYTES;
+    used += bytes;
+    credit.used(bytes);
+    group.push(sent);
+    if (group.length === GROUP_RECORDS) handOn();
+    else groupTimer ??= setTimeout(handOn, GROUP_MS);
+    give();
+  });
+  give();
+  return () => {
+    clearTimeout(timer);
+    handOn();
+    credit.close();
+  };
+}

@@ -1,0 +1,121 @@
+/** The intake thread as the node process has it. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startThread } from "../../../base/index.ts";
+import type { AuditTrail } from "../../audit/index.ts";
+import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./protocol.ts";
+
+/** Systems take 104 to 108 bytes. */
+const MAX_PATH_BYTES = 103;
+const CLOSE_LIMIT_MS = 3_000;
+
+const THREAD = {
+  source: new URL("./thread.ts", import.meta.url),
+  built: new URL("./server/workers/intake/thread.js", import.meta.url),
+};
+
+export interface Intake {
+  readonly address: IntakeAddress;
+  /** Resolves once the trail has all records of workers that have ended. */
+  close(): Promise<void>;
+}
+
+export interface OpenIntakeOptions {
+  readonly trail: Pick<AuditTrail, "openFeed">;
+  /** Workers that share the queue. */
+  readonly workers: number;
+  /** Directory of its socket, of this process alone; one below the system's temporary one where it is left out or cannot be used. */
+  readonly dir: string | undefined;
+  recorded(record: Recorded): void;
+}
+
+/** Rejects where no socket can be made. A failure later ends the trail. */
+export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOptions): Promise<Intake> {
+  const feed = trail.openFeed();
+  const token = randomBytes(16).toString("hex");
+  const { paths, remove } = socketPaths(dir);
+  const workerData: IntakeOptions = { paths, token, workers, queue: feed.queue, port: feed.port };
+  const thread = startThread(THREAD, { workerData, transferList: [feed.port], argv: [], env: {} });
+  let isClosing = false;
+  let onClosed: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => {
+    onClosed = resolve;
+  });
+  let onPath: (outcome: string | Error) => void = () => undefined;
+  const listening = new Promise<string | Error>((resolve) => {
+    onPath = resolve;
+  });
+  const fail = (error: Error): void => {
+    onPath(error);
+    onClosed();
+    if (!isClosing) feed.failed(error);
+  };
+  thread.on("message", (message: FromIntake) => {
+    switch (message.kind) {
+      case "listening":
+        onPath(message.path);
+        return;
+      case "refused":
+        onPath(new Error(`no socket for workers can be made: ${message.problems.join("; ")}; set TMPDIR`));
+        return;
+      case "recorded":
+        for (const record of message.records) {
+          feed.recorded(record.event);
+          recorded(record);
+        }
+        return;
+      case "closed":
+        onClosed();
+        return;
+      default:
+        message satisfies never;
+    }
+  });
+  thread.on("error", (error) => fail(error instanceof Error ? error : new Error(String(error))));
+  thread.on("exit", () => fail(new Error("the intake thread ended unexpectedly")));
+  const path = await listening;
+  if (path instanceof Error) {
+    isClosing = true;
+    remove();
+    throw path;
+  }
+  return {
+    address: { path, token },
+    async close() {
+      isClosing = true;
+      thread.postMessage("close");
+      const limit = setTimeout(onClosed, CLOSE_LIMIT_MS);
+      await closed;
+      clearTimeout(limit);
+      await thread.terminate();
+      remove();
+    },
+  };
+}
+
+function socketPaths(dir: string | undefined): { readonly paths: readonly string[]; remove(): void } {
+  const own = dir === undefined ? undefined : join(dir, "workers.sock");
+  const paths: string[] = [];
+  if (own !== undefined && Buffer.byteLength(own) <= MAX_PATH_BYTES) {
+    // What a crash left: the directory is locked against a second process.
+    rmSync(own, { force: true });
+    paths.push(own);
+  }
+  let folder: string | undefined;
+  try {
+    // Created for its owner alone.
+    folder = mkdtempSync(join(tmpdir(), "gateway-"));
+    paths.push(join(folder, "workers.sock"));
+  } catch {
+    // No temporary directory that can be written: the other one.
+  }
+  return {
+    paths,
+    remove() {
+      if (own !== undefined) rmSync(own, { force: true });
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * The intake thread of a node process: takes the audit records of workers and hands them to the thread that writes them.
+ *
+ * The main thread compiles configurations and answers operators, which may take seconds. Records do not wait for it: a worker
+ * refuses requests when its records are not acknowledged for a quarter of a second.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
+import { openQueue } from "../../audit/index.ts";
+import { openChannel } from "../channel/index.ts";
+import { takeRecords } from "./connection.ts";
+import type { FromIntake, IntakeOptions } from "./protocol.ts";
+
+/** What a dead worker left in its socket is read at once. */
+const CLOSE_MS = 1_000;
+
+const options = workerData as IntakeOptions;
+const parent = parentPort;
+if (parent === null) throw new Error("this file is the main of a worker thread");
+const { paths, token, workers, port } = options;
+const queue = openQueue(options.queue);
+const tell = (message: FromIntake): void => parent.postMessage(message);
+const open = new Set<Promise<void>>();
+const sockets = new Set<Socket>();
+
+function accept(socket: Socket): void {
+  sockets.add(socket);
+  const channel = openChannel(socket, () => undefined);
+  let end: (() => void) | undefined;
+  channel.on("hello", (said) => {
+    if (said !== token) socket.destroy();
+    else
+      end ??= takeRecords(channel, {
+        queue,
+        workers,
+        fed(records, recorded) {
+          port.postMessage(records);
+          tell({ kind: "recorded", records: recorded });
+        },
+      });
+  });
+  const closed = channel.closed.then(() => {
+    end?.();
+    sockets.delete(socket);
+    open.delete(closed);
+  });
+  open.add(closed);
+}
+
+/** Resolves with why it cannot listen there, undefined where it does. */
+function listen(server: Server, path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const onError = (error: Error): void => resolve(error.message);
+    server.once("error", onError);
+    server.listen(path, () => {
+      server.off("error", onError);
+      resolve(undefined);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  server.close();
+  const limit = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, CLOSE_MS);
+  await Promise.all(open);
+  clearTimeout(limit);
+  tell({ kind: "closed" });
+  port.close();
+  parent?.close();
+}
+
+async function begin(): Promise<void> {
+  const problems: string[] = [];
+  for (const path of paths) {
+    const server = createServer(accept);
+    const problem = await listen(server, path);
+    if (problem !== undefined) {
+      problems.push(problem);
+      continue;
+    }
+    // For example no descriptor left: it accepts again when there is one.
+    server.on("error", () => undefined);
+    parent?.once("message", () => void close(server));
+    tell({ kind: "listening", path });
+    return;
+  }
+  tell({ kind: "refused", problems });
+  parent?.close();
+}
+
+void begin();
