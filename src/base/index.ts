@@ -3,6 +3,7 @@
 export * from "./address.ts";
 export * from "./allotment.ts";
 export * from "./clock.ts";
+export * from "./descriptors.ts";
 export * from "./done.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";

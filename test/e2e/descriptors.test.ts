@@ -1,16 +1,23 @@
-/** A process that has no descriptor left: it does not end, and accepts again when there are some. */
+/**
+ * File descriptors that run out: idle connections are closed, new ones wait or are refused in words, none is reset, and the
+ * gateway serves on. In one process and in several.
+ */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
-import { startWithFlags } from "./support/gateway.ts";
+import { writeFiles } from "./support/config.ts";
+import { programFile, startWithFlags } from "./support/gateway.ts";
+import { freePort } from "./support/ports.ts";
 import { exchange, post, rawClient } from "./support/raw.ts";
 import { reply, scriptedUpstream } from "./support/upstream.ts";
-import { eventually } from "./support/wait.ts";
+import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
 const CHAT = post("/v1/chat/completions", '{"model":"sound"}');
+const LIMIT = 256;
+const CROWD = 700;
 
 test("connections beyond the limit of descriptors leave the gateway alive", {
   skip: hasPrlimit ? false : "prlimit is not installed",
@@ -23,16 +30,89 @@ test("connections beyond the limit of descriptors leave the gateway alive", {
 
   const early = await rawClient(file, gateway.port);
   const open = (): number => readdirSync(`/proc/${gateway.pid}/fd`).length;
-  const limit = open() + 10;
-  assert.equal(spawnSync("prlimit", [`--nofile=${limit}:${limit}`, `--pid=${gateway.pid}`]).status, 0);
-  const sockets = Array.from({ length: 60 }, () => connect(gateway.port, "127.0.0.1").on("error", () => undefined));
-  await eventually("every descriptor in use", () => (open() >= limit - 1 ? true : undefined));
-  // Who is connected already is told whose fault it is.
+  // Fewer than it has: who is connected already is told whose fault it is.
+  assert.equal(spawnSync("prlimit", [`--nofile=${open() - 5}:`, `--pid=${gateway.pid}`]).status, 0);
   early.send(CHAT);
   const { status, body } = await early.answer();
   assert.equal(status, 502);
   assert.match(body.toString(), /no file descriptors left, see `ulimit -n`/);
-  for (const socket of sockets) socket.destroy();
-  await eventually("descriptors free again", () => (open() < limit - 5 ? true : undefined));
-  assert.equal((await exchange(file, gateway.port, CHAT)).status, 200);
+  assert.equal(spawnSync("prlimit", ["--nofile=1024:", `--pid=${gateway.pid}`]).status, 0);
+  await eventually("service again", async () => (await exchange(file, gateway.port, CHAT)).status === 200);
 });
+
+interface Started {
+  readonly port: number;
+  log(): string;
+}
+
+/** From a shell with a low limit, as a unit or a container sets it. */
+async function startLimited(t: Owner, workers: string, upstream: string): Promise<Started> {
+  const [port, metrics] = [await freePort(), await freePort()];
+  const files = await writeFiles(
+    t,
+    { providers: [{ name: "only", dialect: "compat", base_url: `${upstream}/v1` }], default_provider: "only" },
+    { listen: `127.0.0.1:${port}`, metrics_listen: `127.0.0.1:${metrics}` },
+  );
+  const command = `ulimit -n ${LIMIT}; exec "$0" "$@"`;
+  const child = spawn("sh", ["-c", command, process.execPath, programFile(), "-config", files.nodePath], {
+    env: { PATH: process.env["PATH"], GATEWAY_WORKERS: workers, GATEWAY_DRAIN: "100ms" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log += text;
+  });
+  const ended = new Promise((done) => child.once("exit", done));
+  atEnd(t, async () => {
+    child.kill("SIGTERM");
+    assert.equal(await within("the end", ended), 0);
+  });
+  await eventually("a gateway that is ready", () => log.includes('"message":"ready"'));
+  return { port, log: () => log };
+}
+
+interface Crowd {
+  readonly sockets: readonly Socket[];
+  /** Connections that were reset before anything was said to them. */
+  resets(): number;
+}
+
+/** `send`: what each says at once, if anything. */
+function crowd(t: Owner, port: number, send?: Buffer): Crowd {
+  let resets = 0;
+  const sockets = Array.from({ length: CROWD }, () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("data", () => undefined);
+    socket.on("error", () => {
+      if (socket.bytesRead === 0) resets += 1;
+    });
+    if (send !== undefined) socket.write(send);
+    return socket;
+  });
+  atEnd(t, () => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { sockets, resets: () => resets };
+}
+
+for (const workers of ["1", "2"]) {
+  for (const [what, send] of [
+    ["that say nothing", undefined],
+    ["that were answered and are kept alive", CHAT],
+  ] as const) {
+    test(`${CROWD} idle connections ${what}, ${LIMIT} descriptors, workers: ${workers}`, async (t) => {
+      const upstream = await scriptedUpstream(t);
+      const gateway = await startLimited(t, workers, upstream.url);
+      const held = crowd(t, gateway.port, send);
+      await eventually("all connected", () => held.sockets.every(({ connecting }) => !connecting));
+      for (let request = 0; request < 20; request += 1) {
+        const { status, body } = await exchange(t, gateway.port, CHAT);
+        if (status !== 200) assert.match(`${status} ${body}`, /^503 .*no file descriptor left/);
+      }
+      await eventually("service again", async () => (await exchange(t, gateway.port, CHAT)).status === 200);
+      assert.equal(held.resets(), 0);
+      assert.match(gateway.log(), /file descriptors? (run out|left)/);
+      assert.doesNotMatch(gateway.log(), /failed to accept/);
+    });
+  }
+}

@@ -29,6 +29,8 @@ export interface Connections {
   owesAnswer(socket: Duplex): boolean;
   /** The connection became a session's; `over` tells when it ended. */
   upgraded(socket: Duplex, over: Promise<unknown>): void;
+  /** Closes connections without a request under way that were silent for `idleMs`, the longest first. Returns how many. */
+  closeIdle(most: number, idleMs: number): number;
   /** From here on. `limitMs` is the whole drain's. */
   drain(limitMs: number): void;
   /** Cuts off what is left, and tells how much that was. */
@@ -46,6 +48,9 @@ export interface CutOff {
  */
 interface Connection {
   underWay: number;
+  /** Nothing has been under way since, by the monotonic clock, and what had been read by then. */
+  idleSince: number;
+  read: number | undefined;
   /** Its requests, of which there is hardly ever more than one: the others are pipelined. */
   first: Exchange | undefined;
   others: Set<Exchange> | undefined;
@@ -66,7 +71,13 @@ export function createConnections(): Connections {
   let silentMs: number | undefined;
 
   const opened = (socket: Socketlike): Connection => {
-    const connection = { underWay: 0, first: undefined, others: undefined };
+    const connection = {
+      underWay: 0,
+      idleSince: performance.now(),
+      read: socket.bytesRead,
+      first: undefined,
+      others: undefined,
+    };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
     if (silentMs !== undefined) closeWhenSilent(socket, connection, silentMs);
@@ -107,6 +118,8 @@ export function createConnections(): Connections {
       connection.underWay--;
       if (connection.first === exchange) connection.first = undefined;
       else connection.others?.delete(exchange);
+      connection.idleSince = performance.now();
+      connection.read = (socket as Socketlike).bytesRead;
       // One whose head was sent before the stop did not say that it was the last.
       if (silentMs !== undefined && connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
     },
@@ -118,6 +131,15 @@ export function createConnections(): Connections {
       connections.delete(socket);
       sessions.add(socket);
       void over.finally(() => sessions.delete(socket));
+    },
+    closeIdle(most, idleMs) {
+      const before = performance.now() - idleMs;
+      const idle = [...connections]
+        .filter(([socket, it]) => it.underWay === 0 && it.idleSince <= before && it.read === socket.bytesRead)
+        .sort(([, a], [, b]) => a.idleSince - b.idleSince)
+        .slice(0, most);
+      for (const [socket] of idle) socket.destroy();
+      return idle.length;
     },
     drain(limitMs) {
       silentMs = Math.min(limitMs * SILENT_PART, MAX_SILENT_MS);

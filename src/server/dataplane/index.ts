@@ -30,6 +30,7 @@ export {
   type Responses,
   type SealKey,
 } from "./responses/index.ts";
+export { refuseConnection } from "./room.ts";
 export {
   type AttemptFailure,
   createStatistics,

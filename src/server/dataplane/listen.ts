@@ -1,6 +1,6 @@
 /** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
 import { setMaxListeners } from "node:events";
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -13,12 +13,13 @@ import {
   stopAccepting,
 } from "../../base/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
-import { type Connections, createConnections } from "./connections.ts";
+import { createConnections } from "./connections.ts";
 import { Exchange, requestIdOf } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
 import { dialectOf } from "./locate.ts";
 import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
 import type { Door, DoorAnswer, Ports } from "./ports.ts";
+import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
@@ -92,8 +93,22 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
-  if (door === undefined) app.server.on("connection", (socket: Socket) => connections.opened(socket));
-  else putBehind(door, app.server, speakers, connections);
+  const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
+  app.server.removeAllListeners("connection");
+  app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
+  /** HTTP hears of a connection once the door has let it through. */
+  const begin = (raw: Socket): void => {
+    connections.opened(raw);
+    const speak = (socket: Duplex): void => {
+      for (const speaker of speakers) speaker.call(app.server, socket);
+    };
+    if (door === undefined) speak(raw);
+    else
+      door.accept(raw, (socket) => {
+        if (socket !== raw) connections.secured(raw, socket);
+        speak(socket);
+      });
+  };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const own = door?.judge(request);
     if (own?.kind === "challenge") {
@@ -161,23 +176,6 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       await app.close();
     },
   };
-}
-
-/** HTTP hears of a connection once the door has let it through. */
-function putBehind(
-  door: Door,
-  server: HttpServer,
-  speakers: readonly ((socket: Duplex) => void)[],
-  connections: Connections,
-): void {
-  server.removeAllListeners("connection");
-  server.on("connection", (raw: Socket) => {
-    connections.opened(raw);
-    door.accept(raw, (socket) => {
-      if (socket !== raw) connections.secured(raw, socket);
-      for (const speak of speakers) speak.call(server, socket);
-    });
-  });
 }
 
 /** RFC 8555 section 8.3. A validator comes from several places, and more than once. */

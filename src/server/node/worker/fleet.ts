@@ -215,7 +215,7 @@ export function createFleet(started: NodeFile): Fleet {
     },
     async open(options, { instruments, reasons }, owner, log) {
       const { count, env, settings } = options;
-      const acceptor = await openAcceptor(options.listen, instruments, log);
+      const acceptor = await openAcceptor(options.listen, options.certificates === undefined, instruments, log);
       owner.own("acceptor", acceptor, (it) => it.close());
       const { node, dataDir } = options;
       const intake = owner.own(

@@ -6,7 +6,16 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { formatAddress, type Instruments, type Log, parseAddress, stopAccepting } from "../../../base/index.ts";
+import {
+  connectionsBegin,
+  descriptorsLeft,
+  formatAddress,
+  type Instruments,
+  type Log,
+  parseAddress,
+  stopAccepting,
+} from "../../../base/index.ts";
+import { refuseConnection } from "../../dataplane/index.ts";
 import type { Worker } from "../supervisor/index.ts";
 
 /** A worker that takes longer for one gets no further one before it has taken it. */
@@ -14,8 +23,11 @@ const SLOW_MS = 100;
 /** Connections that wait for a worker, and for how long: some are replaced within a second. */
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
+/** Between two lines of the log about connections that are refused. */
+const TELL_MS = 10_000;
 /** One that had no descriptor left is tried again after so long. */
 const REST_MS = 100;
+const NO_DESCRIPTOR = "the node process has no file descriptor left for them, see `ulimit -n`";
 
 export interface Acceptor {
   /** Actual; nobody listens there before `listen`. */
@@ -45,14 +57,21 @@ interface Receiver {
   wasFull: boolean;
 }
 
-/** Rejects where `listen` is no address. */
-export async function openAcceptor(listen: string, instruments: Instruments, log: Log): Promise<Acceptor> {
+/** Rejects where `listen` is no address. `isPlain`: without TLS a client can read why it is refused. */
+export async function openAcceptor(
+  listen: string,
+  isPlain: boolean,
+  instruments: Instruments,
+  log: Log,
+): Promise<Acceptor> {
   const { host, port } = await placeOf(listen);
   const receivers = new Set<Receiver>();
   const waiting = new Set<Socket>();
   /** Of each that waits, or has: when it is waited for no longer. */
   const patience = new Map<Socket, NodeJS.Timeout>();
   let onIdle: (() => void) | undefined;
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
   const handedAgain = instruments
     .counter(
       "gateway_worker_handovers_repeated_total",
@@ -80,13 +99,33 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
     socket.destroy();
   };
 
+  const refuse = (socket: Socket, reason: string): void => {
+    clearTimeout(patience.get(socket));
+    patience.delete(socket);
+    waiting.delete(socket);
+    refused += 1;
+    const at = performance.now();
+    if (at - toldAt >= TELL_MS) {
+      log.warn("connections that no worker takes are refused", { refused, reason });
+      toldAt = at;
+      refused = 0;
+    }
+    if (isPlain) refuseConnection(socket);
+    else socket.destroy();
+  };
+
   const wait = (socket: Socket): void => {
-    if (socket.destroyed || waiting.size >= MAX_WAITING) {
+    if (socket.destroyed) {
       forget(socket);
       return;
     }
+    if (waiting.size >= MAX_WAITING) {
+      refuse(socket, "too many wait");
+      return;
+    }
     waiting.add(socket);
-    if (!patience.has(socket)) patience.set(socket, setTimeout(forget, WAIT_MS, socket));
+    if (!patience.has(socket))
+      patience.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker took them within 10 s"));
   };
 
   const assign = (socket: Socket): void => {
@@ -160,7 +199,8 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     // It may be reset while it waits.
     socket.on("error", () => undefined);
-    assign(socket);
+    if (descriptorsLeft(socket) < 1) refuse(socket, NO_DESCRIPTOR);
+    else assign(socket);
   });
   return {
     address: formatAddress({ host, port }),
@@ -176,6 +216,7 @@ export async function openAcceptor(listen: string, instruments: Instruments, log
       assignWaiting();
     },
     async listen() {
+      connectionsBegin();
       await listening(server, host, port);
       // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));

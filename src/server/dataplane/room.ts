@@ -1,0 +1,138 @@
+/**
+ * Connections while file descriptors run out. Idle connections are closed to make room, those that were silent longest first;
+ * where none is idle a new one waits, unread, and is refused with 503 when too many wait or none was closed in time. The last
+ * descriptors are never given to connections: with none left the system's queue would be reset.
+ */
+import type { Socket } from "node:net";
+import {
+  connectionsBegin,
+  countDescriptorsLeft,
+  descriptorLimit,
+  descriptorsLeft,
+  GatewayError,
+  type Log,
+  reservedDescriptors,
+} from "../../base/index.ts";
+import { refusalBody } from "../core/dialects/index.ts";
+import type { Connections } from "./connections.ts";
+
+/** A connection that has just been opened is about to speak. */
+const IDLE_MS = 1_000;
+/** Closed at once, so that not each new connection looks through all. */
+const LEAST_CLOSED = 8;
+const LOOK_MS = 100;
+const WAIT_MS = 10_000;
+/** Between two lines of the log. */
+const TELL_MS = 10_000;
+const LINGER_MS = 500;
+
+export interface RoomOptions {
+  readonly connections: Pick<Connections, "closeIdle">;
+  readonly log: Log;
+  /** Whether a refusal can be read: with TLS a connection is closed instead. */
+  readonly isPlain: boolean;
+}
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly since: number;
+  readonly serve: () => void;
+}
+
+/** Returns what is called with each new connection, and with what serves it. */
+export function createRoom({ connections, log, isPlain }: RoomOptions): (socket: Socket, serve: () => void) => void {
+  connectionsBegin();
+  let waiting: Waiting[] = [];
+  let isLookDue = false;
+  let closed = 0;
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  const tell = (): void => {
+    const now = performance.now();
+    if (now - toldAt < TELL_MS) return;
+    toldAt = now;
+    const limit = descriptorLimit();
+    log.warn(
+      "file descriptors run out, see `ulimit -n`: idle connections are closed, and new ones wait or are refused with 503",
+      { limit, closed, waiting: waiting.length, refused },
+    );
+    closed = 0;
+    refused = 0;
+  };
+
+  const refuse = (socket: Socket): void => {
+    refused += 1;
+    if (isPlain) refuseConnection(socket);
+    else socket.destroy();
+  };
+
+  const makeRoom = (count: number): boolean => {
+    const made = connections.closeIdle(Math.max(count, LEAST_CLOSED), IDLE_MS);
+    closed += made;
+    return made > 0;
+  };
+
+  const look = (): void => {
+    isLookDue = false;
+    waiting = waiting.filter(({ socket }) => !socket.destroyed);
+    if (waiting.length > 0) makeRoom(waiting.length);
+    const now = performance.now();
+    const all = waiting;
+    waiting = [];
+    // Those that wait have their descriptors already.
+    let room = all.length === 0 ? 0 : countDescriptorsLeft() + all.length;
+    for (const one of all) {
+      if (room > 0) {
+        room -= 1;
+        one.serve();
+      } else if (now - one.since >= WAIT_MS) refuse(one.socket);
+      else waiting.push(one);
+    }
+    tell();
+    if (waiting.length > 0) lookSoon();
+  };
+
+  const lookSoon = (): void => {
+    if (!isLookDue) setTimeout(look, LOOK_MS);
+    isLookDue = true;
+  };
+
+  return (socket, serve) => {
+    if (descriptorsLeft(socket) >= 1) {
+      serve();
+      return;
+    }
+    if (waiting.length === 0 && makeRoom(1)) {
+      tell();
+      serve();
+      return;
+    }
+    socket.on("error", () => undefined);
+    if (waiting.length >= reservedDescriptors(descriptorLimit()) / 16) refuse(socket);
+    else waiting.push({ socket, since: performance.now(), serve });
+    tell();
+    lookSoon();
+  };
+}
+
+/** Answers 503 before a request was read, in the compat shape. */
+export function refuseConnection(socket: Socket): void {
+  const refusal = new GatewayError("overloaded", "The gateway has no file descriptor left for this connection.");
+  const body = refusalBody("compat", refusal, "");
+  socket.on("error", () => undefined);
+  socket.write(
+    `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // Of a great many at once the descriptors are needed at once.
+  if (8 * descriptorsLeft(socket) < -reservedDescriptors(descriptorLimit())) {
+    socket.destroy();
+    return;
+  }
+  socket.end();
+  // What the client sends meanwhile is read and dropped: a socket closed over unread bytes resets the answer.
+  socket.resume();
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(linger));
+}
