@@ -22,6 +22,7 @@ const ENTRIES = [
   "src/server/audit/verify/worker.ts",
   "src/server/admin/query/worker.ts",
   "src/server/detectors/pii/pool/worker.ts",
+  "src/server/detectors/inference/session/child.ts",
   "src/server/detectors/inference/session/worker.ts",
   "src/server/workers/intake/thread.ts",
   // At the top of dist/, since what it starts and reads itself is found from there.

@@ -5,7 +5,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Worker } from "node:worker_threads";
 import { type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
 import {
   type AskSession,
@@ -13,7 +12,8 @@ import {
   createSessions,
   type SessionsOptions,
 } from "../../../../src/server/detectors/inference/index.ts";
-import { startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
+import { startSessionProcess } from "../../../../src/server/detectors/inference/session/process.ts";
+import { type SessionWorker, startSessionWorker } from "../../../../src/server/detectors/inference/session/thread.ts";
 import { lookupClassifier, slowClassifier } from "../../../reference/inference/graphs.ts";
 import { wholeWords } from "../../../reference/inference/tokenizers.ts";
 import { assetsFor, configOf, detect, missing, opened, scannedOf } from "./support.ts";
@@ -22,11 +22,11 @@ const folder = missing ? "" : await assetsFor({ after });
 const seen = { ended: [] as string[], refused: 0, sessions: () => 0, waiting: () => 0 };
 
 /** Sessions whose threads the test holds. */
-function watched(options: SessionsOptions = {}, limits: Parameters<typeof startSessionWorker>[1] = {}) {
-  const workers: Worker[] = [];
+function watched(options: SessionsOptions = {}, limits?: Parameters<typeof startSessionWorker>[1]) {
+  const workers: SessionWorker[] = [];
   const sessions = createSessions({
     start(spec) {
-      const worker = startSessionWorker(spec, limits);
+      const worker = limits === undefined ? startSessionProcess(spec) : startSessionWorker(spec, limits);
       workers.push(worker);
       return worker;
     },
@@ -259,9 +259,29 @@ test("a session that nothing in force uses ends once it is idle, and starts agai
   const [worker] = workers;
   // Nothing else keeps this process.
   worker?.ref();
-  await new Promise((resolve) => worker?.once("exit", resolve));
+  await new Promise((resolve) => worker?.on("exit", () => resolve(undefined)));
   assert.equal(seen.sessions(), 0);
   assert.deepEqual(seen.ended, []);
   assert.equal((await ask(detector, "a")).length, 1);
   assert.equal(workers.length, 2);
+});
+
+test("a native crash ends the model's process alone: the request fails, and the next one has another", {
+  skip: missing,
+}, async () => {
+  const { detector, workers } = await slow(1);
+  assert.equal((await ask(detector, SHORT)).length, 1);
+  for (const signal of ["SIGSEGV", "SIGABRT"] as const) {
+    const crashing = assert.rejects(ask(detector, LONG), (error) => {
+      assert.ok(error instanceof DetectorError);
+      assert.equal(error.kind, "failed");
+      assert.match(error.message, new RegExp(`the process ended \\(${signal}\\)`));
+      return true;
+    });
+    process.kill(workers.at(-1)?.pid ?? -1, signal);
+    await crashing;
+    assert.equal((await ask(detector, SHORT)).length, 1);
+  }
+  assert.deepEqual(seen.ended, ["crashed", "crashed"]);
+  assert.equal(workers.length, 3);
 });

@@ -1,9 +1,9 @@
 /** Calls that the thread of a session has made for it. */
 
-import type { Worker } from "node:worker_threads";
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Calling, Failure, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
+import type { SessionWorker } from "./thread.ts";
 
 export interface CallsOf {
   readonly take: (message: Calling) => void;
@@ -12,7 +12,7 @@ export interface CallsOf {
 }
 
 /** `server`: of a graph that is served; no other thread calls. */
-export function callsOf(worker: Worker, server: AskServer | undefined): CallsOf {
+export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
   const under = new Map<number, AbortController>();
   const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {
     const controller = new AbortController();

@@ -21,14 +21,14 @@ export const NO_SESSION_METRICS: SessionMetrics = { worked() {}, ended() {}, ref
 export function createSessionMetrics(instruments: Instruments, readings: SessionReadings): SessionMetrics {
   instruments.observedGauge(
     "gateway_model_sessions",
-    "Models in use, in memory or on a server, each with a thread.",
+    "Models in use: in memory, each in a process of its own, or on a server.",
     readings.sessions,
   );
-  instruments.observedGauge("gateway_model_waiting", "Requests that wait for a model's thread.", readings.waiting);
-  const busy = instruments.counter("gateway_model_busy_seconds_total", "Time that threads of models were at work.");
+  instruments.observedGauge("gateway_model_waiting", "Requests that wait for a model.", readings.waiting);
+  const busy = instruments.counter("gateway_model_busy_seconds_total", "Time that models were at work.");
   const restarts = instruments.counter(
     "gateway_model_restarts_total",
-    "Threads of models that ended: `stopped` since they did not stop in time, or `crashed`. They are replaced.",
+    "Processes of models that ended: `stopped` since they did not stop in time, or `crashed`. They are replaced.",
     ["reason"],
   );
   const refused = instruments.counter(

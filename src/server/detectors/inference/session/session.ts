@@ -7,6 +7,7 @@
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Read } from "../reading/types.ts";
 import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
+import { startSessionProcess } from "./process.ts";
 import { type Failure, MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./thread.ts";
@@ -74,9 +75,11 @@ const GIVEN_UP: Failure = { kind: "failed", message: "it was given up" };
 const NO_ANSWER: Failure = { kind: "failed", message: "it gave no answer" };
 
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
-  const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = startSessionWorker } = options;
-  const { now = () => performance.now(), onIdle, server } = options;
   const isServed = spec.graph.kind === "served";
+  // A graph in memory runs native code on texts of callers.
+  const ordinary = isServed ? startSessionWorker : startSessionProcess;
+  const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = ordinary } = options;
+  const { now = () => performance.now(), onIdle, server } = options;
   const atOnce = isServed ? MOST_AT_SERVER : 1;
   const queue: Job[] = [];
   let thread: SessionThread | undefined;

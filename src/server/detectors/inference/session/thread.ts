@@ -1,9 +1,8 @@
 /**
- * A session's thread as who asks it has it, and the calls that it has made for it. It is never ended from outside, but told to end: the
- * runtime aborts the whole process when its thread is ended while a graph is loaded or runs.
+ * A session's thread or process as who asks it has it, and the calls that it has made for it. A thread is never ended from
+ * outside, but told to end: the runtime aborts the whole process when its thread is ended while a graph is loaded or runs.
  */
 
-import type { Worker } from "node:worker_threads";
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
 import { callsOf } from "./calling.ts";
 import type { FromSession, Question, SessionProblem, SessionSpec, Told, ToSession } from "./protocol.ts";
@@ -25,9 +24,21 @@ export interface SessionThread {
   readonly end: () => void;
 }
 
-export type StartSessionThread = (spec: SessionSpec) => Worker;
+/** What is used of a thread, or of a process that takes its place. */
+export interface SessionWorker {
+  /** Of a process. */
+  readonly pid?: number | undefined;
+  on(event: "message", listener: (message: FromSession) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "exit", listener: () => void): unknown;
+  postMessage(message: ToSession, transfer?: readonly ArrayBuffer[]): void;
+  ref(): void;
+  unref(): void;
+}
 
-export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIMITS> = {}): Worker =>
+export type StartSessionThread = (spec: SessionSpec) => SessionWorker;
+
+export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIMITS> = {}): SessionWorker =>
   startThread(
     {
       source: new URL("./worker.ts", import.meta.url),
@@ -35,6 +46,9 @@ export const startSessionWorker = (spec: SessionSpec, limits: Partial<typeof LIM
     },
     { argv: [], env: {}, stdin: false, workerData: spec, resourceLimits: { ...LIMITS, ...limits } },
   );
+
+/** A process may be ended within one. */
+const NO_CALL = (): void => undefined;
 
 interface Asked {
   readonly resolve: (message: Told) => void;
@@ -84,7 +98,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
         reject(failure ?? new Error("the thread ended"));
         return;
       }
-      asked.set(id, { resolve, reject, endCall: beginNativeCall() });
+      asked.set(id, { resolve, reject, endCall: worker.pid === undefined ? beginNativeCall() : NO_CALL });
       worker.ref();
     });
   const tell = (message: ToSession): void => worker.postMessage(message);

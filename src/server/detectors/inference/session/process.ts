@@ -1,0 +1,75 @@
+/** A session's process as who asks it has it, with the face of a thread. */
+import { type ChildProcess, fork } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { fileURLToPath } from "node:url";
+import { programOf } from "../../../../base/index.ts";
+import type { SessionSpec, ToSession } from "./protocol.ts";
+import type { SessionWorker } from "./thread.ts";
+
+/** MiB of objects; tensors and weights are not counted. */
+const MAX_HEAP = 512;
+/** One that was told to end may be within a run of its graph, which nothing else stops. */
+const END_MS = 1_000;
+/** Of the environment; what else there is may be a secret. */
+const PASSED = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"];
+
+const PROGRAM = {
+  source: new URL("./child.ts", import.meta.url),
+  built: new URL("./server/detectors/inference/session/child.js", import.meta.url),
+};
+
+const running = new Set<ChildProcess>();
+let isWatched = false;
+
+/** None outlives this process, not even one that hangs in its graph. */
+function watch(child: ChildProcess): void {
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  if (isWatched) return;
+  isWatched = true;
+  process.once("exit", () => {
+    for (const one of running) one.kill("SIGKILL");
+  });
+}
+
+export function startSessionProcess(spec: SessionSpec): SessionWorker {
+  const env = Object.fromEntries(PASSED.map((name) => [name, process.env[name]]));
+  const child = fork(fileURLToPath(programOf(PROGRAM)), {
+    env,
+    execArgv: ["--enable-source-maps", `--max-old-space-size=${MAX_HEAP}`],
+    serialization: "advanced",
+    // Stdout and stderr that a child shares are made blocking for all who have them.
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  watch(child);
+  const events = new EventEmitter();
+  let isTold = false;
+  const over = (error: Error): void => {
+    if (isTold) return;
+    isTold = true;
+    events.emit("error", error);
+    events.emit("exit");
+  };
+  child.once("exit", (status, signal) => over(new Error(`the process ended (${signal ?? `status ${status}`})`)));
+  // One that could not be started.
+  child.on("error", (error) => child.pid === undefined && over(error));
+  child.on("message", (message) => events.emit("message", message));
+  child.send(spec, () => undefined);
+  return {
+    pid: child.pid,
+    on: (event, listener) => void events.on(event, listener),
+    postMessage(message: ToSession) {
+      if (!child.connected) return;
+      child.send(message, () => undefined);
+      if (message.kind === "end") setTimeout(() => child.kill("SIGKILL"), END_MS).unref();
+    },
+    ref() {
+      child.ref();
+      child.channel?.ref();
+    },
+    unref() {
+      child.unref();
+      child.channel?.unref();
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/** A session where it runs, a process or a thread of its own: one graph in memory or on a server, and the tokenizers of those who read with it. */
+
+import { setPriority } from "node:os";
+import { openGraph } from "./graph.ts";
+import { loadRuntime, loadTokenizers } from "./packages.ts";
+import {
+  type Failure,
+  type FromSession,
+  MOST_READERS,
+  type Question,
+  type ReaderSpec,
+  type SessionProblem,
+  type SessionSpec,
+  type ToSession,
+} from "./protocol.ts";
+import { messageOf, type OpenedReader, openReader, type Sequencing, sequencingOf } from "./reading.ts";
+import { CallFailure, createCalls } from "./served/calls.ts";
+import { openServedGraph } from "./served/graph.ts";
+import { createServedReader } from "./served/reader.ts";
+import { GraphError } from "./shapes.ts";
+import { openTokenizer, type Tokenizer } from "./tokenizer.ts";
+
+const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =>
+  error instanceof GraphError ? { key: error.key, message: error.message } : { key, message: messageOf(error) };
+
+/**
+ * Whoever is not inspected comes first where processors are scarce. On Linux alone this is of the thread that calls, and of
+ * those that it starts; elsewhere it would be of the process.
+ */
+const PRIORITY = 10;
+
+type Open = (sequencing: Sequencing, signal: AbortSignal) => Promise<OpenedReader>;
+
+/** The way to who asks. */
+export interface SessionPort {
+  postMessage(message: FromSession, transfer?: readonly ArrayBuffer[]): void;
+  onMessage(listener: (message: ToSession) => void): void;
+  /** Nothing else keeps the process or thread. */
+  close(): void;
+}
+
+export function runSession({ graph: source, tokenizers: library }: SessionSpec, port: SessionPort): void {
+  const tell = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void =>
+    port.postMessage(message, transfer);
+
+  const readers = new Map<string, OpenedReader>();
+  const tokenizers = new Map<string, Promise<Tokenizer>>();
+  /** What is under way, by its id. */
+  const current = new Map<number, AbortController>();
+  const calls = createCalls(tell);
+
+  if (process.platform === "linux") setPriority(0, PRIORITY);
+
+  async function begin(): Promise<void> {
+    let opening: SessionProblem["key"] = "library";
+    try {
+      let open: Open;
+      if (source.kind === "served") open = served(source);
+      else {
+        const loaded = loadRuntime(source.runtime);
+        opening = "model";
+        const graph = await openGraph(loaded, source.path, source.threads);
+        open = (sequencing, signal) => openReader(graph, sequencing, signal);
+      }
+      tell({ kind: "opened", id: 0, problem: undefined });
+      port.onMessage((message) => {
+        if (message.kind === "end") end();
+        else if (message.kind === "cancel") current.get(message.id)?.abort();
+        else if (message.kind === "answered" || message.kind === "unanswered") calls.settle(message);
+        else void answer(message, open);
+      });
+    } catch (error) {
+      tell({ kind: "opened", id: 0, problem: problemOf(opening, error) });
+      end();
+    }
+  }
+
+  /** Nothing else keeps the thread. */
+  function end(): void {
+    for (const controller of current.values()) controller.abort();
+    port.close();
+  }
+
+  /** The server is asked when there is something to read: a configuration stands whether its servers do or not. */
+  function served(source: Extract<SessionSpec["graph"], { readonly kind: "served" }>): Open {
+    // Whoever waits for it may be gone before it is done; each call has its own limit.
+    const { signal } = new AbortController();
+    return async (sequencing) => {
+      const open = async () => openReader(await openServedGraph(calls.ask, source, signal), sequencing, signal);
+      return { kind: "opened", read: createServedReader(open, () => performance.now()) };
+    };
+  }
+
+  /** Of a graph in memory, whoever asks waits for an answer before asking again. */
+  async function answer(message: Question, open: Open): Promise<void> {
+    const { id, reader } = message;
+    const controller = new AbortController();
+    current.set(id, controller);
+    try {
+      if (message.kind === "open") {
+        const opened = await openedReader(message.spec, open, controller.signal);
+        readers.set(reader, opened);
+        if (readers.size > MOST_READERS) readers.delete(readers.keys().next().value as string);
+        tell({ kind: "opened", id, problem: opened.kind === "refused" ? opened.problem : undefined });
+        return;
+      }
+      const opened = readers.get(reader);
+      if (opened?.kind !== "opened") throw new Error("the detector is not open here");
+      tell({ kind: "found", id, found: await opened.read(message.texts, controller.signal) });
+    } catch (error) {
+      tell({ kind: "failed", id, failure: failureOf(error, controller.signal) });
+    } finally {
+      current.delete(id);
+    }
+  }
+
+  async function openedReader(spec: ReaderSpec, open: Open, signal: AbortSignal): Promise<OpenedReader> {
+    const tokenizer = await tokenizerOf(spec.tokenizer);
+    if ("key" in tokenizer) return { kind: "refused", problem: tokenizer };
+    const sequencing = await sequencingOf(tokenizer, spec);
+    return "key" in sequencing ? { kind: "refused", problem: sequencing } : open(sequencing, signal);
+  }
+
+  /** Detectors of one model share its tokenizer, which takes memory. */
+  async function tokenizerOf(file: string): Promise<Tokenizer | SessionProblem> {
+    let failing: SessionProblem["key"] = "tokenizer_library";
+    try {
+      const loaded = loadTokenizers(library);
+      failing = "tokenizer";
+      const opened = tokenizers.get(file) ?? openTokenizer(loaded, file);
+      tokenizers.set(file, opened);
+      return await opened;
+    } catch (error) {
+      tokenizers.delete(file);
+      return problemOf(failing, error);
+    }
+  }
+
+  void begin();
+}
+
+/** What the runtime says may hold parts of what it was fed. */
+function failureOf(error: unknown, signal: AbortSignal): Failure {
+  if (signal.aborted) return { kind: "failed", message: "it was given up" };
+  if (error instanceof CallFailure) return { kind: error.kind, message: error.message };
+  return { kind: "failed", message: error instanceof GraphError ? error.message : "the model failed on a text" };
+}
