@@ -34,11 +34,10 @@ import { observeTraffic } from "./traffic.ts";
 
 /** Models are loaded within three minutes; one that hangs is ended, not waited for. */
 const PREPARE_MS = 200_000;
-const TAKE_MS = 10_000;
+const TAKE_MS = 60_000;
 const ITEMS_MS = 1_000;
 /** Within a second. */
 const CHANGE = { everyMs: 100, most: 10 };
-const SERVE_MS = 30_000;
 /** Connections that were accepted at the end are taken at once by whoever lives. */
 const HANDED_MS = 2_000;
 /** A worker that is drained goes by itself. */
@@ -152,12 +151,12 @@ export function createFleet(started: NodeFile): Fleet {
     for (let has: Prepare | undefined; has === undefined || has !== current; ) {
       if (current === undefined) throw new Error("there is no configuration yet");
       has = current;
-      const problems = await prepareAt(worker, has);
+      const problems = (await channel.ask("prepare", has, signal)) as readonly string[];
       if (problems.length > 0) throw new Error(`the configuration does not compile there: ${problems.join("; ")}`);
       await channel.ask("take", has.rev, signal);
     }
     ready.add(worker);
-    await channel.ask("serve", null, AbortSignal.any([signal, AbortSignal.timeout(SERVE_MS)]));
+    await channel.ask("serve", null, signal);
   };
 
   const others = (worker?: Worker): readonly Worker[] => [...ready].filter((it) => it !== worker);

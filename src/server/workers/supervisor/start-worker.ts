@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import { logOutput } from "./child-output.ts";
-import { type Looks, openLooks } from "./looks.ts";
+import { type LifeBounds, openLife, processorTime } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
-/** As long as a process may take to load, on a machine that does much else. */
-const HELLO_MS = 30_000;
-/** Of one that has said hello: until then it loads, and says nothing. */
-const SILENCE = { everyMs: 1_000, most: 10 };
+const LOOK_MS = 1_000;
+/** One that starts waits for disks, and loads and compiles in one go. */
+const STARTING: LifeBounds = { looks: 30, busyMs: 300_000 };
+const SERVING: LifeBounds = { looks: 10, busyMs: 10_000 };
 
 export interface WorkerProcess {
   readonly program: URL;
@@ -40,20 +40,25 @@ export async function startWorker({ program, number, version, env, log }: Worker
     child.once("error", () => child.pid === undefined && resolve());
   });
   let last: Beat | undefined;
-  let looks: Looks | undefined;
+  let killedFor: string | undefined;
+  let bounds = STARTING;
   const kill = (why: string): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
+    killedFor ??= why;
     log.error("a worker is ended", { worker: number, pid: child.pid, reason: why });
     child.kill("SIGKILL");
   };
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
   channel.on("beat", (beat) => {
-    looks?.heard();
+    life.heard();
     last = beat as Beat;
   });
+  const { pid } = child;
+  const used = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
+  const life = openLife({ everyMs: LOOK_MS, bounds: () => bounds, used }, kill);
   const gone = Promise.all([exited, channel.closed]).then(() => {
-    looks?.end();
-    return endOf(child);
+    life.end();
+    return killedFor ?? endOf(child);
   });
   const worker: Worker = {
     number,
@@ -61,14 +66,16 @@ export async function startWorker({ program, number, version, env, log }: Worker
     channel,
     beat: () => last,
     ...handOver(child, channel),
+    serves() {
+      bounds = SERVING;
+    },
     kill,
     gone,
   };
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
-  const limit = setTimeout(() => kill("it did not start within 30 s"), HELLO_MS);
-  const said = await Promise.race([hello, gone.then(() => undefined)]).finally(() => clearTimeout(limit));
-  if (said === undefined) throw new Error(`worker ${number} ended while it started (${endOf(child)})`);
-  looks = openLooks(SILENCE, () => kill("it has given no sign of life for 10 s"));
+  const said = await Promise.race([hello, gone.then(() => undefined)]);
+  if (said === undefined) throw new Error(`worker ${number} ended while it started (${killedFor ?? endOf(child)})`);
+  life.heard();
   const { version: theirs } = said as { readonly version: string };
   if (theirs === version) return worker;
   kill("it is of another version");

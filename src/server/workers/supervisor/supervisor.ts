@@ -1,4 +1,6 @@
 /** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
+import { setTimeout as pause } from "node:timers/promises";
+import { isProcessorScarce } from "./scarce.ts";
 import { startWorker } from "./start-worker.ts";
 import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts";
 
@@ -8,11 +10,21 @@ const LONGEST_PAUSE_MS = 30_000;
 const STOOD_MS = 1_000;
 const NONE_SERVES = "workers";
 
-/** Resolves when all serve. Rejects where one could not be started twice, and ends the others. */
+/** From the first that serves on, the others are waited for so long: nobody is let in before. */
+const OTHERS_MS = 5_000;
+
+/**
+ * Resolves when all serve, or `OTHERS_MS` after the first does; the others follow. Where processor time is scarce they are
+ * loaded one after the other. Rejects where none could be started, each twice.
+ */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { count, begin, onGone, now, instruments, log, reasons } = options;
   const serving = new Map<number, Worker>();
   const running = new Set<Worker>();
+  let onServing: () => void = () => undefined;
+  const firstServes = new Promise<void>((resolve) => {
+    onServing = resolve;
+  });
   const timers = new Set<NodeJS.Timeout>();
   const pauses = new Map<number, number>();
   const over = new AbortController();
@@ -40,12 +52,15 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     try {
       await begin(worker, AbortSignal.any([ending.signal, over.signal]));
     } catch (error) {
-      worker.kill("it could not be brought to serve");
-      await worker.gone;
+      worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
+      const by = await worker.gone;
       onGone(worker);
-      throw error;
+      // Of one that ended by itself the error says no more than that.
+      throw ending.signal.aborted ? new Error(`worker ${number} ended while it started (${by})`) : error;
     }
+    worker.serves();
     serving.set(number, worker);
+    onServing();
     look();
     log.info("worker serves", { worker: number, pid: worker.pid });
     const since = performance.now();
@@ -100,14 +115,38 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     await Promise.all(left.map(({ gone }) => gone));
   };
 
+  /** Rejects where none could be started; one of several is tried again and again. */
+  const startAll = async (): Promise<void> => {
+    const numbers = Array.from({ length: count }, (_, at) => at + 1);
+    const failures = new Map<number, unknown>();
+    const attempt = (number: number): Promise<void> =>
+      startTwice(number).catch((error: unknown) => {
+        failures.set(number, error);
+      });
+    if (count > 1 && (await isProcessorScarce())) {
+      log.info("processor time is scarce: workers are loaded one after the other", { workers: count });
+      for (const number of numbers) await attempt(number);
+    } else await Promise.all(numbers.map(attempt));
+    if (over.signal.aborted) return;
+    const [first] = failures.values();
+    if (failures.size === count) throw first;
+    for (const [number, error] of failures) {
+      log.error("a worker could not be started, and is tried again", { worker: number, error });
+      replace(number);
+    }
+  };
+
   reasons.add(NONE_SERVES);
-  const started = await Promise.allSettled(Array.from({ length: count }, (_, at) => startTwice(at + 1)));
-  const failed = started.find((it) => it.status === "rejected");
-  if (failed !== undefined) {
+  const all = startAll();
+  const enough = firstServes.then(() => pause(OTHERS_MS, undefined, { ref: false }));
+  try {
+    await Promise.race([all, enough]);
+  } catch (error) {
     await close();
     reasons.delete(NONE_SERVES);
-    throw failed.reason;
+    throw error;
   }
+  all.catch(() => undefined);
   return {
     standing: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
     serving: () => [...serving.values()].sort((a, b) => a.number - b.number),

@@ -14,6 +14,8 @@ export interface Worker {
   take(connection: Socket): Promise<Handover>;
   /** Has a process that says nothing of what it was handed last tell whether that has come. */
   wonder(): void;
+  /** It was brought to serve: from here on it gives a sign of life each second. */
+  serves(): void;
   /** At once; another takes its place. */
   kill(why: string): void;
   /** Resolves once the process has ended and all that it wrote was taken: with the signal or the status that it ended by. */

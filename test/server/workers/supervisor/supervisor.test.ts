@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createInstruments, type Log, type LogFields, nullLog, programOf } from "../../../../src/base/index.ts";
-import { openLooks, openSupervisor, type Supervisor } from "../../../../src/server/workers/index.ts";
+import { openLife, openLooks, openSupervisor, type Supervisor } from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 
 const here = (name: string): URL => new URL(name, import.meta.url);
@@ -51,19 +51,76 @@ async function keepOne(t: TestContext): Promise<Kept> {
   return { supervisor, errors, restarts, broken };
 }
 
-test("one that takes long to load, as on a busy machine, is not taken for one that stands still", async (t) => {
+test("a process is judged by the processor time that it uses while it is silent", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
+  const bounds = { looks: 30, busyMs: 300_000 };
+  const judge = (perLook: number | undefined, looks: number, hear = 0): string | undefined => {
+    let used = 0;
+    let why: string | undefined;
+    const life = openLife(
+      { everyMs: 1_000, bounds: () => bounds, used: () => (perLook === undefined ? undefined : used) },
+      (said) => {
+        why = said;
+      },
+    );
+    for (let look = 1; look <= looks && why === undefined; look += 1) {
+      used += perLook ?? 0;
+      t.mock.timers.tick(1_000);
+      if (hear > 0 && look % hear === 0) life.heard();
+    }
+    life.end();
+    return why;
+  };
+  // Three in a hundred of a processor, for an hour of the clock.
+  assert.equal(judge(30, 3_600), undefined);
+  assert.equal(judge(0, 29), undefined);
+  assert.equal(judge(0, 30), "it has given no sign of life for 30 s");
+  assert.equal(judge(undefined, 30), "it has given no sign of life for 30 s");
+  assert.equal(judge(undefined, 300, 10), undefined);
+  assert.equal(judge(1_000, 400), "it has given no sign of life while it used 300 s of a processor");
+  assert.equal(judge(1_000, 4_000, 100), undefined);
+});
+
+test("one that serves and stands still is ended, and the log says why", async (t) => {
   const { supervisor, errors } = await keepOne(t);
-  t.mock.timers.tick(20_000);
-  assert.equal((await supervisor).serving().length, 1);
-  assert.deepEqual(errors, []);
-  t.mock.timers.tick(9_000);
-  assert.deepEqual(errors, []);
-  t.mock.timers.tick(1_000);
+  const [worker] = (await supervisor).serving();
+  assert.ok(worker);
+  process.kill(worker.pid, "SIGSTOP");
+  const [said] = await eventually("its end", () => errors.length > 0 && errors);
   assert.deepEqual(
-    errors.map(({ message, reason }) => [message, reason]),
-    [["a worker is ended", "it has given no sign of life for 10 s"]],
+    [said?.["message"], said?.["reason"]],
+    ["a worker is ended", "it has given no sign of life for 10 s"],
   );
+});
+
+test("those serve that can be started; none: the start fails with the cause", async (t) => {
+  const log: LogFields[] = [];
+  const open = async (fails: (number: number) => boolean): Promise<Supervisor> =>
+    openSupervisor({
+      program: PROGRAM,
+      count: 3,
+      version: "1",
+      env: process.env,
+      async begin({ number }) {
+        if (fails(number)) throw new Error("the configuration does not compile there: a key");
+      },
+      onGone: () => undefined,
+      now: () => NOW,
+      instruments: createInstruments(),
+      log: { ...nullLog, error: (message, fields) => log.push({ message, ...fields }) },
+      reasons: new Set(),
+    });
+  await assert.rejects(
+    open(() => true),
+    /the configuration does not compile there: a key/,
+  );
+  const some = await open((number) => number === 2);
+  t.after(() => some.close());
+  assert.deepEqual(
+    some.serving().map(({ number }) => number),
+    [1, 3],
+  );
+  assert.ok(log.some(({ reason }) => /could not be brought to serve: the configuration does not/.test(String(reason))));
 });
 
 test("of one that ends the log says by what, and one that cannot be started again is counted each time", async (t) => {

@@ -1,0 +1,71 @@
+/**
+ * Whether another process makes progress. It is silent while it loads or compiles, which takes seconds of a processor and, on
+ * a machine with little of it, minutes by the clock. So silence is judged by the processor time that it used meanwhile: none
+ * for many looks is a process that stands still, much of it one that turns in circles.
+ */
+import { readFileSync } from "node:fs";
+
+export interface LifeBounds {
+  /** Looks without a sign of life and without any use of a processor. */
+  readonly looks: number;
+  /** Processor time used since the last sign of life, in milliseconds. */
+  readonly busyMs: number;
+}
+
+export interface Life {
+  /** It said something. */
+  heard(): void;
+  end(): void;
+}
+
+/** Of Linux: USER_HZ is 100 wherever Node.js runs. */
+const TICK_MS = 10;
+/** After `comm`, which may hold spaces: fields 14 and 15 of proc(5). */
+const UTIME = 11;
+
+/** Milliseconds of processor time that a process has used; `undefined` where the system does not tell. */
+export function processorTime(pid: number): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[UTIME]) + Number(fields[UTIME + 1])) * TICK_MS;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface LifeOptions {
+  readonly everyMs: number;
+  readonly bounds: () => LifeBounds;
+  readonly used: () => number | undefined;
+}
+
+/** `still` is called once, with why the process is taken for one that makes no progress. */
+export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: string) => void): Life {
+  let atSign = used();
+  let last = atSign;
+  let silent = 0;
+  const timer = setInterval(() => {
+    const now = used();
+    const moved = now !== undefined && last !== undefined && now > last;
+    last = now;
+    silent = moved ? 0 : silent + 1;
+    const { looks, busyMs } = bounds();
+    const busy = (now ?? 0) - (atSign ?? 0);
+    if (silent < looks && busy < busyMs) return;
+    clearInterval(timer);
+    const seconds = Math.round((silent * everyMs) / 1_000);
+    still(
+      silent >= looks
+        ? `it has given no sign of life for ${seconds} s`
+        : `it has given no sign of life while it used ${Math.round(busy / 1_000)} s of a processor`,
+    );
+  }, everyMs).unref();
+  return {
+    heard() {
+      silent = 0;
+      atSign = last;
+    },
+    end: () => clearInterval(timer),
+  };
+}

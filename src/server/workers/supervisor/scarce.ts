@@ -1,0 +1,20 @@
+/** Whether this process gets a small part of a processor, as under a quota or beside many others. */
+import { setImmediate as turn } from "node:timers/promises";
+
+/** Several periods of a quota, of 100 ms each, or turns of a scheduler. */
+const SPENT_MS = 12;
+const SCARCE_PART = 0.25;
+const MOST_TURNS = 100_000;
+
+/** Spends some milliseconds of a processor, and compares them with the clock. */
+export async function isProcessorScarce(): Promise<boolean> {
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  for (let turns = 0; turns < MOST_TURNS; turns += 1) {
+    const { user, system } = process.cpuUsage(cpu);
+    const spent = (user + system) / 1_000;
+    if (spent >= SPENT_MS) return spent / (performance.now() - startedAt) < SCARCE_PART;
+    await turn();
+  }
+  return false;
+}
