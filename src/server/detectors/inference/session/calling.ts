@@ -1,9 +1,8 @@
 /** Calls that the thread of a session has made for it. */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
-import type { Calling, Failure, ToSession } from "./protocol.ts";
+import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
-import type { SessionWorker } from "./thread.ts";
 
 export interface CallsOf {
   readonly take: (message: Calling) => void;

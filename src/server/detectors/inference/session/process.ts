@@ -3,8 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../../../../base/index.ts";
-import type { SessionSpec, ToSession } from "./protocol.ts";
-import type { SessionWorker } from "./thread.ts";
+import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
 
 /** MiB of objects; tensors and weights are not counted. */
 const MAX_HEAP = 512;

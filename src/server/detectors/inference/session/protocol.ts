@@ -100,3 +100,15 @@ export type Told =
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
   | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };
+
+/** What is used of a thread, or of a process that takes its place. */
+export interface SessionWorker {
+  /** Of a process. */
+  readonly pid?: number | undefined;
+  on(event: "message", listener: (message: FromSession) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "exit", listener: () => void): unknown;
+  postMessage(message: ToSession, transfer?: readonly ArrayBuffer[]): void;
+  ref(): void;
+  unref(): void;
+}

@@ -5,7 +5,7 @@
 
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
 import { callsOf } from "./calling.ts";
-import type { FromSession, Question, SessionProblem, SessionSpec, Told, ToSession } from "./protocol.ts";
+import type { FromSession, Question, SessionProblem, SessionSpec, SessionWorker, Told, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
 
 /** MiB of objects; tensors and weights are not counted. A long text has tokens of some hundred bytes each. */
@@ -22,18 +22,6 @@ export interface SessionThread {
   readonly ask: (question: Question) => Promise<Told>;
   readonly cancel: (id: number) => void;
   readonly end: () => void;
-}
-
-/** What is used of a thread, or of a process that takes its place. */
-export interface SessionWorker {
-  /** Of a process. */
-  readonly pid?: number | undefined;
-  on(event: "message", listener: (message: FromSession) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "exit", listener: () => void): unknown;
-  postMessage(message: ToSession, transfer?: readonly ArrayBuffer[]): void;
-  ref(): void;
-  unref(): void;
 }
 
 export type StartSessionThread = (spec: SessionSpec) => SessionWorker;
