@@ -29,6 +29,8 @@ test("connections beyond the limit of descriptors leave the gateway alive", {
   assert.equal((await exchange(file, gateway.port, CHAT)).status, 200);
 
   const early = await rawClient(file, gateway.port);
+  early.send(CHAT);
+  assert.equal((await early.answer()).status, 200);
   const open = (): number => readdirSync(`/proc/${gateway.pid}/fd`).length;
   // Fewer than it has: who is connected already is told whose fault it is.
   assert.equal(spawnSync("prlimit", [`--nofile=${open() - 5}:`, `--pid=${gateway.pid}`]).status, 0);
