@@ -79,6 +79,11 @@ export const REFUSALS = {
     mayRetry: false,
     when: "an address is asked for, and the deployment has no `public_url`",
   },
+  removed: {
+    status: 503,
+    mayRetry: true,
+    when: "the node was removed from its cluster more than 10 s ago: its keys and suspensions are out of date",
+  },
   suspended: { status: 503, mayRetry: true, when: "an operator suspended what the request needs" },
   budget_unavailable: { status: 503, mayRetry: true, when: "the allowance is spent and the leader out of reach" },
   audit_unavailable: { status: 503, mayRetry: true, when: "the audit queue is full" },

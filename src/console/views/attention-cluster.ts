@@ -109,7 +109,7 @@ export const NO_LEADER: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
     const node = status(context);
-    if (node === undefined || node.leader !== null) return [];
+    if (node === undefined || node.leader !== null || node.role === "removed") return [];
     return [
       ofNode(node, {
         id: "leader:none",
@@ -122,11 +122,30 @@ export const NO_LEADER: AttentionSource = {
   },
 };
 
+/** It knows no leader and is not ready either, which this item stands for. */
+export const NODE_REMOVED: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node === undefined || node.role !== "removed") return [];
+    return [
+      ofNode(node, {
+        id: "node:removed",
+        what: "REMOVED",
+        kind: "node",
+        view: "cluster",
+        words:
+          "was removed from its cluster and serves no requests: stop it, or start it again with cluster.join in its node file",
+      }),
+    ];
+  },
+};
+
 export const NODE_NOT_READY: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
     const node = status(context);
-    if (node === undefined || node.ready) return [];
+    if (node === undefined || node.ready || node.role === "removed") return [];
     const words = `not ready: ${node.reasons.join("; ") || "it does not say why"}`;
     return [
       ofNode(node, {

@@ -11,7 +11,8 @@ import { carriedOut, handOverLeadership } from "./carried-out.ts";
 import { createClockWatch, maySetTime } from "./clock-watch.ts";
 import { createDiskWatch } from "./disk-watch.ts";
 import { createDriver } from "./driver.ts";
-import type { DriverPorts, ReadOutcome, WriteOutcome } from "./driver-types.ts";
+import { createDriverPorts } from "./driver-ports.ts";
+import type { ReadOutcome, WriteOutcome } from "./driver-types.ts";
 import { createDuties } from "./duties.ts";
 import { FLOW } from "./flow.ts";
 import { rejoinWhenAlone } from "./founding.ts";
@@ -20,6 +21,7 @@ import { createMembership, mostAdvanced } from "./membership.ts";
 import { NO_BODY } from "./network.ts";
 import { createOwnCommands } from "./own-commands.ts";
 import { createPeers } from "./peers.ts";
+import { createRemoval, createRemovalCheck } from "./removal.ts";
 import type { Replica, ReplicaParts } from "./replica-types.ts";
 import { createRequests, readOutcome } from "./requests.ts";
 import { createSnapshotSender } from "./send-snapshot.ts";
@@ -27,13 +29,16 @@ import { createSnapshots, doesNotLead, savedSnapshot } from "./snapshots.ts";
 import { createStateWriter } from "./state-writer.ts";
 import { describeCluster } from "./status.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
-import type { SubmitPorts } from "./submit.ts";
+import { readBarrier, type SubmitPorts } from "./submit.ts";
 import { ELECTION_TICKS, startTicker, TICK_MS } from "./ticker.ts";
 import type { ClusterStatus } from "./types.ts";
 import { createWake } from "./wake.ts";
 
 const TICKS_A_SECOND = 1_000 / TICK_MS;
 const PROBE_MS = 2_000;
+
+/** Messages that a leader alone sends. */
+const OF_LEADER: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
 
 /** Whoever is not heard of for as long holds nothing of the log back. */
 const SILENT_TICKS = 2 * ELECTION_TICKS;
@@ -48,7 +53,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const heardAtTick = new Map<string, number>();
   let ticks = 0;
   let leadsSinceTick = 0;
-  let isRemoved = false;
+  let ledAtTick = 0;
   let hasFailed = false;
   let fsyncSeconds: number[] = [];
 
@@ -114,53 +119,42 @@ export function runReplica(parts: ReplicaParts): Replica {
   });
   const { clocks } = peers;
 
+  const removal = createRemoval({
+    nodeId,
+    storage,
+    canRejoin: options.rejoin !== undefined,
+    configuration: machine.configuration,
+    appliedIndex: parts.state.applied.index,
+    log,
+    onChange() {
+      changes.wake();
+      tellStatus();
+    },
+    onFault: fault,
+  });
+
   const adoptMembers = (configuration: Configuration, index: number): void => {
     const gone = book.adopt(configuration, index);
     if (driver.status().role === "leader") for (const id of gone) network.sendRemoved(id, index);
     peers.keepOnly(book.ids());
     book.connect();
+    removal.adopted(configuration, index);
     changes.wake();
   };
 
-  const ports: DriverPorts = {
-    write(write, done) {
-      const begun = monotonic();
-      storage.log.append(write).then(() => {
-        if (write.sync) fsyncSeconds.push((monotonic() - begun) / 1_000);
-        done();
-      }, fault);
-    },
-    install(snapshot, hardState, done) {
-      const record = received.get(nameOf(snapshot));
-      if (record === undefined) {
-        fault(new Error(`the file of snapshot ${nameOf(snapshot)} has gone`));
-        return;
-      }
-      received.clear();
-      machine.install(record, storage.snapshotPath(snapshot), hardState).then(() => {
-        log.info("a snapshot was installed", { index: record.index, rows: record.rows, bytes: record.size });
-        done();
-      }, fault);
-    },
-    send: (message) => network.send(message),
+  const ports = createDriverPorts({
+    ...{ storage, machine, writer, network, received, log, fault },
+    hasFailed: () => hasFailed,
+    stop: () => driver.stop(),
     sendSnapshot: (message) => void sendSnapshot(message),
-    apply(entry, change) {
-      try {
-        return machine.apply(entry, change);
-      } catch (error) {
-        fault(error);
-        driver.stop();
-        return undefined;
-      }
-    },
-    mayApply: () => writer.mayApply() && !hasFailed,
+    onSynced: (seconds) => fsyncSeconds.push(seconds),
     onStatus(status) {
       if (status.role === "leader") leadsSinceTick = ticks;
       log.info("raft", { role: status.role, term: status.term, leader: status.lead ?? "none" });
       changes.wake();
       tellStatus();
     },
-  };
+  });
   const driver = createDriver(
     { ...FLOW, id: nodeId, log: storage.log, applied: parts.state.applied.index, random: () => Math.random() },
     ports,
@@ -223,6 +217,11 @@ export function runReplica(parts: ReplicaParts): Replica {
   });
   const requests = createRequests({
     nodeId,
+    async membershipOf(id, storageId, timeoutMs) {
+      await readBarrier(timeoutMs, submitPorts);
+      const isMember = book.ids().includes(id) && book.isOf(id, storageId);
+      return { isMember, index: machine.state.applied.index };
+    },
     recoveryEpoch: () => storage.log.identity.recoveryEpoch,
     status: () => driver.status(),
     members,
@@ -251,12 +250,14 @@ export function runReplica(parts: ReplicaParts): Replica {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
-    isRemoved: () => isRemoved,
+    isRemoved: removal.isKnown,
     isDiskLow: watchDisk.isLow,
     now: monotonic,
   };
 
-  const own = createOwnCommands({ self, ports: submitPorts, log, signal: stop.signal, onStarted: () => tellStatus() });
+  // A node that is admitted again reports its start before it has applied its admission.
+  const ownPorts: SubmitPorts = { ...submitPorts, isRemoved: removal.isFinal };
+  const own = createOwnCommands({ self, ports: ownPorts, log, signal: stop.signal, onStarted: () => tellStatus() });
 
   const duties = createDuties({
     leads: () => driver.status().role === "leader",
@@ -281,12 +282,26 @@ export function runReplica(parts: ReplicaParts): Replica {
           now: monotonic,
           addresses: options.rejoin.addresses,
           afterTicks: Math.ceil(options.rejoin.afterMs / TICK_MS),
-          isSettled: () => isRemoved || driver.status().lead !== undefined,
+          isSettled: () => removal.isFinal() || driver.status().lead !== undefined,
           onAdmitted(admitted) {
             book.learn(admitted);
             own.reportStart().catch(fault);
           },
         });
+
+  const checkRemoval = createRemovalCheck({
+    nodeId,
+    storageId: storage.log.identity.storageId,
+    ask: network.ask,
+    addresses: () => [
+      ...new Set([
+        ...members().flatMap(({ id, forward_addr }) => (id === nodeId || forward_addr === "" ? [] : [forward_addr])),
+        ...(options.rejoin?.addresses ?? []),
+      ]),
+    ],
+    isInDoubt: () => !removal.isKnown() && driver.status().role !== "leader" && ticks - ledAtTick > 2 * ELECTION_TICKS,
+    onRemoved: removal.found,
+  });
 
   const describe = (): ClusterStatus =>
     describeCluster({
@@ -294,7 +309,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       log: storage.log,
       clusterId: parts.clusterId,
       members: members(),
-      isRemoved,
+      isRemoved: removal.isKnown(),
       silentTicks,
       connected: network.connected(),
       peers,
@@ -327,11 +342,12 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const onTick = (): void => {
     ticks += 1;
-    if (!isRemoved) {
+    if (!removal.isFinal()) {
       driver.tick();
       membership.tick();
       duties();
       rejoin();
+      checkRemoval();
     }
     if (ticks % TICKS_A_SECOND === 0) onSecond();
   };
@@ -378,22 +394,21 @@ export function runReplica(parts: ReplicaParts): Replica {
     requests,
     peers,
     onMessage(message) {
-      if (isRemoved || !book.isFrom(message)) return;
+      if (removal.isFinal() || !book.isFrom(message)) return;
       heardAtTick.set(String(message.from), ticks);
+      if (OF_LEADER.has(message.type)) ledAtTick = ticks;
       driver.receive(message);
     },
     onSnapshot(message, record) {
       heardAtTick.set(String(message.from), ticks);
       received.set(nameOf(record), record);
-      if (!isRemoved) driver.receive(message);
+      ledAtTick = ticks;
+      if (!removal.isFinal()) driver.receive(message);
     },
     onRemoved(index) {
       const isMember = book.ids().includes(nodeId);
-      if (isRemoved || (isMember && machine.state.applied.index >= index)) return;
-      isRemoved = true;
-      log.error("this node was removed from its cluster; it serves on as it is and takes no writes until a restart");
-      changes.wake();
-      tellStatus();
+      if (removal.isFinal() || (isMember && machine.state.applied.index >= index)) return;
+      removal.told(index);
     },
     reportUnreachable: (id) => driver.reportUnreachable(id),
   };

@@ -20,6 +20,12 @@ export type LeaderKind = "prune" | "remove" | "transfer";
 export interface RequestPorts {
   readonly nodeId: string;
   recoveryEpoch(): number;
+  /** As of a read that a leader confirms. Rejects with a `ClusterError` if none does. */
+  membershipOf(
+    id: string,
+    storageId: string,
+    timeoutMs: number,
+  ): Promise<{ readonly isMember: boolean; readonly index: number }>;
   status(): RaftStatus;
   members(): readonly Member[];
   readonly membership: Membership;
@@ -190,7 +196,12 @@ export function createRequests(ports: RequestPorts): Requests {
         return await askLeader(kind, header, Math.min(timeoutMs, numberOf(header["timeout_ms"], timeoutMs)));
       case "status": {
         const { term, role, lead: leader, configuration } = ports.status();
-        return { node: ports.nodeId, term, role, leader: leader ?? null, members: idsOf(configuration) };
+        const asked = readMemberQuestion(header["member"]);
+        const membership = asked && (await ports.membershipOf(asked.id, asked.storage, timeoutMs));
+        return {
+          ...{ node: ports.nodeId, term, role, leader: leader ?? null, members: idsOf(configuration) },
+          ...(membership && { membership: { is_member: membership.isMember, index: membership.index } }),
+        };
       }
       case "read":
         throw new ClusterError("invalid", "a command line may not read what a node has measured");
@@ -271,6 +282,13 @@ function readJoinRequest(header: Header): JoinRequest {
     proto,
     feature,
   };
+}
+
+/** `undefined` if the question is not asked. */
+function readMemberQuestion(value: unknown): { readonly id: string; readonly storage: string } | undefined {
+  if (!isRecord(value)) return undefined;
+  const { id, storage } = value;
+  return typeof id === "string" && typeof storage === "string" ? { id, storage } : undefined;
 }
 
 function isRange(value: unknown): value is readonly [number, number] {

@@ -60,7 +60,12 @@ export interface Governing {
   /** `url` of an entry of the node file's `issuers`, as it was last read. */
   issuerUrl(name: string): string | undefined;
   readonly suspensions: Suspensions;
-  /** Called after keys or suspensions have changed: who was let in may not be any more. Returns the way to end it. */
+  /** Whether the cluster has removed this node, so that nothing is served by what it knows. */
+  isRemoved(): boolean;
+  /**
+   * Called after keys, suspensions or `isRemoved` have changed: a caller who was let in may not be allowed any more.
+   * Returns the way to end it.
+   */
   onWithdrawal(listener: () => void): () => void;
   readonly budgets: Budgets;
   readonly trail: DecisionTrail;

@@ -18,6 +18,7 @@ import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Asked, identify, recogniseAgain } from "./governance/identify.ts";
+import { removedError } from "./governance/removed.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { agentAt } from "./hops/agents/agent-at.ts";
@@ -132,6 +133,10 @@ class Serving {
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, facts, requestId } = exchange;
     const snapshot = inForce(); // one configuration for the whole request
+    if (governing?.isRemoved() === true) {
+      exchange.dialect = dialectOf(request);
+      throw removedError(); // 503
+    }
     const own = wellKnown(request, snapshot, governing); // 404
     if (own !== undefined) {
       exchange.labels = metrics.labels(own.route);

@@ -15,6 +15,7 @@ import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
 import { requestIdOf } from "./exchange.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
+import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -120,6 +121,7 @@ export async function serveUpgrade(
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
+    if (governing?.isRemoved() === true) throw removedError();
     const place = locate("UPGRADE", request);
     labels = ports.metrics.labels(place.route.name);
     ports.admission.enter();
@@ -333,8 +335,9 @@ function mayGoOn(
   caller: Caller,
   provider: string,
   models: readonly string[],
-  { callers, suspensions }: Governing,
+  { callers, suspensions, isRemoved }: Governing,
 ): boolean {
+  if (isRemoved()) return false;
   if (!callers.isStill(caller) || suspensions.of("provider", provider) !== undefined) return false;
   if (models.some((model) => suspensions.of("model", model) !== undefined)) return false;
   try {

@@ -44,6 +44,7 @@ import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
+import { openRemovalGate } from "./removal-gate.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
 import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane } from "./start.ts";
@@ -114,6 +115,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   opened = cluster;
   observed.reasons.delete("cluster");
   observeLoss(cluster, observed.reasons, log);
+  const removal = owner.own("removal gate", openRemovalGate(cluster, observed.reasons), (it) => it.close());
   const keks = await deriving;
   if (keks !== undefined) {
     const sealing: Sealing = { view: cluster.view, ...keks };
@@ -221,6 +223,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const governing = openGoverning(
     {
       cluster,
+      removal,
       tokens,
       trail,
       failures,
@@ -332,6 +335,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
         fetches: openSharedFetches(systemClock.monotonic),
         askSession: configuration.askSession,
+        state: { read: () => ({ isRemoved: removal.isClosed() }), onChange: removal.onChange },
       };
       measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, dataDir, metricsAddress, keks: keks?.keks };

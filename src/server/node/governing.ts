@@ -7,6 +7,7 @@ import { type Governing, openBudgets } from "../dataplane/index.ts";
 import { openLedger } from "../usage/index.ts";
 import { type ControlDecisions, isDecision } from "./control-decisions.ts";
 import { ledgerReports } from "./ledger-reports.ts";
+import type { RemovalGate } from "./removal-gate.ts";
 import { openSuspensions } from "./suspensions.ts";
 import type { Tokens } from "./tokens.ts";
 import { usageReports } from "./usage-reports.ts";
@@ -14,6 +15,7 @@ import { openKeyStore } from "./virtual-keys.ts";
 
 export interface GoverningOptions {
   readonly cluster: Cluster;
+  readonly removal: Pick<RemovalGate, "isClosed" | "onChange">;
   readonly tokens: Tokens;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
@@ -27,7 +29,7 @@ export interface GoverningOptions {
 
 /** What is opened belongs to `owner`. */
 export function openGoverning(options: GoverningOptions, owner: Lifetime) {
-  const { cluster, tokens, trail, failures, controls, clock, instruments, log } = options;
+  const { cluster, removal, tokens, trail, failures, controls, clock, instruments, log } = options;
   const { view } = cluster;
   const keys = openKeyStore(view);
   const suspensions = openSuspensions(view, clock);
@@ -46,10 +48,12 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
     callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
     issuerUrl: (name) => tokens.issuer(name)?.url,
     suspensions,
+    isRemoved: removal.isClosed,
     onWithdrawal(listener) {
       const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));
+      const ends = [...unwatch, removal.onChange(listener)];
       return () => {
-        for (const end of unwatch) end();
+        for (const end of ends) end();
       };
     },
     budgets,

@@ -174,7 +174,8 @@ export function openLedger(options: LedgerOptions): OpenLedger {
         // As long as some member does not know the ledger, nobody is waited for.
         while ((pending !== undefined || accumulator.requests > 0) && reports.takesReports() && !stop.signal.aborted) {
           await flush();
-          if (pending !== undefined) await pause(LEADERLESS_LIMIT_MS / 5, stop.signal);
+          // Nothing is sent before the cluster knows of this start: without a pause the limit below would never end this.
+          if (pending !== undefined || incarnation === 0) await pause(LEADERLESS_LIMIT_MS / 5, stop.signal);
         }
       };
       const limit = setTimeout(() => stop.abort(), reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);

@@ -160,6 +160,13 @@ test("a node without leader, not ready, or with a refused configuration is told 
   );
 });
 
+test("a node that was removed is told of once, and says what to do", () => {
+  const removed = { ...STATUS, role: "removed", leader: null, ready: false, reasons: ["removed"] } as const;
+  assert.deepEqual(attention({ get_status: removed }), [
+    "! REMOVED node n1: was removed from its cluster and serves no requests: stop it, or start it again with cluster.join in its node file",
+  ]);
+});
+
 test("processes that are missing are told of, once the node serves at all", () => {
   const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [

@@ -28,6 +28,7 @@ function bench(options: LeaderOptions = {}, replies: readonly NetworkReply[] = [
   const requests = createRequests({
     nodeId: "a",
     recoveryEpoch: () => 3,
+    membershipOf: async (id, storage) => ({ isMember: id === "b" && storage === "storage-b", index: 7 }),
     status: () => leader.status,
     members: leader.ports.members,
     membership: leader.membership,

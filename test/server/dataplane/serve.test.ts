@@ -166,6 +166,7 @@ before(async () => {
     callers: struck(callers, ["identify", "isStill"]),
     issuerUrl: () => undefined,
     suspensions: struck({ any: true, of: () => undefined }, ["of"]),
+    isRemoved: () => false,
     onWithdrawal: () => () => undefined,
     budgets: struck(counted.budgets, ["reserve"]),
     trail: struck({ decided: () => undefined, notRecognised: () => undefined }, ["decided"]),

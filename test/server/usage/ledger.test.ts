@@ -187,6 +187,17 @@ test("without a leader an end does not wait for long, and says what is lost", as
   assert.deepEqual([requestsIn(at.state), warnings.length], [0, 1]);
 });
 
+test("an end before the cluster knows of this start does not wait for long either", async () => {
+  const at = cluster();
+  const { ledger, restartAs, warnings } = open(at, () => "applied", { hasLeader: false });
+  restartAs(0);
+  ledger.add(use());
+  const began = performance.now();
+  await ledger.close();
+  assert.ok(performance.now() - began < 3_000);
+  assert.deepEqual([requestsIn(at.state), warnings.length], [0, 1]);
+});
+
 test("whatever is lost on the way, the ledger has each request once", async () => {
   await fc.assert(
     fc.asyncProperty(

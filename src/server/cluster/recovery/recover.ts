@@ -92,6 +92,8 @@ async function recover(path: string, storage: OpenedStorage, keep: readonly stri
   });
   await storage.reopenState();
   await storage.removeOldSnapshots();
+  // It is a member of the membership that was just written, whatever its former cluster had decided.
+  await storage.setRemovedAt(undefined);
   const { voters, learners } = configuration;
   return { voters: voters.map(String), learners: learners.map(String), dropped, recoveryEpoch, ...position };
 }

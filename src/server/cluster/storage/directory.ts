@@ -1,8 +1,8 @@
 /**
  * The data directory as files: created for its owner alone, made durable, cleared of what was not finished.
  *
- * Ours are `raft/`, `state-<generation>/`, `raft-guard` and `snap-<term>-<index>.bin`, and these names with the ending
- * of something unfinished. Others (the audit key) are left alone.
+ * Ours are `raft/`, `state-<generation>/`, `raft-guard`, `removed` and `snap-<term>-<index>.bin`, and these names with the
+ * ending of something unfinished. Others (the audit key) are left alone.
  */
 
 import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";

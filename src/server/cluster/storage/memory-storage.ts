@@ -51,6 +51,8 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
     snapshotPath: () => "",
     removeOldSnapshots: async () => undefined,
     freeBytes: async () => Number.MAX_SAFE_INTEGER,
+    removedAt: () => undefined,
+    setRemovedAt: async () => undefined,
     close: async () => undefined,
   };
 }

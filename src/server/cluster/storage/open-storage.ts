@@ -30,6 +30,7 @@ import { GENERATION_KEY, type LoadedLog, loadLog } from "./load-log.ts";
 import { createLogStore, type OpenLogStore } from "./log-store.ts";
 import type { LogFacts } from "./log-writer.ts";
 import { BadRecord, encodeGeneration } from "./records.ts";
+import { readRemoval, writeRemoval } from "./removal.ts";
 import { buildState, type OpenStateStore, openState } from "./state-store.ts";
 import type { StateBuild, StateStore, Storage, StorageIdentity } from "./types.ts";
 
@@ -113,7 +114,7 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
       // A generation that is made the one in use is durable already; its closed predecessor cannot be flushed.
       flushState: async () => (await reopened).flush(),
     });
-    return createStorage(options, log, {
+    return createStorage(options, log, await readRemoval(path, shown), {
       current: () => state,
       async reopen(next) {
         const opening = state.close().then(() => openState({ path, shown, generation: next }));
@@ -258,8 +259,10 @@ interface StateHolder {
 function createStorage(
   { path, shown, warnings }: ExistingStorage,
   log: OpenLogStore,
+  removal: number | undefined,
   states: StateHolder,
 ): OpenedStorage {
+  let removedAt = removal;
   let lastGeneration = log.generation;
   let closing: Promise<void> | undefined;
 
@@ -289,6 +292,11 @@ function createStorage(
       if (record !== undefined) await removeOldSnapshotFiles(path, record);
     },
     freeBytes: () => freeBytes(path),
+    removedAt: () => removedAt,
+    async setRemovedAt(index) {
+      removedAt = index;
+      await writeRemoval(path, shown, index);
+    },
     close() {
       closing ??= closeAll(states.current(), log);
       return closing;

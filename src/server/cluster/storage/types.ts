@@ -118,5 +118,9 @@ export interface Storage {
   removeOldSnapshots(): Promise<void>;
   /** Bytes free on the file system of the data directory. */
   freeBytes(): Promise<number>;
+  /** Index of the entry as of which the cluster has removed this node; `undefined` if it has not, as far as is known. */
+  removedAt(): number | undefined;
+  /** Durable once resolved. One call may be in flight. */
+  setRemovedAt(index: number | undefined): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { type Instruments, type Lifetime, type Log, systemClock } from "../../..
 import { createCallers } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Governing } from "../../dataplane/index.ts";
-import { type Channel, followRows, sendKeyUse } from "../../workers/index.ts";
+import { type Channel, followNodeState, followRows, sendKeyUse } from "../../workers/index.ts";
 import { openSuspensions } from "../suspensions.ts";
 import { openTokens, type Tokens } from "../tokens.ts";
 import { openKeyStore } from "../virtual-keys.ts";
@@ -22,6 +22,7 @@ export function openJudging(
   { channel, nodeFile, path, instruments, log }: GovernedOptions,
   owner: Lifetime,
 ): { readonly tokens: Tokens; readonly judging: Omit<Governing, "budgets" | "trail" | "ledger"> } {
+  const node = followNodeState(channel);
   const view = followRows(channel, (error) => log.error("a change of the state could not be taken up", { error }));
   const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
   channel.on("node_file", (next) => tokens.trust(next as NodeFile));
@@ -37,10 +38,12 @@ export function openJudging(
       }),
       issuerUrl: (name) => tokens.issuer(name)?.url,
       suspensions: openSuspensions(view, systemClock),
+      isRemoved: () => node.read().isRemoved,
       onWithdrawal(listener) {
         const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));
+        const ends = [...unwatch, node.onChange(listener)];
         return () => {
-          for (const end of unwatch) end();
+          for (const end of ends) end();
         };
       },
     },

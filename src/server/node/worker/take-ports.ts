@@ -6,9 +6,11 @@ import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } fro
 import type { AskSession, SessionQuestion } from "../../snapshot/index.ts";
 import {
   type Channel,
+  feedNodeState,
   type HeldByAll,
   type LentOf,
   lendBudgets,
+  type NodeStateSource,
   type SharedFetches,
   takeFailures,
   takeFinished,
@@ -24,6 +26,7 @@ import type { ControlDecisions } from "../control-decisions.ts";
 export interface TakingNode {
   readonly budgets: OpenBudgets;
   readonly cluster: LentOf;
+  readonly state: NodeStateSource;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
   readonly controls: Pick<ControlDecisions, "add">;
@@ -49,6 +52,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
   takeKeyUse(channel, (id, at) => node.callers.usedAt(id, at));
   channel.answer("session", (question, signal) => node.askSession(question as SessionQuestion, signal));
   const ends = [
+    feedNodeState(channel, node.state),
     takeMetrics(channel, node.instruments),
     takeStatistics(channel, node.statistics),
     node.held.take(channel),

@@ -34,6 +34,10 @@ export interface Settings {
   readonly listen?: string;
   /** Its deployment arrives through the admin API. */
   readonly isWithoutFile?: boolean;
+  /** Of the deployment document, beside its provider. */
+  readonly deployment?: Readonly<Record<string, unknown>>;
+  /** Further variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Where a node listens, and what it tells of it. */
@@ -69,13 +73,14 @@ export async function commandOf(placed: Placed): Promise<Command> {
   await mkdir(folder, { recursive: true });
   const socketPath = join(folder, "admin.sock");
   const path = join(folder, "node.yaml");
-  await writeFile(join(folder, "deployment.yaml"), JSON.stringify(DEPLOYMENT));
+  await writeFile(join(folder, "deployment.yaml"), JSON.stringify({ ...DEPLOYMENT, ...settings.deployment }));
   await writeFile(path, JSON.stringify(nodeFile(placed, socketPath)));
   const { previousSecret, clockShiftMs = 0 } = settings;
   const shift = new URL(`shift-clock.mjs?ms=${clockShiftMs}`, import.meta.url);
   const env = {
     // The log of the cluster is the subject here, and a node with more processes of the data plane starts later.
     GATEWAY_WORKERS: "1",
+    ...settings.env,
     ...(previousSecret !== undefined && { GATEWAY_CLUSTER_SECRET_PREVIOUS: previousSecret }),
     ...(clockShiftMs !== 0 && { NODE_OPTIONS: `--import=${shift}` }),
   };

@@ -1,0 +1,8 @@
+/** Answer of a node that its cluster has removed. Source: design decisions, section 20. */
+import { GatewayError } from "../../../base/index.ts";
+
+export const removedError = (): GatewayError =>
+  new GatewayError(
+    "removed",
+    "This node was removed from its cluster and serves no requests. Send them to another node of the cluster.",
+  );

@@ -1,0 +1,64 @@
+/**
+ * Takes a node that its cluster has removed out of service: not ready at once, so that load balancers send their traffic
+ * elsewhere, and after ten seconds its data plane refuses everything, since keys and suspensions here no longer follow
+ * the cluster's. A node that knew of its removal before it started refuses from the start. Source: design decisions,
+ * section 20.
+ */
+import type { Cluster, ClusterStatus } from "../cluster/index.ts";
+
+/** Between the removal being learned and the first refusal. */
+const GRACE_MS = 10_000;
+
+const REASON =
+  "this node was removed from its cluster: stop it, or start it again with `cluster.join` to have it admitted again";
+
+export interface RemovalGate {
+  /** Whether requests are refused. */
+  isClosed(): boolean;
+  /** Called after `isClosed` has changed. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+  close(): void;
+}
+
+export function openRemovalGate(
+  cluster: Pick<Cluster, "status" | "onStatus">,
+  reasons: Set<string>,
+  graceMs: number = GRACE_MS,
+): RemovalGate {
+  const listeners = new Set<() => void>();
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const set = (closed: boolean): void => {
+    if (isClosed === closed) return;
+    isClosed = closed;
+    for (const listener of [...listeners]) listener();
+  };
+  const follow = ({ role }: ClusterStatus): void => {
+    if (role === "removed") {
+      reasons.add(REASON);
+      timer ??= setTimeout(() => set(true), graceMs).unref();
+      return;
+    }
+    reasons.delete(REASON);
+    clearTimeout(timer);
+    timer = undefined;
+    set(false);
+  };
+
+  const status = cluster.status();
+  follow(status);
+  if (status.role === "removed") set(true);
+  const unlisten = cluster.onStatus(follow);
+  return {
+    isClosed: () => isClosed,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      unlisten();
+      clearTimeout(timer);
+    },
+  };
+}

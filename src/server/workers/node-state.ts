@@ -1,0 +1,37 @@
+/** Facts of the node that requests are judged by, from the node process to a worker: whole, each time that one changes. */
+import type { Channel } from "./channel/index.ts";
+
+export interface NodeState {
+  /** The cluster has removed the node, and its data plane refuses requests. */
+  readonly isRemoved: boolean;
+}
+
+export interface NodeStateSource {
+  read(): NodeState;
+  /** Called after a fact has changed. Returns the way to end it. */
+  onChange(listener: () => void): () => void;
+}
+
+/** Of the node process. Returns the way to end it. */
+export function feedNodeState(channel: Channel, source: NodeStateSource): () => void {
+  const send = (): void => channel.send("node.state", source.read());
+  send();
+  return source.onChange(send);
+}
+
+/** Of the worker. */
+export function followNodeState(channel: Channel): NodeStateSource {
+  let state: NodeState = { isRemoved: false };
+  const listeners = new Set<() => void>();
+  channel.on("node.state", (body) => {
+    state = body as NodeState;
+    for (const listener of [...listeners]) listener();
+  });
+  return {
+    read: () => state,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * A member that was removed: it is not ready at once and serves nothing ten seconds later, however it learns of it, and
+ * whatever it is started with again but `cluster.join`. Source: design decisions, section 20.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createAdminClient } from "../../../src/admin-api/index.ts";
+import { freePort } from "../support/ports.ts";
+import { createCluster, type TestNode } from "./support/cluster.ts";
+import { areMembers, isMember } from "./support/members.ts";
+import { runVerb } from "./support/program.ts";
+import { until } from "./support/until.ts";
+
+/** Nothing listens at its provider, so that a request that is let in is told of by another code. */
+const DEPLOYMENT = {
+  auth: { virtual_keys: true },
+  providers: [{ name: "main", dialect: "compat", base_url: "http://127.0.0.1:9/v1", api_key: "none" }],
+};
+const IDS = ["n1", "n2", "n3", "n4", "n5"];
+
+test("a removed member is taken out of service, however it learns of its removal", async (t) => {
+  const cluster = await createCluster(t, { ids: IDS, settings: { deployment: DEPLOYMENT } });
+  const [n1, n2, told, down, apart] = cluster.nodes as readonly [TestNode, TestNode, TestNode, TestNode, TestNode];
+  for (const node of cluster.nodes) {
+    const env = { GATEWAY_WORKERS: node === told ? "2" : "1" };
+    node.settings = { ...node.settings, env, listen: `127.0.0.1:${await freePort()}` };
+  }
+  await cluster.startAll();
+  // Those that stay lead, so that no removal changes the leader.
+  await cluster.leader();
+  await until("n1 leads", async () => {
+    await n1.door.transfer("n1");
+    return (await cluster.leader()) === "n1";
+  });
+  const client = createAdminClient({ door: { kind: "socket", path: n1.socketPath } });
+  t.after(() => client.close());
+  const { key } = await client.call("create_key", { body: { name: "team" } });
+  await cluster.caughtUp();
+
+  const codeAt = async (node: TestNode, secret = key): Promise<string> => {
+    const answer = await fetch(`http://${node.settings.listen}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] }),
+    });
+    const { error } = (await answer.json()) as { readonly error: { readonly code: string } };
+    return `${answer.status} ${error.code}`;
+  };
+  const standingOf = async (node: TestNode) =>
+    JSON.parse(await node.door.report()) as { role: string; ready: boolean; reasons: readonly string[] };
+  const isNotReady = (node: TestNode) =>
+    until(`${node.id} is not ready, since it was removed`, async () => {
+      const { role, ready, reasons } = await standingOf(node);
+      return role === "removed" && !ready && reasons.some((reason) => reason.includes("removed from its cluster"));
+    });
+  const isRefusing = (node: TestNode) =>
+    until(`${node.id} refuses requests`, async () => (await codeAt(node)) === "503 removed");
+
+  for (const node of cluster.nodes) {
+    await until(`${node.id} knows the key`, async () => (await codeAt(node)) === "502 upstream_unreachable");
+  }
+
+  // One learns of it from its leader, one is stopped, and one is cut off.
+  await down.kill();
+  for (const { id: other } of cluster.nodes) {
+    if (other !== apart.id) cluster.links.between(apart.id, other, { kind: "silent" });
+  }
+  for (const node of [down, apart, told]) {
+    assert.equal((await n1.door.remove(node.id)).kind, "done");
+  }
+  await areMembers(n1, ["n1", "n2"]);
+  await client.call("delete_key", { params: { name: "team" } });
+  await until("the key is revoked", async () => (await codeAt(n2)) === "401 unauthenticated");
+
+  await t.test(
+    "told by its leader, reached again, or started again: not ready at once, refusing ten seconds later",
+    async () => {
+      await isNotReady(told);
+      assert.match(told.output(), /this node was removed from its cluster/);
+      assert.equal(await codeAt(told), "502 upstream_unreachable");
+      // Nothing has told these.
+      assert.equal((await standingOf(apart)).ready, true);
+      cluster.links.heal();
+      await down.start();
+      const since = performance.now();
+      await Promise.all([apart, down].map(isNotReady));
+      await Promise.all([told, apart, down].map(isRefusing));
+      assert.ok(performance.now() - since < 40_000);
+      // Every worker process does.
+      for (let asked = 0; asked < 20; asked += 1) assert.equal(await codeAt(told), "503 removed");
+    },
+  );
+
+  await t.test("started again it knows of it without asking anybody", async () => {
+    await Promise.all(cluster.nodes.map((node) => node.stop()));
+    await Promise.all(
+      [told, apart, down].map(async (node) => {
+        await node.start();
+        assert.equal((await standingOf(node)).role, "removed");
+        await isRefusing(node);
+      }),
+    );
+    await cluster.startAll(["n1", "n2"]);
+    await cluster.leader(["n1", "n2"]);
+  });
+
+  await t.test("started with `cluster.join` it is admitted again and serves, by what is valid then", async () => {
+    await apart.stop();
+    apart.settings = { ...apart.settings, begin: { kind: "join", through: ["n1", "n2"] }, rejoinAfterMs: 500 };
+    await apart.start();
+    await isMember(apart, n1);
+    await until("it is ready", async () => (await standingOf(apart)).ready);
+    assert.equal(await codeAt(apart), "401 unauthenticated");
+    await apart.stop();
+    await apart.start();
+    await until("it is ready after a restart", async () => (await standingOf(apart)).ready);
+    assert.doesNotMatch(apart.output().slice(-3_000), /removed from its cluster/);
+  });
+
+  await t.test("with an empty directory that joins it is another member", async () => {
+    await told.stop();
+    await told.blank();
+    told.settings = { ...told.settings, begin: { kind: "join", through: ["n1", "n2"] } };
+    await told.start();
+    await isMember(told, n1);
+    await until("it is ready", async () => (await standingOf(told)).ready);
+    assert.equal(await codeAt(told), "401 unauthenticated");
+  });
+
+  await t.test("made a cluster of its own by `cluster recover` it serves again", async () => {
+    await down.stop();
+    const end = await runVerb(["cluster", "recover", "-data-dir", down.dataDir, "-node-id", down.id, "-confirm"]);
+    assert.equal(end.status, 0, end.stderr);
+    await down.start();
+    await until("it is ready", async () => (await standingOf(down)).ready);
+    assert.equal(await codeAt(down), "502 upstream_unreachable");
+  });
+});
