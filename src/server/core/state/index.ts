@@ -22,6 +22,7 @@ export {
   type FeatureLevel,
   featureRowKey,
   LEDGER_LEVEL,
+  LOG_TIME_LEVEL,
   PLEDGES_LEVEL,
   RECONCILE_LEVEL,
 } from "./commands/feature.ts";
@@ -92,7 +93,7 @@ export {
   USED_WIDTH,
 } from "./commands/used-rows.ts";
 export { isLevelRising, type LevelStanding, levelStanding, waitingWords } from "./level-standing.ts";
-export { createState, digestOf, type LoadOptions, loadState, type StateOptions } from "./machine.ts";
+export { createState, digestOf, type LoadOptions, loadState, MAX_STAMP_LAG_MS, type StateOptions } from "./machine.ts";
 export {
   type DecodedProposal,
   decodeProposal,

@@ -4,7 +4,7 @@
  */
 
 import type { CommandRule, Site } from "./command.ts";
-import { FEATURE_RANGE, featureRowKey, levelOf } from "./commands/feature.ts";
+import { FEATURE_RANGE, featureRowKey, LOG_TIME_LEVEL, levelOf } from "./commands/feature.ts";
 import { memberRowKey, memberRows } from "./commands/member-rows.ts";
 import { changeMembers } from "./commands/members.ts";
 import { COMMAND_RULES } from "./commands/table.ts";
@@ -27,6 +27,12 @@ import type {
   Mutation,
   State,
 } from "./types.ts";
+
+/**
+ * An entry that is stamped further behind the time of the log than two leaders may differ by shows that the log is ahead
+ * of the members' clocks. In milliseconds: a leader stamps within two seconds of the median, before or behind.
+ */
+export const MAX_STAMP_LAG_MS = 5_000;
 
 /** Rows that expiry touches at each entry, at least; an entry that changes many pays for as many again. */
 const EXPIRY_ROWS = 64;
@@ -61,6 +67,8 @@ export function loadState(options: LoadOptions): State {
   const digest = createRowDigest();
   const expiry = createExpiryIndex();
   let applied = options.applied;
+  /** Time by which the last entry was decided. */
+  let decidedAt = applied.now;
 
   function load(all: Iterable<readonly [string, string]>): void {
     for (const [key, value] of all) {
@@ -91,7 +99,8 @@ export function loadState(options: LoadOptions): State {
     const mutations = draft.mutations();
     assertLevel(draft.get(featureRowKey));
     commit(mutations);
-    applied = { index: entry.index, term: entry.term, now };
+    decidedAt = now;
+    applied = { index: entry.index, term: entry.term, now: Math.max(applied.now, now) };
     return { result, mutations, replaced: false };
   }
 
@@ -144,11 +153,20 @@ export function loadState(options: LoadOptions): State {
     return result;
   }
 
+  /** The time by which an entry of this stamp is decided: that of the log, which never goes back, or the stamp. */
+  function timeOf(stamp: number): number {
+    const isAhead = applied.now - stamp > MAX_STAMP_LAG_MS;
+    return isAhead && levelOf(rows.get(featureRowKey)) >= LOG_TIME_LEVEL ? stamp : Math.max(applied.now, stamp);
+  }
+
   load(options.rows);
   assertLevel(rows.get(featureRowKey));
   return {
     get applied() {
       return applied;
+    },
+    get decidedAt() {
+      return decidedAt;
     },
     get digest() {
       return digest.hex();
@@ -166,8 +184,8 @@ export function loadState(options: LoadOptions): State {
       const decoded = decodeProposal(entry.data);
       if (decoded.kind === "unknown-format")
         throw new UpgradeRequired(`has an entry of format ${decoded.format}`, feature);
-      if (decoded.kind === "empty") return finish(entry, applied.now, undefined, createDraft(rows));
-      const now = Math.max(applied.now, decoded.nowMs ?? 0);
+      if (decoded.kind === "empty") return finish(entry, decidedAt, undefined, createDraft(rows));
+      const now = timeOf(decoded.nowMs ?? applied.now);
       const command = decoded.kind === "proposal" ? readCommand(decoded.command) : undefined;
       if (command === undefined) return finish(entry, now, refused("invalid"), createDraft(rows));
       const rule = rules.get(command.t);
@@ -180,7 +198,7 @@ export function loadState(options: LoadOptions): State {
       assertNext(applied, entry);
       const draft = createDraft(rows);
       changeMembers(draft, parseContext(context), memberIds);
-      return finish(entry, applied.now, undefined, draft);
+      return finish(entry, decidedAt, undefined, draft);
     },
   };
 }

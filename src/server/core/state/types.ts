@@ -75,6 +75,8 @@ export interface State {
   readonly applied: Applied;
   /** 32 hex digits: XOR over all rows of the first 16 bytes of SHA-256(key 0x00 value). Equal on all at equal index. */
   readonly digest: string;
+  /** Time by which the last entry was decided; behind `applied.now` where the log is ahead of the members' clocks. */
+  readonly decidedAt: number;
   readonly rowCount: number;
   /** Sum of the lengths of keys and values. */
   readonly byteLength: number;

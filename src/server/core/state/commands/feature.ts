@@ -25,6 +25,12 @@ export const RECONCILE_LEVEL = 3;
 /** From here on what wants attention can be acknowledged (`acknowledgement.put`). */
 export const ACKNOWLEDGEMENTS_LEVEL = 4;
 
+/**
+ * From here on an entry whose stamp is far behind the time of the log is decided by its stamp: the log is ahead of the
+ * members' clocks, and what depends on time must not wait until they reach it.
+ */
+export const LOG_TIME_LEVEL = 5;
+
 export interface FeatureLevel {
   readonly level: number;
   /** The version that brought it; `CHANGELOG.md` has the same. */
@@ -53,6 +59,11 @@ export const FEATURE_LEVELS: readonly FeatureLevel[] = [
     level: ACKNOWLEDGEMENTS_LEVEL,
     since: "0.1.0",
     brings: "acknowledgements of what wants attention",
+  },
+  {
+    level: LOG_TIME_LEVEL,
+    since: "0.1.0",
+    brings: "budgets, suspensions and expiries go by the members' clocks where the time of the log is ahead of them",
   },
 ];
 

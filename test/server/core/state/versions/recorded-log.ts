@@ -8,6 +8,7 @@ import {
   createState,
   decodeProposal,
   encodeProposal,
+  LOG_TIME_LEVEL,
   type State,
   type StateOptions,
 } from "../../../../../src/server/core/state/index.ts";
@@ -26,6 +27,9 @@ export interface StateModule {
 }
 
 export const OF_THIS_BUILD: StateModule = { createState };
+
+/** What the clock goes on by between two entries, now and then; negative: another leads, whose clock is behind. */
+const STAMPS = [0, 70_000, 3_600_000, -5_000];
 
 const IDS = ["n1", "n2", "n3"];
 const membersAt = (level: number) => IDS.map((id) => member(id, { feature: [1, level] }));
@@ -62,7 +66,10 @@ export function drawLog({ level, seed, entries }: Drawn): readonly LogLine[] {
   };
   if (level > 1) own("feat.set", { level });
   for (let at = 1; lines.length < entries; at += 1) {
-    now += random.below(2) === 0 ? random.below(2_000) : random.pick([0, 70_000, 3_600_000, -5_000]);
+    now +=
+      random.below(2) === 0
+        ? random.below(2_000)
+        : random.pick(level < LOG_TIME_LEVEL ? STAMPS : [...STAMPS, -900_000]);
     if (random.below(60) === 0) {
       const members = random.below(2) === 0 ? IDS : IDS.filter((id) => id !== random.pick(IDS));
       const added = members.length === IDS.length ? [member("n3", { feature: [1, level], incarnation: 0 })] : [];
