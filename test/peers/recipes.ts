@@ -91,6 +91,12 @@ export function aptPackage(name: string, file: string): Recipe {
   };
 }
 
+/** A library of Debian or Ubuntu, which is marked as a program is, since that is what is looked for. */
+export function aptLibrary(name: string, file: string): Recipe {
+  const { steps, ...recipe } = aptPackage(name, file);
+  return { ...recipe, steps: [...steps, ["chmod", "+x", file]] };
+}
+
 /** A program of Debian or Ubuntu with the libraries that it does not find there; `file` runs it. */
 export function aptProgram(packages: readonly string[], program: string, file: string): Recipe {
   const script = [

@@ -1,6 +1,7 @@
 /** The peers, as data. A change of a pin is a change of its recipe, and thereby of its place in the cache. */
 
 import {
+  aptLibrary,
   aptPackage,
   aptProgram,
   nativeNpmPackage,
@@ -18,6 +19,9 @@ function nodeOf(version: string): Recipe {
   const prefix = platform === "darwin" && arch === "arm64" ? "node-bin" : "node";
   return npmPackage(`${prefix}-${platform}-${arch}`, version, "bin/node");
 }
+
+/** Folder of libraries of Debian and Ubuntu. */
+const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
 
 export const PEERS = {
   "node-22": nodeOf("22.23.2"),
@@ -83,6 +87,8 @@ export const PEERS = {
   /** The schemas of CycloneDX, of its own library. */
   "cyclonedx-schemas": npmFiles("@cyclonedx/cyclonedx-library", "10.3.0", "res/schema/bom-1.6.SNAPSHOT.schema.json"),
   /** What tests rules of Prometheus; of the version that the distribution has. */
+  /** Sets the clock of a process while it runs. */
+  libfaketime: aptLibrary("libfaketime", `usr/lib/${TRIPLET}/faketime/libfaketime.so.1`),
   promtool: aptPackage("prometheus", "usr/bin/promtool"),
   logrotate: aptProgram(["logrotate", "libpopt0"], "usr/sbin/logrotate", "logrotate"),
   /** A Python that has the schemas of Kubernetes, and a program that reads manifests by them. */

@@ -51,6 +51,15 @@ export const nodeStatus = object("The node that is asked.", {
     }),
   ),
   // Nodes of builds before this one do not say.
+  time: optional(
+    object("The time that windows, suspensions and expiries go by: the median of the members' clocks.", {
+      ahead_ms: integer("Milliseconds by which the node's own clock is ahead of it; negative behind."),
+      log_ahead_ms: integer(
+        "Milliseconds by which the time of the log is ahead of it; 0 within the 5 s that leaders may differ by.",
+      ),
+    }),
+  ),
+  // Nodes of builds before this one do not say.
   certificates: optional(
     list(
       "What its front door presents; empty: plain HTTP.",

@@ -103,6 +103,26 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
   };
 }
 
+/** A log that is ahead of the clocks of the members: by a clock that was ahead when it led, or clocks that were set back. */
+export const LOG_AHEAD: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    const ms = node?.time?.log_ahead_ms ?? 0;
+    if (node === undefined || ms === 0) return [];
+    const until = `the time of the log is ${contactWords(ms)} ahead of the members' clocks`;
+    return [
+      {
+        ...ofNode(node, { id: "log:ahead", what: "TIME", kind: "cluster", view: "cluster", words: "" }),
+        severity: "warn",
+        weight: 0.9,
+        degree: Math.floor(Math.log10(ms)),
+        says: `${until}: until they reach it, budgets and suspensions go by the clocks; see that they are right`,
+      },
+    ];
+  },
+};
+
 const status = ({ data }: Seen): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
 
 export const NO_LEADER: AttentionSource = {

@@ -140,6 +140,8 @@ export interface NodeFacts {
   readonly version: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** Milliseconds since then, by a clock that is never set. */
+  uptimeMs(): number;
   listeners(): NodeStatus["listeners"];
   /** Whether it can serve; not whether it can write. */
   readiness(): { readonly ready: boolean; readonly reasons: readonly string[] };

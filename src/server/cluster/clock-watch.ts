@@ -5,6 +5,7 @@
 
 import type { Log } from "../../base/index.ts";
 import type { RaftStatus } from "../core/raft/index.ts";
+import { LOG_TIME_LEVEL, MAX_STAMP_LAG_MS } from "../core/state/index.ts";
 import { type Clocks, MAX_LEADER_OFFSET_MS, TOLD_OFFSET_MS } from "./clocks.ts";
 
 export interface ClockWatchPorts {
@@ -12,6 +13,9 @@ export interface ClockWatchPorts {
   readonly clocks: Clocks;
   readonly log: Log;
   memberIds(): readonly string[];
+  /** Latest time of the log, in milliseconds since 1970. */
+  logNow(): number;
+  featureLevel(): number;
   status(): Pick<RaftStatus, "role" | "configuration">;
   /** Whether the member was heard of lately. */
   isHeard(nodeId: string): boolean;
@@ -20,10 +24,22 @@ export interface ClockWatchPorts {
   handOverTo(nodeIds: readonly string[]): void;
 }
 
+/** Among the names of members, of which none is empty. */
+const LOG = "";
+
 /** Looks between two attempts to give leadership away. */
 const HAND_OVER_EVERY = 5;
 /** It has ended once the clock is within this part of what is told. */
 const ENDED = 0.5;
+
+/**
+ * Returns by how many milliseconds the time of the log is ahead of the members' clocks; 0 within what two leaders may
+ * stamp apart.
+ */
+export function logAheadOf(clocks: Pick<Clocks, "now">, logNow: number): number {
+  const ahead = logNow - clocks.now();
+  return ahead > MAX_STAMP_LAG_MS ? ahead : 0;
+}
 
 /** Whether a member's clock is near enough to the median; one that is not known is. */
 export function maySetTime(clocks: Clocks, nodeId: string): boolean {
@@ -51,8 +67,30 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
     }
   };
 
+  const tellLog = (): void => {
+    const ahead = logAheadOf(clocks, ports.logNow());
+    const isTold = told.has(LOG);
+    if (ahead > 0 && !isTold) {
+      told.add(LOG);
+      const until = new Date(ports.logNow()).toISOString();
+      const goesBy =
+        ports.featureLevel() >= LOG_TIME_LEVEL
+          ? "until then windows, suspensions and expiries go by the members' clocks"
+          : "until then shared budgets are not served (that needs every member at this version)";
+      log.warn(
+        `the time of the log is ${Math.round(ahead / 1_000)} s ahead of the members' clocks, which reach it at ${until}: ` +
+          `a clock was ahead when it led, or all were set back; ${goesBy}`,
+        { ahead_ms: ahead },
+      );
+    } else if (ahead === 0 && isTold) {
+      told.delete(LOG);
+      log.info("the members' clocks have reached the time of the log");
+    }
+  };
+
   return () => {
     looks += 1;
+    tellLog();
     const lead = clocks.lead();
     tell(nodeId, lead);
     for (const id of ports.memberIds()) if (id !== nodeId) tell(id, clocks.aheadOf(id));

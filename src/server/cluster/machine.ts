@@ -17,7 +17,7 @@ const SLICE_ROWS = 2_000;
 export type Row = readonly [key: string, value: string];
 
 export interface MachineEvents {
-  /** `now`: time of the log at `index`. */
+  /** `now`: time by which the entry at `index` was decided. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
   /** The configuration, or everything, is another. */
@@ -67,7 +67,7 @@ export function createMachine(options: MachineOptions): Machine {
     isTelling = false;
     const mutations = untold;
     untold = [];
-    events.onApplied(mutations, state.applied.index, state.applied.now);
+    events.onApplied(mutations, state.applied.index, state.decidedAt);
   };
 
   const tell = (mutations: readonly Mutation[]): void => {
@@ -90,7 +90,7 @@ export function createMachine(options: MachineOptions): Machine {
   const announce = (): void => {
     untold = [];
     isTelling = false;
-    events.onReplaced(slicesOf(state), state.applied.index, state.applied.now);
+    events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
   };
 
   /** The rows in memory as a generation of their own on the disk. */

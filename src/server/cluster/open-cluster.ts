@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
-import { type Log, startThread, withResolvers } from "../../base/index.ts";
+import { clockFrom, type Log, startThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
@@ -263,6 +263,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   const cluster: Cluster = {
     view: followed.view,
     logNow: () => logNow,
+    clock: clockFrom(() => status?.time.originMs),
     status() {
       if (status === undefined) throw new Error("the cluster has not started");
       return status;

@@ -4,8 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { performance } from "node:perf_hooks";
-import type { Log } from "../../base/index.ts";
+import { type Log, machineMonotonic } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
 import { ClusterError } from "./failure.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
@@ -107,7 +106,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     onRefusing: (code, id) => given.peers()?.onRefusing(code, id),
     pulse: {
       now: Date.now,
-      monotonic: () => performance.now(),
+      monotonic: machineMonotonic,
       safeIndex: () => given.peers()?.safeIndex() ?? 0,
       onSafeIndex: (peer, index) => given.peers()?.onSafeIndex(peer, index),
       onClock: (id, reading) => given.peers()?.onClock(id, reading),

@@ -58,7 +58,16 @@ export interface OwnPeers extends Peers {
 
 export function createPeers({ path, log, store, book, status, monotonic, onEnd }: PeersOptions): OwnPeers {
   const memory = createRecall();
-  const clocks = createClocks(monotonic);
+  const clocks = createClocks({
+    wall: Date.now,
+    monotonic,
+    onStep: (byMs) =>
+      log.warn(
+        "the clock of this machine was set: windows, suspensions and expiries go by the clock as it was and by the other " +
+          "members', until one of them confirms the new time or it has stayed for 10 s",
+        { by_ms: byMs },
+      ),
+  });
   const told = new Map<string, string>();
 
   const tell = (id: string, { lastIndex, hadIndex }: Forgotten): void => {

@@ -3,7 +3,7 @@
  * directory part of a cluster is `start-replica.ts`.
  */
 
-import { performance } from "node:perf_hooks";
+import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
 import { createBook } from "./book.ts";
@@ -63,7 +63,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     events.onFault(error);
   };
 
-  const monotonic = (): number => performance.now();
+  const monotonic = machineMonotonic;
   const isHeard = (id: string): boolean => silentTicks(id) < ELECTION_TICKS;
   const silentTicks = (id: string): number => ticks - Math.max(heardAtTick.get(id) ?? 0, leadsSinceTick);
 
@@ -195,7 +195,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const propose = (command: Uint8Array): Promise<WriteOutcome> =>
     watchDisk.isLow()
       ? Promise.resolve({ kind: "refused", code: "disk_low" })
-      : new Promise((resolve) => driver.propose(encodeProposal(clocks.stamp(Date.now()), command), resolve));
+      : new Promise((resolve) => driver.propose(encodeProposal(clocks.now(), command), resolve));
 
   const membership = createMembership({
     status: () => driver.status(),
@@ -310,6 +310,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       clusterId: parts.clusterId,
       members: members(),
       isRemoved: removal.isKnown(),
+      logNow: machine.state.applied.now,
       silentTicks,
       connected: network.connected(),
       peers,
@@ -324,6 +325,8 @@ export function runReplica(parts: ReplicaParts): Replica {
     clocks,
     log,
     memberIds: book.ids,
+    logNow: () => machine.state.applied.now,
+    featureLevel,
     status: () => driver.status(),
     isHeard,
     setReluctant: (isReluctant) => driver.setReluctant(isReluctant),

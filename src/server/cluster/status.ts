@@ -2,6 +2,7 @@
 
 import type { Loss, ProgressStatus, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
+import { logAheadOf } from "./clock-watch.ts";
 import { idsOf } from "./membership.ts";
 import type { OwnPeers } from "./peers.ts";
 import type { LogStore } from "./storage/types.ts";
@@ -14,6 +15,8 @@ export interface StatusSources {
   readonly clusterId: string | undefined;
   readonly members: readonly Member[];
   readonly isRemoved: boolean;
+  /** Latest time of the log, in milliseconds since 1970. */
+  readonly logNow: number;
   /** Of a leader: ticks since it heard of the member. */
   silentTicks(id: string): number;
   /** Members to which this node has a connection: all that one knows of the others which does not lead. */
@@ -47,10 +50,15 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     isDiskLow: sources.isDiskLow,
     isJoint: raft.configuration.votersOutgoing.length > 0,
     loss: lossOf(sources),
+    time: timeOf(sources),
     members: idsOf(raft.configuration).map((id) =>
       describeMember(id, known.get(id) ?? (id === self.id ? self : undefined), sources),
     ),
   };
+}
+
+function timeOf({ peers: { clocks }, logNow }: StatusSources): ClusterStatus["time"] {
+  return { originMs: clocks.origin(), aheadMs: clocks.lead(), logAheadMs: logAheadOf(clocks, logNow) };
 }
 
 const CHOOSE =

@@ -3,6 +3,7 @@
  * arrives here in order, so that reads are local and a write answers after its effect can be read here.
  */
 
+import type { Clock } from "../../base/index.ts";
 import type { Actor, CommandResult, Mutation } from "../core/state/index.ts";
 
 /** Of `cluster` in the node file, with its defaults applied. Durations in milliseconds. */
@@ -112,7 +113,18 @@ export interface ClusterStatus {
   readonly isJoint: boolean;
   /** A sentence, where acknowledged writes are lost or a majority has forgotten them: what is known, and what to do. */
   readonly loss: string | undefined;
+  readonly time: TimeStatus;
   readonly members: readonly MemberStatus[];
+}
+
+/** The time that the node goes by: its own clock, or the median of the members' where its own is far from that. */
+export interface TimeStatus {
+  /** That time less the monotonic clock of the machine (`machineMonotonic`), in milliseconds. */
+  readonly originMs: number;
+  /** Milliseconds by which the node's own clock is ahead of the median; negative behind. */
+  readonly aheadMs: number;
+  /** Milliseconds by which the time of the log is ahead of the members' clocks; 0 within what clocks differ by. */
+  readonly logAheadMs: number;
 }
 
 export interface SnapshotArchiveInfo {
@@ -128,8 +140,13 @@ export interface SnapshotArchiveInfo {
  */
 export interface Cluster {
   readonly view: StateView;
-  /** Time of the log as far as `view` has it, in milliseconds since 1970: never behind a time at which rows were written. */
+  /**
+   * Time by which the last entry was decided that `view` has, in milliseconds since 1970: that of the log, or the
+   * members' where the log is ahead of them.
+   */
   logNow(): number;
+  /** The time that the cluster goes by, which no clock that is set or wrong moves on its own. */
+  readonly clock: Clock;
   status(): ClusterStatus;
   /** Changes at most once a second, and at once on a change of leader or members, and once `startedAs` is known. */
   onStatus(listener: (status: ClusterStatus) => void): () => void;

@@ -86,6 +86,8 @@ export interface Suspensions {
   /** False: nothing is suspended, and nothing need be asked. */
   readonly any: boolean;
   of(kind: SuspendedKind, name: string): Suspension | undefined;
+  /** The time that `until` is compared with, in milliseconds since 1970. */
+  now(): number;
 }
 
 /** A request that a rule decided. Nothing here is a prompt, a credential or a header's value but the request's id. */

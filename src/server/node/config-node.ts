@@ -44,7 +44,7 @@ import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
-import { openRemovalGate } from "./removal-gate.ts";
+import { nodeStateOf, openRemovalGate } from "./removal-gate.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
 import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane } from "./start.ts";
@@ -64,7 +64,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const { documents, env, workers, build, log, signal } = options;
   const { nodeFile, path } = documents;
   const fleet = workers === 1 ? undefined : createFleet(nodeFile);
-  const startedAt = systemClock.now();
+  const [startedAt, startedMonotonic] = [systemClock.now(), systemClock.monotonic()];
   const keySources = keySourcesOf(nodeFile, path, env);
   const minFreeBytes = countIn(env, "GATEWAY_MIN_FREE_BYTES");
   const access = await accessOf(nodeFile, path, log);
@@ -123,7 +123,8 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   }
 
   const { instruments, metrics } = observed;
-  const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
+  const { clock } = cluster;
+  const tokens = openTokens({ nodeFile, path, clock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   const decisions = createControlDecisions();
   // While the configuration compiles.
@@ -217,7 +218,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const trail = await opening;
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
-  const reconciled = openReconciling({ cluster, trail, configuration, clock: systemClock, instruments, log }, owner);
+  const reconciled = openReconciling({ cluster, trail, configuration, clock, instruments, log }, owner);
 
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const governing = openGoverning(
@@ -228,7 +229,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       trail,
       failures,
       controls: decisions,
-      clock: systemClock,
+      clock,
       instruments,
       log,
       usageEveryMs: options.usageEveryMs,
@@ -237,9 +238,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   );
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
-  const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock: systemClock }), (it) =>
-    it.close(),
-  );
+  const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
 
   const dataListener = withResolvers();
   const orders = { cluster, here, version: build.version, listening: dataListener.promise, instruments, log };
@@ -257,10 +256,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       ports: {
         cluster: fleet === undefined ? cluster : settling(cluster, fleet),
         sources: sourcesPort(cluster, configuration),
-        secrets: secretsPort({ cluster, here, configuration, now: systemClock.now }),
+        secrets: secretsPort({ cluster, here, configuration, now: clock.now }),
         facts: {
           version: build.version,
           startedAt,
+          uptimeMs: () => systemClock.monotonic() - startedMonotonic,
           listeners: listening,
           readiness: observed.readiness,
           configuration: () => standingOf(configuration),
@@ -291,10 +291,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         guardrails: guardrailsPort(configuration, instruments),
         artifacts: artifactsPort({ configuration, store, supply: models }),
         certificates: certificatesPort(certificates),
-        controls: controlsPort({ configuration, decisions, clock: systemClock, citing: citingPacks }),
+        controls: controlsPort({ configuration, decisions, clock, citing: citingPacks }),
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
-        clock: systemClock,
+        clock,
         caughtUp:
           fleet === undefined
             ? undefined
@@ -335,7 +335,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
         fetches: openSharedFetches(systemClock.monotonic),
         askSession: configuration.askSession,
-        state: { read: () => ({ isRemoved: removal.isClosed() }), onChange: removal.onChange },
+        state: nodeStateOf(cluster, removal),
       };
       measureAdmission(admission, instruments);
       const here = { node, path, cluster, certificates, dataDir, metricsAddress, keks: keks?.keks };

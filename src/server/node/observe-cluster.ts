@@ -29,6 +29,17 @@ export function observeCluster(
   gauge("gateway_raft_learners", "Members that catch up.", ({ members }) => members.filter((it) => !it.voter).length);
 
   gauge(
+    "gateway_clock_ahead_seconds",
+    "By how much this node's clock is ahead of the median of the members' clocks; negative behind.",
+    ({ time }) => time.aheadMs / 1_000,
+  );
+  gauge(
+    "gateway_raft_log_ahead_seconds",
+    "By how much the time of the log is ahead of the members' clocks; 0 within 5 s.",
+    ({ time }) => time.logAheadMs / 1_000,
+  );
+
+  gauge(
     "gateway_disk_low",
     "1 while too little is free on the disk of `data_dir` for this node to take writes as a leader.",
     ({ isDiskLow }) => (isDiskLow ? 1 : 0),

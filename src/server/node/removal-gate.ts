@@ -5,6 +5,7 @@
  * section 20.
  */
 import type { Cluster, ClusterStatus } from "../cluster/index.ts";
+import type { NodeStateSource } from "../workers/index.ts";
 
 /** Between the removal being learned and the first refusal. */
 const GRACE_MS = 10_000;
@@ -59,6 +60,32 @@ export function openRemovalGate(
     close() {
       unlisten();
       clearTimeout(timer);
+    },
+  };
+}
+
+/** Between two messages to a worker process about nothing but the time; a clock that is slewed moves by less. */
+const TOLD_DRIFT_MS = 5;
+
+/** What the worker processes of a node are told of it. */
+export function nodeStateOf(
+  cluster: Pick<Cluster, "status" | "onStatus">,
+  removal: Pick<RemovalGate, "isClosed" | "onChange">,
+): NodeStateSource {
+  return {
+    read: () => ({ isRemoved: removal.isClosed(), originMs: cluster.status().time.originMs }),
+    onChange(listener) {
+      let told = cluster.status().time.originMs;
+      const unlisten = cluster.onStatus(({ time: { originMs } }) => {
+        if (Math.abs(originMs - told) < TOLD_DRIFT_MS) return;
+        told = originMs;
+        listener();
+      });
+      const end = removal.onChange(listener);
+      return () => {
+        unlisten();
+        end();
+      };
     },
   };
 }

@@ -45,6 +45,7 @@ export function openSuspensions(view: StateView, clock: Pick<Clock, "now">): Sus
   });
 
   return {
+    now: clock.now,
     get any() {
       return rows.size > 0;
     },

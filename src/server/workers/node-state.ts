@@ -4,6 +4,8 @@ import type { Channel } from "./channel/index.ts";
 export interface NodeState {
   /** The cluster has removed the node, and its data plane refuses requests. */
   readonly isRemoved: boolean;
+  /** The time that the node goes by, less the monotonic clock of the machine, in milliseconds; `undefined` before the first. */
+  readonly originMs: number | undefined;
 }
 
 export interface NodeStateSource {
@@ -21,7 +23,7 @@ export function feedNodeState(channel: Channel, source: NodeStateSource): () => 
 
 /** Of the worker. */
 export function followNodeState(channel: Channel): NodeStateSource {
-  let state: NodeState = { isRemoved: false };
+  let state: NodeState = { isRemoved: false, originMs: undefined };
   const listeners = new Set<() => void>();
   channel.on("node.state", (body) => {
     state = body as NodeState;

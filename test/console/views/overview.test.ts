@@ -167,6 +167,14 @@ test("a node that was removed is told of once, and says what to do", () => {
   ]);
 });
 
+test("a log that is ahead of the members' clocks is told of", () => {
+  const time = { ahead_ms: 3, log_ahead_ms: 596_000 };
+  assert.deepEqual(attention({ get_status: { ...STATUS, time } }), [
+    "~ TIME cluster n1: the time of the log is 9m 56s ahead of the members' clocks: until they reach it, budgets and suspensions go by the clocks; see that they are right",
+  ]);
+  assert.deepEqual(attention({ get_status: { ...STATUS, time: { ahead_ms: 3, log_ahead_ms: 0 } } }), []);
+});
+
 test("processes that are missing are told of, once the node serves at all", () => {
   const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [

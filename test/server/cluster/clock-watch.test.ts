@@ -7,18 +7,23 @@ import { createClocks } from "../../../src/server/cluster/clocks.ts";
 import { memoryLog } from "./support/outcome.ts";
 
 const HOUR = 3_600_000;
+const EPOCH = 1_700_000_000_000;
 const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 
 function bench(role: "leader" | "follower", silent: readonly string[] = []) {
   const { log, lines } = memoryLog();
-  const clocks = createClocks(() => 0);
+  const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
   const handedOver: (readonly string[])[] = [];
   let isReluctant = false;
+  let logNow = EPOCH;
+  let level = 5;
   const look = createClockWatch({
     nodeId: "a",
     clocks,
     log,
     memberIds: () => VOTERS.voters,
+    logNow: () => logNow,
+    featureLevel: () => level,
     status: () => ({ role, configuration: VOTERS }),
     isHeard: (id) => !silent.includes(id),
     setReluctant(is) {
@@ -31,7 +36,13 @@ function bench(role: "leader" | "follower", silent: readonly string[] = []) {
     handedOver,
     isReluctant: () => isReluctant,
     set(offsets: Readonly<Record<string, number>>) {
-      for (const [id, offsetMs] of Object.entries(offsets)) clocks.note(id, { offsetMs, roundTripMs: 1 });
+      for (const [id, offsetMs] of Object.entries(offsets)) {
+        clocks.note(id, { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+      }
+    },
+    setLog(aheadMs: number, atLevel: number) {
+      logNow = EPOCH + aheadMs;
+      level = atLevel;
     },
     look(times = 1) {
       for (let time = 0; time < times; time += 1) look();
@@ -83,4 +94,27 @@ test("who is off is told once, and once that it is not any more", () => {
   assert.deepEqual(made.lines[1]?.level, "info");
   assert.equal(made.lines.length, 2);
   assert.deepEqual(made.handedOver, []);
+});
+
+test("a log that is ahead of the members' clocks is told once, with what goes by which, and once that it is not any more", () => {
+  for (const [level, words] of [
+    [5, /windows, suspensions and expiries go by the members' clocks/],
+    [4, /shared budgets are not served/],
+  ] as const) {
+    const made = bench("follower");
+    made.setLog(4_900, level);
+    made.look(2);
+    assert.equal(made.lines.length, 0);
+    made.setLog(596_000, level);
+    made.look(3);
+    assert.equal(made.lines.length, 1);
+    assert.match(made.lines[0]?.message ?? "", /the time of the log is 596 s ahead of the members' clocks/);
+    assert.match(made.lines[0]?.message ?? "", words);
+    made.setLog(0, level);
+    made.look(2);
+    assert.deepEqual(
+      made.lines.map(({ level: of }) => of),
+      ["warn", "info"],
+    );
+  }
 });

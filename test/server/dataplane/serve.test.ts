@@ -165,7 +165,7 @@ before(async () => {
   const governing: Governing = {
     callers: struck(callers, ["identify", "isStill"]),
     issuerUrl: () => undefined,
-    suspensions: struck({ any: true, of: () => undefined }, ["of"]),
+    suspensions: struck({ any: true, of: () => undefined, now: () => 0 }, ["of"]),
     isRemoved: () => false,
     onWithdrawal: () => () => undefined,
     budgets: struck(counted.budgets, ["reserve"]),

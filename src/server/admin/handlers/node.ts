@@ -4,7 +4,7 @@ import { FEATURE_RANGE, levelStanding, waitingWords } from "../../core/state/ind
 import { type Handlers, rfc3339 } from "../handler.ts";
 
 export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
-  get_status(_call, { cluster, facts, clock, certificates }) {
+  get_status(_call, { cluster, facts, certificates }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
     const standing = levelStanding(cluster.view);
@@ -13,7 +13,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         node: status.nodeId,
         version: facts.version,
         started_at: rfc3339(facts.startedAt),
-        uptime_seconds: Math.max(0, Math.floor((clock.now() - facts.startedAt) / 1_000)),
+        uptime_seconds: Math.floor(facts.uptimeMs() / 1_000),
         role: status.role,
         leader: status.leaderId ?? null,
         term: status.term,
@@ -26,6 +26,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         listeners: facts.listeners(),
         configuration: facts.configuration(),
         feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: waitingWords(standing) ?? null },
+        time: { ahead_ms: status.time.aheadMs, log_ahead_ms: status.time.logAheadMs },
         models: facts.models(),
         workers: facts.workers(),
         certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({

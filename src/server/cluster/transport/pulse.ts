@@ -5,9 +5,11 @@
 
 import { isRecord, type Pulse } from "../wire/index.ts";
 
+/** The clock of a peer, as of a moment of this node's monotonic clock. Off by half the round trip at most. */
 export interface ClockReading {
-  /** Its clock ahead of this node's, in milliseconds; negative behind. Off by half the round trip at most. */
-  readonly offsetMs: number;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  readonly monotonicMs: number;
   readonly roundTripMs: number;
 }
 
@@ -49,10 +51,10 @@ export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
       const told = decode(answer);
       const { t, at } = told ?? {};
       if (asked === undefined || t !== asked.at || !isNatural(at)) return;
-      const roundTripMs = Math.max(0, ports.monotonic() - asked.since);
+      const { since } = asked;
       asked = undefined;
-      // Of the two moments of this clock the later is made of the span between, which no jump of the clock changes.
-      ports.onClock(peer.nodeId, { offsetMs: Math.round(at - (t + roundTripMs / 2)), roundTripMs });
+      const roundTripMs = Math.max(0, ports.monotonic() - since);
+      ports.onClock(peer.nodeId, { atMs: at, monotonicMs: since + roundTripMs / 2, roundTripMs });
     },
   };
 }

@@ -25,10 +25,16 @@ export function admitCaller({ key, profile, issuer }: Caller, suspensions: Suspe
 
 export function refuseSuspended(kind: SuspendedKind, name: string, suspensions: Suspensions): void {
   const suspension = suspensions.of(kind, name);
-  if (suspension !== undefined) throw suspendedError(kind, name, suspension);
+  if (suspension !== undefined) throw suspendedError(kind, name, suspension, suspensions.now());
 }
 
-export function suspendedError(kind: SuspendedKind, name: string, { reason, until }: Suspension): GatewayError {
+/** `now`: that of the suspensions, in milliseconds since 1970. */
+export function suspendedError(
+  kind: SuspendedKind,
+  name: string,
+  { reason, until }: Suspension,
+  now: number,
+): GatewayError {
   const isCallers = CALLERS_OWN.has(kind);
   // A caller knows its own key, and need not learn what profile or issuer are called here.
   const named = isCallers ? NOUNS[kind] : `${NOUNS[kind]} ${name}`;
@@ -36,6 +42,6 @@ export function suspendedError(kind: SuspendedKind, name: string, { reason, unti
   return new GatewayError("suspended", `${named} is suspended${why}`, {
     by: { kind: "suspension", name: `${kind}:${name}` },
     ...(isCallers && { suspended: "caller" as const }),
-    ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - Date.now()) / 1_000)) }),
+    ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - now) / 1_000)) }),
   });
 }

@@ -193,7 +193,7 @@ function suspended(
   if (suspensions?.any !== true) return undefined;
   for (const name of names) {
     const suspension = suspensions.of(kind, name);
-    if (suspension !== undefined) return suspendedError(kind, name, suspension);
+    if (suspension !== undefined) return suspendedError(kind, name, suspension, suspensions.now());
   }
   return undefined;
 }

@@ -1,15 +1,17 @@
 /** What governs requests in a worker: rows that follow the node's, its own verification of tokens, and ports to the node. */
-import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
+import type { Clock, Instruments, Lifetime, Log } from "../../../base/index.ts";
 import { createCallers } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Governing } from "../../dataplane/index.ts";
-import { type Channel, followNodeState, followRows, sendKeyUse } from "../../workers/index.ts";
+import { type Channel, followRows, type NodeStateSource, sendKeyUse } from "../../workers/index.ts";
 import { openSuspensions } from "../suspensions.ts";
 import { openTokens, type Tokens } from "../tokens.ts";
 import { openKeyStore } from "../virtual-keys.ts";
 
 export interface GovernedOptions {
   readonly channel: Channel;
+  readonly node: NodeStateSource;
+  readonly clock: Clock;
   readonly nodeFile: NodeFile;
   /** Of the node file. */
   readonly path: string;
@@ -19,12 +21,11 @@ export interface GovernedOptions {
 
 /** Callers and suspensions as the node has them. What is opened belongs to `owner`. */
 export function openJudging(
-  { channel, nodeFile, path, instruments, log }: GovernedOptions,
+  { channel, node, clock, nodeFile, path, instruments, log }: GovernedOptions,
   owner: Lifetime,
 ): { readonly tokens: Tokens; readonly judging: Omit<Governing, "budgets" | "trail" | "ledger"> } {
-  const node = followNodeState(channel);
   const view = followRows(channel, (error) => log.error("a change of the state could not be taken up", { error }));
-  const tokens = openTokens({ nodeFile, path, clock: systemClock, instruments, log }, owner);
+  const tokens = openTokens({ nodeFile, path, clock, instruments, log }, owner);
   channel.on("node_file", (next) => tokens.trust(next as NodeFile));
   return {
     tokens,
@@ -32,12 +33,12 @@ export function openJudging(
       callers: createCallers({
         keys: openKeyStore(view),
         verifier: tokens.verifier,
-        clock: systemClock,
+        clock,
         instruments,
         onKeyUse: sendKeyUse(channel),
       }),
       issuerUrl: (name) => tokens.issuer(name)?.url,
-      suspensions: openSuspensions(view, systemClock),
+      suspensions: openSuspensions(view, clock),
       isRemoved: () => node.read().isRemoved,
       onWithdrawal(listener) {
         const unwatch = ["key/", "susp/"].map((table) => view.watch(table, listener));

@@ -3,6 +3,7 @@
  * step by step as the node process asks, and closed when it asks to drain.
  */
 import {
+  clockFrom,
   createInstruments,
   type Instruments,
   Lifetime,
@@ -20,6 +21,7 @@ import {
   connectIntake,
   fetchThrough,
   followCertificates,
+  followNodeState,
   sendHeld,
   takeConnections,
 } from "../../workers/index.ts";
@@ -87,9 +89,11 @@ async function openParts(
     readiness: () => ({ ready: true, reasons: [] }),
     reasons,
   };
-  const { tokens, judging } = openJudging({ channel, nodeFile, path, instruments, log }, owner);
+  const node = followNodeState(channel);
+  const clock = clockFrom(() => node.read().originMs);
+  const { tokens, judging } = openJudging({ channel, node, clock, nodeFile, path, instruments, log }, owner);
   const records = await openRecords(settings, log, exit, owner);
-  const ports = openPorts({ channel, records, build: settings.build, instruments, log }, owner);
+  const ports = openPorts({ channel, records, clock, build: settings.build, instruments, log }, owner);
   let dataPlane: DataPlane | undefined;
   const snapshots = followSnapshots({
     channel,

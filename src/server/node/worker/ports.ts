@@ -1,5 +1,5 @@
 /** What a worker gives back to its node process, as the data plane has it: ports that lead there. */
-import { type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
+import { type Clock, type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
 import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
 import { type BuildInfo, observeProcess } from "../../telemetry/index.ts";
 import {
@@ -19,6 +19,7 @@ export interface PortsOptions {
   readonly channel: Channel;
   /** To the node's intake of audit records. */
   readonly records: Channel;
+  readonly clock: Clock;
   readonly build: BuildInfo;
   readonly instruments: Instruments;
   readonly log: Log;
@@ -30,16 +31,17 @@ export interface PortsToNode {
 }
 
 /** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
-export function openPorts({ channel, records, build, instruments, log }: PortsOptions, owner: Lifetime): PortsToNode {
+export function openPorts(
+  { channel, records, clock, build, instruments, log }: PortsOptions,
+  owner: Lifetime,
+): PortsToNode {
   const { sample } = owner.own("process metrics", observeProcess(instruments, build), (it) => it.close());
   const read = (): ReturnType<Instruments["read"]> => {
     sample();
     return instruments.read();
   };
   owner.own("metrics", sendMetrics(channel, { read }), (end) => end());
-  const budgets = owner.own("budgets", borrowBudgets({ channel, clock: systemClock, instruments, log }), (it) =>
-    it.close(),
-  );
+  const budgets = owner.own("budgets", borrowBudgets({ channel, clock, instruments, log }), (it) => it.close());
   answerCatchUp(channel, budgets);
   return {
     sinks: {

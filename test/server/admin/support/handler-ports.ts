@@ -38,6 +38,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     facts: {
       version: "1.2.3",
       startedAt: NOW - 90_000,
+      uptimeMs: () => 90_000,
       listeners: () => [],
       readiness: () => ({ ready: true, reasons: [] }),
       configuration: () => ({ state: "running", message: null }),

@@ -82,6 +82,7 @@ export function createMemoryCluster(
     isDiskLow: false,
     isJoint: false,
     loss: undefined,
+    time: { originMs: 0, aheadMs: 0, logAheadMs: 0 },
     members,
   });
   const setMembers = (next: readonly MemberStatus[]): void => {
@@ -102,6 +103,7 @@ export function createMemoryCluster(
 
   const cluster: Cluster = {
     logNow: now,
+    clock: { now, monotonic: now },
     view: {
       get appliedIndex() {
         return index;

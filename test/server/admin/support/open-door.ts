@@ -199,6 +199,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     facts: {
       version: "1.2.3",
       startedAt: NOW - 90_000,
+      uptimeMs: () => 90_000,
       listeners: () => [{ name: "data plane", address: "127.0.0.1:8484" }],
       readiness: () => readiness,
       configuration: () => ({ state: "running", message: null }),

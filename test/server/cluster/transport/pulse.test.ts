@@ -44,7 +44,7 @@ test("the offset of a clock is read off a question and its answer, half the roun
     for (const each of [asking, answering]) each.pass(10);
     question.onAnswer(told);
     assert.deepEqual(answering.heard, [["a", "s", 7]]);
-    assert.deepEqual(asking.heard, [["b", { offsetMs: ahead, roundTripMs: 20 }]]);
+    assert.deepEqual(asking.heard, [["b", { atMs: 1_700_000_001_010 + ahead, monotonicMs: 1_010, roundTripMs: 20 }]]);
     question.onAnswer(told);
     assert.equal(asking.heard.length, 1, "an answer that comes twice counts once");
   }
@@ -71,7 +71,7 @@ test("nodes read each other's clocks as soon as they are connected, in both dire
     monotonic: () => performance.now(),
     safeIndex: () => 42,
     onSafeIndex: (peer, index) => kept.safe.push([peer.nodeId, peer.storageId, index]),
-    onClock: (peer, { offsetMs }) => kept.clocks.push([peer, Math.round(offsetMs / HOUR)]),
+    onClock: (peer, { atMs }) => kept.clocks.push([peer, Math.round((atMs - Date.now() - ahead) / HOUR)]),
   });
   const [ofFirst, ofSecond] = [
     { clocks: [] as unknown[], safe: [] as unknown[] },

@@ -123,9 +123,10 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   if (suspensions?.any === true) {
     const suspension = suspensions.of("provider", provider.name);
     if (suspension !== undefined)
-      return { kind: "passed", error: suspendedError("provider", provider.name, suspension) };
+      return { kind: "passed", error: suspendedError("provider", provider.name, suspension, suspensions.now()) };
     const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
-    if (ofModel !== undefined) return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel) };
+    if (ofModel !== undefined)
+      return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel, suspensions.now()) };
   }
   const { poolSubset } = standing.profile;
   if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
