@@ -15,6 +15,9 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "the name does not resolve"],
 ]);
 
+/** Why an address could not be had, in a few words. */
+export const whyNotBound = ({ code, message }: NodeJS.ErrnoException): string => CANNOT_BIND.get(code ?? "") ?? message;
+
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
   if (error instanceof GatewayError) return { status: 1, message: error.message };
   const { code, message, cause } = error as NodeJS.ErrnoException;

@@ -44,7 +44,7 @@ interface Begun {
   readonly kill: () => void;
 }
 
-function clone(t: TestContext): Clone {
+function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clone {
   const dir = mkdtempSync(join(tmpdir(), "gateway setup "));
   t.after(() => rmSync(dir, { recursive: true }));
   const write = (path: string, text: string) => writeFileSync(join(dir, path), text);
@@ -56,7 +56,7 @@ function clone(t: TestContext): Clone {
   write("package.json", "{}");
   write("package-lock.json", JSON.stringify({ packages: LOCKED }));
   write("npm-cli.js", NPM);
-  const env = { ...process.env, npm_execpath: join(dir, "npm-cli.js"), NODE_ENV: "production" };
+  const env = { ...process.env, npm_execpath: join(dir, "npm-cli.js"), NODE_ENV: "production", ...more };
   return {
     dir,
     write,
@@ -138,15 +138,54 @@ test("a package that went missing installs again, an optional one does not", (t)
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
 });
 
-test("an install that fails shows npm's words and says what to do", (t) => {
+test("an install that fails shows npm's words and says what to do about them", (t) => {
   const it = clone(t);
-  it.write("npm-cli.js", 'console.error("npm error network"); process.exit(7)');
-  assert.deepEqual(it.setup(), {
-    status: 1,
-    said:
-      "setup: installing dependencies (npm ci) ... failed (status 7)\nnpm error network\n" +
-      "setup: Is the package registry reachable? Try `npm ci` by hand.\n",
-  });
+  const cases: readonly (readonly [said: string, advice: RegExp])[] = [
+    ["npm error network", /^Is the package registry reachable from here\? Behind a proxy set HTTPS_PROXY;/],
+    [
+      "npm error code ENOTFOUND\\nnpm error request to https://npm.example.com/needed failed",
+      /^Is https:\/\/npm\.example\.com reachable from here\?/,
+    ],
+    [
+      "npm error code EROFS\\nnpm error path /root/.npm/_cacache/tmp",
+      /^npm cannot write \/root\/\.npm\/_cacache\/tmp: name a folder that it may use, npm_config_cache=/,
+    ],
+    [
+      `npm error code EACCES\\nnpm error path ${it.dir}/node_modules/needed`,
+      /^.* cannot be written: start it in a copy that you may write to\.$/,
+    ],
+    ["npm error code ENOSPC\\nnpm error path /tmp/x", /^The disk is full at \/tmp\/x: free some space/],
+    ["npm error code E401", /^The package registry refuses the credentials in your \.npmrc/],
+    ["npm error code EINTEGRITY", /^A package is not what package-lock\.json says/],
+  ];
+  for (const [text, advice] of cases) {
+    it.write("npm-cli.js", `console.error("npm http fetch GET 200 one\\n${text}"); process.exit(7)`);
+    const { status, said } = it.setup();
+    assert.equal(status, 1);
+    const [first, ...lines] = said.trimEnd().split("\n");
+    assert.equal(first, "setup: installing dependencies (npm ci) ... failed (status 7)");
+    assert.deepEqual(lines.slice(0, -1).join("\\n"), text);
+    assert.match(lines.at(-1)?.replace(/^setup: /, "") ?? "", advice);
+  }
+});
+
+test("an install that makes no progress is ended, and one that goes on for longer is not", (t) => {
+  const it = clone(t, { GATEWAY_SETUP_STALL_MS: "2000" });
+  const failing = "npm http fetch GET https://npm.example.com/needed attempt 1 failed with EAI_AGAIN";
+  it.write("npm-cli.js", `setInterval(() => console.error("${failing}"), 50);`);
+  const { status, said } = it.setup();
+  assert.equal(status, 1);
+  assert.match(
+    said,
+    /setup: fetch GET https:\/\/npm\.example\.com\/needed attempt 1 failed with EAI_AGAIN; trying again \.\.\. /,
+  );
+  assert.match(said, /failed \(no progress for 2 s\)\n/);
+  assert.match(said, /setup: Is https:\/\/npm\.example\.com reachable from here\?/);
+
+  const slow = `const going = setInterval(() => console.error("npm http fetch GET 200 one"), 100);
+    setTimeout(() => { clearInterval(going); ${NPM} }, 1_000);`;
+  it.write("npm-cli.js", slow.replace("const { mkdirSync, writeFileSync }", "var { mkdirSync, writeFileSync }"));
+  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
 });
 
 test("a build that fails shows its errors and is tried again", (t) => {

@@ -12,6 +12,7 @@ import { envoyBootstrap } from "./envoy.ts";
 import { GUARDRAILS } from "./files.ts";
 import { launcherFor, quoted } from "./launcher.ts";
 import { type DevNode, startDevNode } from "./node.ts";
+import { movedLines } from "./welcome.ts";
 
 const ENVOY_LISTEN = "127.0.0.1:10000";
 const ENVOY_ADMIN = "127.0.0.1:9901";
@@ -30,10 +31,16 @@ export async function runDevInspector(
   const dir = owner.own("files", await mkdtemp(join(tmpdir(), "gateway-dev-")), (it) =>
     rm(it, { recursive: true, force: true }),
   );
-  const inspector = await portOf(await freeAddress(options.listen, devFlags.listen.default));
-  const metrics = await freeAddress(options.metricsListen, devFlags["metrics-listen"].default);
-  const envoy = await portOf(await freeAddress(ENVOY_LISTEN, ENVOY_LISTEN));
-  const admin = await portOf(await freeAddress(ENVOY_ADMIN, ENVOY_ADMIN));
+  const found = {
+    inspector: await freeAddress(options.listen, devFlags.listen.default),
+    metrics: await freeAddress(options.metricsListen, devFlags["metrics-listen"].default),
+    envoy: await freeAddress(ENVOY_LISTEN, ENVOY_LISTEN),
+    admin: await freeAddress(ENVOY_ADMIN, ENVOY_ADMIN),
+  };
+  const inspector = await portOf(found.inspector.address);
+  const metrics = found.metrics.address;
+  const envoy = await portOf(found.envoy.address);
+  const admin = await portOf(found.admin.address);
   const upstream = new URL(simulator.url).host;
   const bootstrap = envoyBootstrap({ listen: envoy, admin, inspector, upstream, modes: MODES });
   const nodePath = join(dir, "node.yaml");
@@ -50,6 +57,7 @@ export async function runDevInspector(
     metrics: serving.metrics && `http://${serving.metrics}/metrics`,
     ...{ envoy: `http://${envoy}`, envoyAdmin: `http://${admin}`, upstream: simulator.url },
     ...{ dir, nodePath, envoyPath, bootstrap, launcher: launcherFor(io.env) ?? "gateway" },
+    moved: Object.values(found).flatMap(({ moved }) => moved ?? []),
   };
   io.stdout.write(words(addresses, isColoured(io)));
   return node;
@@ -77,10 +85,12 @@ interface Printed {
   readonly envoyPath: string;
   readonly bootstrap: string;
   readonly launcher: string;
+  readonly moved: readonly string[];
 }
 
 function words(printed: Printed, isColoured: boolean): string {
-  const { inspector, metrics, envoy, envoyAdmin, upstream, dir, nodePath, envoyPath, bootstrap, launcher } = printed;
+  const { inspector, metrics, envoy, envoyAdmin, upstream, dir, nodePath, envoyPath, bootstrap, launcher, moved } =
+    printed;
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
   const curl = (content: string): string =>
@@ -92,7 +102,7 @@ ${bold("gateway dev -inspector")}  guardrails for what an Envoy routes
   upstream   ${upstream}  ${dim("a simulated provider")}
   metrics    ${metrics ?? "none"}
   files      ${dir}  ${dim("gone at the end")}
-
+${movedLines(moved)}
 ${bold("Envoy")}  ${dim("1.36 or later, in another terminal")}
 
 envoy -c ${quoted(envoyPath)}

@@ -14,6 +14,9 @@ export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** For the value of an alias, which a shell reads twice: once where it is defined, and again where it is used. */
+export const aliased = (path: string): string => quoted(quoted(path));
+
 /** Whether the commands that are printed find their program. */
 function isOnPath(env: Io["env"]): boolean {
   return (env["PATH"] ?? "").split(delimiter).some((dir) => dir !== "" && isExecutable(join(dir, "gateway")));

@@ -1,6 +1,6 @@
 /** What `gateway dev` says once it is ready: where everything is, and ways to use it that work as printed. */
 
-import { quoted } from "./launcher.ts";
+import { aliased, quoted } from "./launcher.ts";
 
 export interface DevAddresses {
   readonly gateway: string;
@@ -15,7 +15,12 @@ export interface DevAddresses {
   readonly key: string;
   /** To be called by its path, where the shell does not find `gateway` by name. */
   readonly launcher: string | undefined;
+  /** Default addresses that could not be had, each with the reason. */
+  readonly moved: readonly string[];
 }
+
+/** Lines that tell why something listens elsewhere than the documentation says. */
+export const movedLines = (moved: readonly string[]): string => moved.map((why) => `  not at     ${why}\n`).join("");
 
 const MCP_VERSION = "2026-07-28";
 const MCP_META = {
@@ -24,7 +29,7 @@ const MCP_META = {
 };
 
 export function welcome(addresses: DevAddresses, isColoured: boolean): string {
-  const { gateway, simulator, metrics, socket, directory, nodePath, suitePath, key, launcher } = addresses;
+  const { gateway, simulator, metrics, socket, directory, nodePath, suitePath, key, launcher, moved } = addresses;
   const bold = (text: string): string => (isColoured ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isColoured ? `\u001b[2m${text}\u001b[22m` : text);
   const mcpCurl = (method: string, params: Readonly<Record<string, unknown>> = {}): string => {
@@ -41,7 +46,7 @@ ${bold("gateway dev")}  a gateway in front of a simulated provider, MCP server a
   metrics    ${metrics ?? "none"}
   admin      ${socket}  ${dim("a socket that only you can open")}
   files      ${directory}  ${dim("configuration and state; gone at the end")}
-
+${movedLines(moved)}
 ${bold("curl")}
 
 curl ${gateway}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'
@@ -97,7 +102,7 @@ console.log(JSON.stringify(answer));
 
 ${bold("Verbs")}  ${dim("against this gateway; gateway help lists all")}
 
-${launcher === undefined ? "" : `alias gateway=${quoted(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket)}
+${launcher === undefined ? "" : `alias gateway=${aliased(launcher)}\n`}export GATEWAY_ADMIN_SOCKET=${quoted(socket)}
 gateway query "select name, state, rate, ttfb_p50_ms from backends"
 gateway query "select name, state, rate, protocol from mcp_servers"
 gateway query "select budget, used, remaining, resets_at from budgets"

@@ -56,12 +56,10 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
   const dir = owner.own("files", await mkdtemp(join(tmpdir(), "gateway-dev-")), (it) =>
     rm(it, { recursive: true, force: true }),
   );
-  const listen = await portOf(await freeAddress(options.listen, devFlags.listen.default));
-  const wanted = {
-    listen,
-    publicUrl: publicUrl(listen),
-    metricsListen: await freeAddress(options.metricsListen, devFlags["metrics-listen"].default),
-  };
+  const data = await freeAddress(options.listen, devFlags.listen.default);
+  const metrics = await freeAddress(options.metricsListen, devFlags["metrics-listen"].default);
+  const listen = await portOf(data.address);
+  const wanted = { listen, publicUrl: publicUrl(listen), metricsListen: metrics.address };
   const { nodePath, suitePath } = await writeDevFiles(dir, { ...wanted, simulatorUrl: simulator.url });
   const node = await startDevNode({ dir, nodePath, io, log }, owner);
   const { serving } = node;
@@ -77,6 +75,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
     nodePath,
     suitePath,
     launcher: launcherFor(io.env),
+    moved: [data, metrics].flatMap(({ moved }) => moved ?? []),
   };
   io.stdout.write(welcome(addresses, isColoured(io)));
   return node;

@@ -10,6 +10,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createAdminClient } from "../../../src/admin-api/index.ts";
+import { freeAddress } from "../../../src/cli/dev/addresses.ts";
 import { type DevAddresses, welcome } from "../../../src/cli/dev/welcome.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { openTerminal, ptySkip } from "../../console/support/terminal.ts";
@@ -35,6 +36,7 @@ const ADDRESSES: DevAddresses = {
   suitePath: "/tmp/gateway-dev-0ffN7P/rules.yaml",
   key: `gwk_8charsId_${"x".repeat(49)}`,
   launcher: undefined,
+  moved: [],
 };
 
 test("the words fit a terminal of 80 columns, except what is to be copied", () => {
@@ -60,6 +62,12 @@ test("a shell that does not find the program by name is told where it is, and pa
     welcome({ ...ADDRESSES, launcher: "/opt/g/bin/gateway" }, false),
     /^alias gateway=\/opt\/g\/bin\/gateway$/m,
   );
+  for (const path of ["/opt/a b/gateway", "/opt/it's here/gateway", '/opt/"$HOME"/gateway', "/opt/é*/gateway"]) {
+    const [line = ""] = /^alias .*$/m.exec(welcome({ ...ADDRESSES, launcher: path }, false)) ?? [];
+    // The shell reads the value of an alias again where it is used; `set --` shows what it comes to.
+    const script = `${line.replace("alias gateway=", "alias gateway='set -- '")}\ngateway query\nprintf '%s|' "$@"`;
+    assert.equal(spawnSync("sh", ["-c", script], { encoding: "utf8" }).stdout, `${path}|query|`);
+  }
   const spaced = welcome({ ...ADDRESSES, directory: "/tmp/it's here" }, false);
   assert.match(spaced, /^gateway audit verify '\/tmp\/it'\\''s here\/audit\.jsonl'$/m);
 });
@@ -86,6 +94,19 @@ test("an address that is taken is status 12, with what to try", async (t) => {
   assert.equal(status, 12);
   assert.equal(program.stdout(), "");
   assert.match(program.stderr(), /^gateway dev: cannot listen: another process uses the address \(.*\)\ntry: -listen /);
+});
+
+test("a default address that is taken is named with the reason for another", async () => {
+  const server = createServer();
+  const taken = `127.0.0.1:${await listenLocally(server)}`;
+  const { address, moved } = await freeAddress(taken, taken);
+  assert.deepEqual([address, moved], ["127.0.0.1:0", `${taken}: another process uses the address`]);
+  assert.deepEqual(await freeAddress(taken, "127.0.0.1:1"), { address: taken, moved: undefined });
+  server.close();
+  assert.match(
+    welcome({ ...ADDRESSES, moved: [moved ?? ""] }, false),
+    /^ {2}files .*\n {2}not at {5}127\.0\.0\.1:\d+: another process uses the address$/m,
+  );
 });
 
 const owner: Owner = { after };
