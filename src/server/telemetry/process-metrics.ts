@@ -70,7 +70,7 @@ function observeLag(instruments: Instruments): ProcessMetrics {
   const seconds = instruments.gauge(
     "gateway_event_loop_lag_seconds",
     "Delay of the event loop over the last ten seconds.",
-    ["quantile"],
+    ["percentile"],
     "farthest",
   );
   const quantiles = { p50: seconds.with("p50"), p99: seconds.with("p99"), max: seconds.with("max") };

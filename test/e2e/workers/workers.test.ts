@@ -105,7 +105,7 @@ describe("four workers", async () => {
     // Of descriptors each process has a limit of its own.
     const open = sumOf(metrics, "process_open_fds");
     assert.ok(open > 10 && open < 1_000, `${open} descriptors`);
-    assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { quantile: "p50" }) < 5);
+    assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { percentile: "p50" }) < 5);
   });
 
   test("from the answer to a suspension on no worker lets its key in, on connections old and new", async () => {

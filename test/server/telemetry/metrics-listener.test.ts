@@ -47,7 +47,7 @@ test("/metrics gives our instruments, the build, the event loop's lag and the pr
   assert.match(text, /^gateway_requests_total\{route="chat"\} 2$/m);
   assert.match(text, /^gateway_build_info\{version="1.2.3",commit="abc",node="20.19.0"\} 1$/m);
   for (const quantile of ["p50", "p99", "max"]) {
-    assert.match(text, new RegExp(`^gateway_event_loop_lag_seconds\\{quantile="${quantile}"\\} [0-9.e-]+$`, "m"));
+    assert.match(text, new RegExp(`^gateway_event_loop_lag_seconds\\{percentile="${quantile}"\\} [0-9.e-]+$`, "m"));
   }
   const resident = /^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1];
   assert.ok(Number(resident) > 1_000_000);
@@ -62,7 +62,7 @@ test("a blocked event loop shows in the lag", async (t) => {
     const until = performance.now() + 60;
     while (performance.now() < until);
     const text = await (await fetch(`${url}/metrics`)).text();
-    worstSeconds = Number(/lag_seconds\{quantile="max"\} (\S+)/.exec(text)?.[1]);
+    worstSeconds = Number(/lag_seconds\{percentile="max"\} (\S+)/.exec(text)?.[1]);
   }
   assert.ok(worstSeconds >= 0.03, `${worstSeconds} s`);
 });
