@@ -1,16 +1,21 @@
 /** `governance`: virtual keys as profiles, limits of tokens and requests as budgets. Keys are minted anew. */
 
-import type { Draft, Entry, Reading } from "./draft.ts";
+import type { Draft, Entry, Reading, Route } from "./draft.ts";
 import { windowOf } from "./durations.ts";
-import { FAMILIES } from "./families.ts";
 import { limitedProfile } from "./limits.ts";
 import { labelOf, patternsOf } from "./literally.ts";
-import { presetOf } from "./presets.ts";
 import type { Section } from "./source.ts";
 
 type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
 
-export function bifrostCallers(reading: Reading, enforced: boolean, emptyMeansAll: boolean): Callers {
+export interface CallerFacts {
+  readonly enforced: boolean;
+  readonly emptyMeansAll: boolean;
+  /** Routes by the provider that they are of. */
+  readonly served: ReadonlyMap<string, readonly Route[]>;
+}
+
+export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, served }: CallerFacts): Callers {
   const section = reading.foreign.root.section("governance");
   if (section === undefined) return { auth: enforced };
   const limits = new Map(
@@ -37,7 +42,7 @@ export function bifrostCallers(reading: Reading, enforced: boolean, emptyMeansAl
       continue;
     }
     names.add(name);
-    const allowed = allowedBy(key, emptyMeansAll, reading);
+    const allowed = allowedBy(key, emptyMeansAll, served);
     const limit = limits.get(key.text("rate_limit_id") ?? "") ?? {
       tokens: undefined,
       requests: undefined,
@@ -73,7 +78,7 @@ export function bifrostCallers(reading: Reading, enforced: boolean, emptyMeansAl
 }
 
 /** Empty for none, `*` for all. */
-function allowedBy(key: Section, emptyMeansAll: boolean, { presets }: Reading): readonly string[] {
+function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["served"]): readonly string[] {
   if (key.flag("allow_all_providers") === true) {
     key.drop("provider_configs", "left out: `allow_all_providers` allows all of them");
     return ["*"];
@@ -94,14 +99,27 @@ function allowedBy(key: Section, emptyMeansAll: boolean, { presets }: Reading): 
       return [];
     }
     const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
-    if (!isAll)
-      return models
-        .filter((model) => model !== "" && !model.includes("*"))
-        .map((model) => `${provider}/${model}`.slice(0, 512));
-    return [`${provider}/*`.slice(0, 512), ...(FAMILIES[presetOf(provider, presets)?.preset ?? ""] ?? [])];
+    const routed = (served.get(provider) ?? []).flatMap(({ name }) => name ?? []);
+    if (routed.length === 0) {
+      config.tell("provider", "left out: nothing is routed to this provider here");
+      return [];
+    }
+    if (isAll) return routed;
+    return models
+      .filter((model) => model !== "" && !model.includes("*"))
+      .flatMap((model) => {
+        // As clients ask for it there, and by its own name, where a key is for all models.
+        const names = [`${provider}/${model}`, model].filter((it) => routed.some((route) => claims(route, it)));
+        if (names.length === 0)
+          config.tell("allowed_models", "left out in part: no key of this provider lists one of the models");
+        return names;
+      });
   });
   return [...new Set(names)];
 }
+
+const claims = (route: string, name: string): boolean =>
+  route.endsWith("*") ? name.startsWith(route.slice(0, -1)) : name === route;
 
 const KEY_ADVICE: Readonly<Record<string, string>> = {
   budget_id: "left out: budgets count tokens or a CEL cost, not dollars; write one with your prices",

@@ -32,13 +32,18 @@ export function readBifrost(reading: Reading): Draft {
   const emptyMeansAll = root.number("version") === 1;
   const client = root.section("client");
   const providers = root.section("providers");
-  const routes = (providers?.keys ?? []).flatMap((name) => {
-    const section = providers?.section(name);
-    return section === undefined ? [] : routesOf(name, section, emptyMeansAll, reading);
-  });
+  const asked = askedOf(root);
+  const served = new Map(
+    (providers?.keys ?? []).map((name) => {
+      const section = providers?.section(name);
+      const own = asked.get(name) ?? new Set();
+      return [name, section === undefined ? [] : routesOf(name, section, own, emptyMeansAll, reading)] as const;
+    }),
+  );
+  const routes = [...served.values()].flat();
   routes.push(...ruleRoutes(routes, reading));
   const enforced = ["enforce_auth_on_inference", "enforce_governance_header"].some((key) => client?.flag(key) === true);
-  const callers = bifrostCallers(reading, enforced, emptyMeansAll);
+  const callers = bifrostCallers(reading, { enforced, emptyMeansAll, served });
   const maxBodyBytes = client && megabytes(client, "max_request_body_size_mb");
   client?.rest(CLIENT_ADVICE, "left out: no counterpart");
   const mcp = mcpOf(reading);
@@ -46,7 +51,38 @@ export function readBifrost(reading: Reading): Draft {
   return { routes, maxBodyBytes, mcp, ...callers };
 }
 
-function routesOf(name: string, section: Section, emptyMeansAll: boolean, reading: Reading): readonly Route[] {
+/**
+ * Models that callers and rules name, by provider: a key for all models serves these under their own names, as clients ask
+ * for them.
+ */
+function askedOf(root: Section): ReadonlyMap<string, ReadonlySet<string>> {
+  const asked = new Map<string, Set<string>>();
+  const add = (provider: string | undefined, model: string | undefined): void => {
+    if (provider === undefined || model === undefined || model === "" || model.includes("*")) return;
+    asked.set(provider, (asked.get(provider) ?? new Set()).add(model));
+  };
+  const governance = root.section("governance");
+  for (const key of governance?.sections("virtual_keys") ?? []) {
+    for (const config of key.sections("provider_configs"))
+      for (const model of config.texts("allowed_models")) add(config.text("provider"), model);
+  }
+  for (const rule of governance?.sections("routing_rules") ?? []) {
+    for (const target of rule.sections("targets")) add(target.text("provider"), target.text("model"));
+    for (const name of rule.texts("fallbacks")) {
+      const slash = name.indexOf("/");
+      if (slash > 0) add(name.slice(0, slash), name.slice(slash + 1));
+    }
+  }
+  return asked;
+}
+
+function routesOf(
+  name: string,
+  section: Section,
+  asked: ReadonlySet<string>,
+  emptyMeansAll: boolean,
+  reading: Reading,
+): readonly Route[] {
   const connect = bifrostEndpoint(name, section, reading);
   const written = section.sections("keys");
   section.rest(PROVIDER_ADVICE, "left out: no counterpart");
@@ -60,7 +96,11 @@ function routesOf(name: string, section: Section, emptyMeansAll: boolean, readin
   });
   if (keys.length > 1)
     section.tell("keys", "load is not spread over keys by weights: the first serves, the next ones when it fails");
-  const names = new Set(keys.flatMap(({ models, sent }) => [...(models ?? []), ...sent.keys()]));
+  const isOpen = keys.some(({ models }) => models === undefined);
+  const names = new Set([
+    ...keys.flatMap(({ models, sent }) => [...(models ?? []), ...sent.keys()]),
+    ...(isOpen ? asked : []),
+  ]);
   const path = [...section.path];
   const named = [...names].flatMap((model): readonly Route[] => {
     const steps = keys.flatMap(({ models, sent, line, endpointFor }) => {
@@ -136,7 +176,7 @@ function mcpOf(reading: Reading) {
       url: isObject ? "value" : "connection_string",
       isHttp: config.text("connection_type") === "http",
       transportKey: "connection_type",
-      apiKey: undefined,
+      apiKey: () => undefined,
     };
   });
   section.rest({}, "left out: no counterpart; agents call the servers, and access rules say who may");

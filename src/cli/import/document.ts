@@ -38,6 +38,15 @@ export function documentOf(
   const namesOf = (label: string): readonly string[] =>
     providers.filter(({ endpoint }) => endpoint.label === label).map(({ name }) => name);
   const profiles = draft.profiles?.(namesOf);
+  const spends = providers.filter(({ endpoint }) => endpoint.apiKey !== undefined || endpoint.cloudsig !== undefined);
+  if (draft.auth !== true && spends.length > 0) {
+    const [first] = spends;
+    tell(
+      root.at,
+      [],
+      `there is no \`auth\` here, so whoever reaches the gateway spends the keys of its providers (${first?.name}${spends.length > 1 ? ` and ${spends.length - 1} more` : ""}); to ask callers for keys, add \`auth: { virtual_keys: true }\``,
+    );
+  }
   return {
     ...(draft.auth === true && {
       auth: commented(

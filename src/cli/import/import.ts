@@ -4,7 +4,7 @@ import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.
 import { readBifrost } from "./bifrost.ts";
 import { documentOf } from "./document.ts";
 import type { Draft, Reading } from "./draft.ts";
-import { openVariables, type Role, type Variables } from "./keys.ts";
+import { NAMES_VARIABLE, openVariables, type Role } from "./keys.ts";
 import { readLitellm } from "./litellm.ts";
 import { readPortkey } from "./portkey.ts";
 import { routed } from "./routes.ts";
@@ -51,19 +51,28 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   const draft = read({ foreign, variables, presets });
   const routing = routed(draft.routes, foreign.tell);
   const document = documentOf(draft, routing, variables, foreign);
-  const notes = [...foreign.notes].sort((a, b) => a.line - b.line);
-  const text = `${head(title, variables, notes)}\n${yamlText(document)}`;
+  const body = yamlText(document);
+  // What stood in a part that is left out is read by nobody.
+  const used = new Map([...variables.used].filter(([name]) => body.includes(`\${${name}}`)));
+  const notes = foreign.notes.filter(({ words }) => isForReader(words, used)).sort((a, b) => a.line - b.line);
+  const text = `${head(title, used, notes)}\n${body}`;
   if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
     return {
       kind: "refused",
       problems: [`${source.name}:1:1: what it comes to is longer than a document may be (4 MiB)`],
     };
   }
-  return { kind: "imported", text, notes, variables: variables.used, providers: routing.providers.length };
+  return { kind: "imported", text, notes, variables: used, providers: routing.providers.length };
+}
+
+/** Whether the variable that a note names is one that the document reads. */
+function isForReader(words: string, used: ReadonlyMap<string, Role>): boolean {
+  const named = NAMES_VARIABLE.exec(words)?.[1];
+  return named === undefined || used.has(named);
 }
 
 /** What a reader of the document must know, and what they must not look for in it. */
-function head(title: string, { used }: Variables, notes: readonly Note[]): string {
+function head(title: string, used: ReadonlyMap<string, Role>, notes: readonly Note[]): string {
   const variables = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
   return commentText(
     [

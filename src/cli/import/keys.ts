@@ -55,6 +55,9 @@ export function openVariables(
   };
 }
 
+/** The note on a text that is written out in the source. */
+export const NAMES_VARIABLE = /^written out in the source, and not copied: put it into the environment variable (\w+)$/;
+
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 
 /** As shells and templates write it. */

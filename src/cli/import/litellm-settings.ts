@@ -117,7 +117,7 @@ export function litellmMcp(reading: Reading): readonly Entry[] {
       if (kind !== "none" && kind !== "bearer_token")
         section.tell("auth_type", "left out: a bearer value or an entry of `credentials` is sent; write it by hand");
       const key = section.has("auth_value") ? "auth_value" : "authentication_token";
-      const apiKey =
+      const apiKey = () =>
         kind === "bearer_token" ? reading.variables.reference(section, key, `${name}_MCP_TOKEN`) : undefined;
       return [
         {

@@ -90,10 +90,14 @@ function withCredential(deployment: Section, { foreign: { root, tell } }: Readin
   const params = deployment.section("litellm_params");
   const name = params?.text("litellm_credential_name");
   if (params === undefined || name === undefined) return params;
-  const named = root.sections("credential_list").find((it) => it.text("credential_name") === name);
+  const credentials = root.sections("credential_list");
+  const named = credentials.find((it) => it.text("credential_name") === name);
   const [own, values] = [deployment.tree("litellm_params"), named?.tree("credential_values")];
-  if (own?.kind === "map" && values?.kind === "map")
-    return sectionOf(withDefaults(own, values), [...params.path], tell);
+  if (named !== undefined && own?.kind === "map" && values?.kind === "map") {
+    const taken = [...values.entries.keys()].filter((key) => !own.entries.has(key));
+    const elsewhere = new Map(taken.map((key) => [key, [...named.path, "credential_values", key]]));
+    return sectionOf(withDefaults(own, values), params.path, tell, elsewhere);
+  }
   params.tell("litellm_credential_name", "no entry of `credential_list` has this name: write the key by hand");
   return params;
 }

@@ -12,7 +12,8 @@ export interface ForeignServer {
   readonly url: string;
   readonly isHttp: boolean;
   readonly transportKey: string;
-  readonly apiKey: string | undefined;
+  /** Read for a server that is carried over alone. */
+  readonly apiKey: () => string | undefined;
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -31,13 +32,15 @@ export function mcpEntries(servers: readonly ForeignServer[], { variables }: Rea
       );
       return [];
     }
-    const address = baseUrlOf(section, url, undefined, variables, `${name}_MCP_URL`);
-    if (path === "" || names.has(path) || address === undefined) {
+    const isOwn = path !== "" && !names.has(path);
+    const address = isOwn ? baseUrlOf(section, url, undefined, variables, `${name}_MCP_URL`) : undefined;
+    if (address === undefined) {
       section.tell(url, "left out: a server needs a name of its own, and an http(s) address");
       return [];
     }
     names.add(path);
+    const key = apiKey();
     section.rest(ADVICE, "left out: no counterpart; access rules say who may call what");
-    return [{ name: path, url: address, ...(apiKey !== undefined && { api_key: apiKey }) }];
+    return [{ name: path, url: address, ...(key !== undefined && { api_key: key }) }];
   });
 }

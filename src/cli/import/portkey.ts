@@ -11,29 +11,26 @@ import { portkeyGuardrails } from "./portkey-guardrails.ts";
 import { type Inherited, inheritedOf, portkeyStep } from "./portkey-target.ts";
 import { type Section, sectionOf, textOf } from "./source.ts";
 
-interface Leaf {
-  readonly name: string | undefined;
-  readonly step: Step;
-}
+/** What a name of a target stands for: one upstream, or those of the targets within it. */
+type Named = Map<string, readonly Step[]>;
 
 /** Targets may stand within targets; documents are nested no deeper than 64 levels as it is. */
 export function readPortkey(reading: Reading): Draft {
   const { root } = reading.foreign;
   const guards = portkeyGuardrails(reading);
   const conditions = conditionsOf(root, reading);
-  const leaves = leavesOf(root, {}, reading, true);
-  const chain = leaves.map(({ step }) => step);
+  const named: Named = new Map();
+  const chain = stepsOf(root, {}, reading, named, true);
   const routes: Route[] = conditions.flatMap(({ models, then, at, path }) => {
-    const target = leaves.find(({ name }) => name === then);
-    if (target !== undefined) return models.map((name) => ({ name, steps: [target.step], at, path }));
+    const steps = named.get(then) ?? [];
+    if (steps.length > 0) return models.map((name) => ({ name, steps, at, path }));
     reading.foreign.tell(at, path, "left out: no target has the name of `then`, or none that could be carried over");
     return [];
   });
   const otherwise = defaultOf(root);
-  const rest =
-    conditions.length === 0
-      ? chain
-      : leaves.filter(({ name }) => name !== undefined && name === otherwise).map(({ step }) => step);
+  const rest = conditions.length === 0 ? chain : (named.get(otherwise ?? "") ?? []);
+  if (conditions.length > 0 && otherwise !== undefined && rest.length === 0)
+    root.tell("strategy", "its `default` is left out: no target has that name, or none that could be carried over");
   const [first] = rest;
   if (first !== undefined) {
     const at = root.placeOf("targets");
@@ -46,7 +43,7 @@ export function readPortkey(reading: Reading): Draft {
       name: first.model ?? "*",
       steps: first.model === undefined ? rest.map((step) => ({ ...step, model: undefined })) : rest,
       at,
-      path: ["targets"],
+      path: root.has("targets") ? ["targets"] : [],
     });
     if (first.model === undefined && rest.some(({ model }) => model !== undefined)) {
       root.tell(
@@ -63,13 +60,26 @@ function defaultOf(root: Section): string | undefined {
   return root.section("strategy")?.text("default");
 }
 
-function leavesOf(section: Section, above: Inherited, reading: Reading, isRoot = false): readonly Leaf[] {
+function stepsOf(section: Section, above: Inherited, reading: Reading, named: Named, isRoot = false): readonly Step[] {
+  const steps = stepsWithin(section, above, reading, named, isRoot);
+  const name = section.text("name");
+  if (!isRoot && name !== undefined && !named.has(name)) named.set(name, steps);
+  return steps;
+}
+
+function stepsWithin(
+  section: Section,
+  above: Inherited,
+  reading: Reading,
+  named: Named,
+  isRoot: boolean,
+): readonly Step[] {
   const inherited = inheritedOf(section, above);
   const targets = section.has("targets") ? section.sections("targets") : [];
   const mode = strategyOf(section);
   if (targets.length === 0) {
     const step = portkeyStep(section, inherited, reading);
-    return step === undefined ? [] : [{ name: section.text("name"), step }];
+    return step === undefined ? [] : [step];
   }
   if (mode === "loadbalance")
     section.tell("strategy", "load is not spread by weights: the heaviest target serves, the others when it fails");
@@ -79,10 +89,10 @@ function leavesOf(section: Section, above: Inherited, reading: Reading, isRoot =
     mode === "loadbalance"
       ? [...targets].sort((a, b) => (b.number("weight") ?? 1) - (a.number("weight") ?? 1))
       : targets;
-  const leaves = ordered.flatMap((target) => leavesOf(target, inherited, reading));
+  const steps = ordered.flatMap((target) => stepsOf(target, inherited, reading, named));
   for (const target of targets) for (const label of ["weight", "name"]) target.tree(label);
   for (const target of targets) target.rest(TARGET_ADVICE, "left out: no counterpart");
-  return leaves;
+  return steps;
 }
 
 function strategyOf(section: Section): string | undefined {
@@ -122,7 +132,12 @@ function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
   });
 }
 
-function modelsIn(query: Section, { foreign: { tell } }: Reading): readonly string[] {
+function modelsIn(query: Section, reading: Reading): readonly string[] {
+  const { tell } = reading.foreign;
+  if (query.has("$or")) {
+    const each = query.sections("$or").map((it) => (it.keys.length === 1 ? modelsIn(it, reading) : []));
+    return each.some((models) => models.length === 0) ? [] : each.flat();
+  }
   const tree = query.tree("params.model");
   if (tree === undefined) return [];
   if (tree.kind !== "map") return [textOf(tree) ?? ""].filter((it) => it !== "");

@@ -62,8 +62,14 @@ export function openForeign(source: Source): Opened {
   const lineOf = (at: number): number => parsed.placeOf(at).line;
   const foreign = (): Foreign => {
     const notes: Note[] = [];
+    const told = new Set<string>();
+    // What is read for two ends is told of once.
     const tell: Telling = (at, path, words) => {
-      if (notes.length < MAX_NOTES) notes.push({ line: lineOf(at), path: formatPath(path), words });
+      const note = { line: lineOf(at), path: formatPath(path), words };
+      const name = JSON.stringify(note);
+      if (notes.length >= MAX_NOTES || told.has(name)) return;
+      told.add(name);
+      notes.push(note);
     };
     return { root: sectionOf(tree, [], tell), notes, tell, lineOf };
   };
@@ -112,7 +118,13 @@ export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
   entries: new Map([...defaults.entries, ...own.entries]),
 });
 
-export function sectionOf(tree: TreeMap, path: Path, tell: Telling): Section {
+/** `elsewhere`: paths of those keys that stand in another object of the source. */
+export function sectionOf(
+  tree: TreeMap,
+  path: Path,
+  tell: Telling,
+  elsewhere: ReadonlyMap<string, Path> = new Map(),
+): Section {
   const taken = new Set<string>();
   const valueAt = (key: string): Tree | undefined => {
     taken.add(key);
@@ -120,7 +132,8 @@ export function sectionOf(tree: TreeMap, path: Path, tell: Telling): Section {
     return value?.kind === "scalar" && value.value === null ? undefined : value;
   };
   const placeOf = (key: string): number => tree.entries.get(key)?.keyAt ?? tree.at;
-  const told = (key: string, words: string): void => tell(placeOf(key), [...path, key], words);
+  const pathOf = (key: string): Path => (tree.entries.has(key) ? (elsewhere.get(key) ?? [...path, key]) : path);
+  const told = (key: string, words: string): void => tell(placeOf(key), pathOf(key), words);
   const wrong = (key: string, expected: string): undefined => {
     told(key, `left out: expected ${expected}`);
     return undefined;

@@ -162,3 +162,46 @@ test("of a rule that is carried over, what has no counterpart is told, and nothi
     "5 governance.routing_rules[0].chain_rule",
   ]);
 });
+
+test("a key may ask for what is served alone: its models get routes, or are told", () => {
+  const { document, notes } = imported(
+    "bifrost",
+    `{ "client": { "enforce_auth_on_inference": true }, "providers": {
+  "openai": { "keys": [{ "value": "env.O", "models": ["*"] }] },
+  "mistral": { "keys": [{ "value": "env.M", "models": ["m"] }] },
+  "vertex": { "keys": [{ "models": ["*"] }] }
+}, "governance": { "virtual_keys": [
+  { "name": "one", "provider_configs": [{ "provider": "openai", "allowed_models": ["gpt-4o"] }] },
+  { "name": "two", "provider_configs": [
+    { "provider": "mistral", "allowed_models": ["m", "gone"] },
+    { "provider": "vertex", "allowed_models": ["g"] },
+    { "provider": "nowhere", "allowed_models": ["*"] }] },
+  { "name": "three", "provider_configs": [{ "provider": "openai", "allowed_models": ["*"] }] }
+] } }`,
+  );
+  const { providers, profiles } = document as {
+    readonly providers: readonly { readonly models?: readonly string[]; readonly model_aliases?: object }[];
+    readonly profiles: readonly { readonly name: string; readonly allowed_models?: readonly string[] }[];
+  };
+  assert.deepEqual(
+    profiles.map(({ name, allowed_models }) => [name, allowed_models?.slice(0, 2)]),
+    [
+      ["one", ["openai/gpt-4o", "gpt-4o"]],
+      ["two", ["mistral/m"]],
+      ["three", ["openai/gpt-4o", "gpt-*"]],
+    ],
+  );
+  const claims = providers.flatMap(({ models = [], model_aliases = {} }) => [...models, ...Object.keys(model_aliases)]);
+  for (const { allowed_models = [] } of profiles) {
+    for (const name of allowed_models) {
+      const isServed = claims.some((it) => it === name || (it.endsWith("*") && name.startsWith(it.slice(0, -1))));
+      assert.ok(isServed, `${name} is served by one of ${claims}`);
+    }
+  }
+  for (const note of [
+    "8 governance.virtual_keys[1].provider_configs[0].allowed_models",
+    "9 governance.virtual_keys[1].provider_configs[1].provider",
+    "10 governance.virtual_keys[1].provider_configs[2].provider",
+  ])
+    assert.ok(notes.includes(note), `${note} of ${notes}`);
+});

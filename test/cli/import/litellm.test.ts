@@ -247,7 +247,7 @@ mcp_servers:
   assert.deepEqual(notes, [
     "1 model_list[0].litellm_params.num_retries",
     "4 general_settings.master_key",
-    "7 mcp_servers.old.transport",
+    "7 mcp_servers.old",
   ]);
 });
 
@@ -336,8 +336,36 @@ credential_list:
   });
   assert.deepEqual(notes, [
     "3 model_list[1].litellm_params.litellm_credential_name",
-    "6 model_list[0].litellm_params.api_key",
-    "6 model_list[0].litellm_params.api_version",
+    "6 credential_list[0].credential_values.api_key",
+    "6 credential_list[0].credential_values.api_version",
   ]);
   assert.doesNotMatch(text, /sk-literal/);
+});
+
+test("what stood in a part that is left out names no variable, and each path of a note is in the file", () => {
+  const { variables, notes, text } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: a, litellm_params: { model: openai/gpt-a, api_key: os.environ/K } }
+  - { model_name: "bad*name", litellm_params: { model: groq/x, api_key: os.environ/LEFT_OUT_1 } }
+mcp_servers:
+  stdio: { transport: stdio, command: x, auth_type: bearer_token, auth_value: os.environ/LEFT_OUT_2 }
+  sse: { url: os.environ/LEFT_OUT_3, auth_type: bearer_token, auth_value: sk-literal }
+`,
+  );
+  assert.deepEqual(variables, ["K"]);
+  assert.doesNotMatch(text, /LEFT_OUT|sk-literal|SSE_MCP_TOKEN/);
+  assert.deepEqual(notes, ["3 model_list[1].model_name", "5 mcp_servers.stdio.transport", "6 mcp_servers.sse"]);
+});
+
+test("a document that spends a key and asks callers for none says so, and one that asks them does not", () => {
+  const spends = "model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/K } }]\n";
+  assert.match(
+    imported("litellm", spends).text,
+    /there is no `auth` here, so whoever reaches the gateway spends the keys/,
+  );
+  const asks = `${spends}general_settings: { master_key: os.environ/M }\n`;
+  assert.doesNotMatch(imported("litellm", asks).text, /there is no `auth` here/);
+  const keyless = 'model_list: [{ model_name: a, litellm_params: { model: ollama/a, api_base: "http://box:11434" } }]';
+  assert.doesNotMatch(imported("litellm", keyless).text, /there is no `auth` here/);
 });

@@ -121,3 +121,43 @@ test("lists of words that deny are detectors; what Portkey keeps, and other chec
   assert.deepEqual((document["guardrails"] as { detectors: unknown[] }).detectors.length, 1);
   assert.deepEqual(notes, ["2 input_guardrails[1]", "3 after_request_hooks[0].checks[0].id"]);
 });
+
+test("a condition may name a group of targets, and several models", () => {
+  const { document, notes } = imported(
+    "portkey",
+    `{
+  "strategy": { "mode": "conditional", "default": "rest", "conditions": [
+    { "query": { "$or": [{ "params.model": { "$eq": "fast" } }, { "params.model": { "$in": ["quick"] } }] }, "then": "group" },
+    { "query": { "$or": [{ "params.model": "x" }, { "metadata.plan": "paid" }] }, "then": "group" },
+    { "query": { "params.model": "gone" }, "then": "nowhere" }
+  ] },
+  "targets": [
+    { "name": "group", "strategy": { "mode": "fallback" }, "targets": [
+      { "provider": "groq", "api_key": "$GROQ", "override_params": { "model": "llama" } },
+      { "provider": "openai", "api_key": "$OPENAI", "override_params": { "model": "gpt-a" } }
+    ] },
+    { "name": "rest", "strategy": { "mode": "loadbalance" }, "targets": [
+      { "provider": "mistral", "api_key": "$M", "weight": 1 }
+    ] }
+  ]
+}`,
+  );
+  const { providers, default_provider } = document as {
+    readonly providers: readonly { readonly preset: string; readonly failover?: { readonly to: readonly string[] } }[];
+    readonly default_provider: string;
+  };
+  assert.deepEqual(
+    providers.map(({ preset, failover }) => [preset, failover?.to]),
+    [
+      ["groq", ["openai"]],
+      ["mistral", undefined],
+      ["openai", undefined],
+    ],
+  );
+  assert.deepEqual(providers[0], {
+    ...providers[0],
+    model_aliases: { fast: "llama", quick: "llama" },
+  });
+  assert.equal(default_provider, "mistral");
+  assert.ok(notes.includes("4 strategy.conditions[1].query") && notes.includes("5 strategy.conditions[2]"), `${notes}`);
+});

@@ -7,7 +7,7 @@ import { importConfiguration, type System } from "../../../src/cli/import/index.
 export interface Came {
   readonly document: Record<string, unknown>;
   readonly text: string;
-  /** `LINE PATH`, in the order of the source. */
+  /** `LINE PATH`, in the order of the source; not the one note that every document without `auth` has. */
   readonly notes: readonly string[];
   readonly words: string;
   readonly variables: readonly string[];
@@ -17,13 +17,16 @@ export function imported(system: System, text: string, presets: Readonly<Record<
   const result = importConfiguration(system, { name: "source", text }, new Map(Object.entries(presets)));
   assert.equal(result.kind, "imported", JSON.stringify(result));
   if (result.kind !== "imported") throw new Error("unreachable");
+  const own = result.notes.filter(({ words }) => !words.startsWith(WITHOUT_AUTH));
   return {
     document: parse(result.text) as Record<string, unknown>,
     text: result.text,
-    notes: result.notes.map(({ line, path }) => `${line} ${path}`),
-    words: result.notes.map(({ words }) => words).join("\n"),
+    notes: own.map(({ line, path }) => `${line} ${path}`),
+    words: own.map(({ words }) => words).join("\n"),
     variables: [...result.variables.keys()].sort(),
   };
 }
+
+export const WITHOUT_AUTH = "there is no `auth` here, so whoever reaches the gateway spends the keys of its providers";
 
 export const ALL = ["connect", "5xx", "429", "timeout"];

@@ -102,7 +102,7 @@ test("a byte order mark and CRLF are no matter, '-' is stdin, and -preset says w
   const marked = await run(t, `\ufeff${SMALL.replaceAll("\n", "\r\n")}`);
   assert.equal(marked.status, 0, marked.err);
   assert.match(marked.out, /preset: openai/);
-  assert.match(marked.err, /gateway: 1 provider, 0 notes; set A; then/);
+  assert.match(marked.err, /gateway: 1 provider, 1 note; set A; then/);
   assert.equal((await run(t, undefined, ["litellm", "-"])).out, marked.out);
   const named = await run(t, SMALL.replace("openai/a", "ours/a"), ["-preset", "ours=groq", "litellm", "source.yaml"]);
   assert.match(named.out, /preset: groq/);
