@@ -34,6 +34,8 @@ export interface Book {
   learn(members: readonly Member[]): void;
   /** Index from which a snapshot knows the member as it is now. */
   knownSince(id: string): number;
+  /** Where other members take forwarded requests, as far as this node knows. */
+  forwardAddresses(): readonly string[];
   /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
   judge(peer: PeerWords, hearsLeader: boolean): string | undefined;
   isFrom(message: Message): boolean;
@@ -117,6 +119,8 @@ export function createBook(options: BookOptions): Book {
       for (const member of more) learned.set(member.id, member);
       connect();
     },
+    forwardAddresses: () =>
+      members().flatMap(({ id, forward_addr }) => (id === nodeId || forward_addr === "" ? [] : [forward_addr])),
     knownSince: (id) => since.get(id) ?? options.applied,
     judge(peer, hearsLeader) {
       if (hearsLeader && ids.length > 0 && !ids.includes(peer.nodeId)) return "not_a_member";

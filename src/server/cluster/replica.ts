@@ -6,6 +6,7 @@
 import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
+import { askMember, probeMember } from "./ask-member.ts";
 import { createBook } from "./book.ts";
 import { carriedOut, handOverLeadership } from "./carried-out.ts";
 import { createClockWatch, maySetTime } from "./clock-watch.ts";
@@ -18,7 +19,6 @@ import { FLOW } from "./flow.ts";
 import { rejoinWhenAlone } from "./founding.ts";
 import { createMachine, nameOf } from "./machine.ts";
 import { createMembership, mostAdvanced } from "./membership.ts";
-import { NO_BODY } from "./network.ts";
 import { createOwnCommands } from "./own-commands.ts";
 import { createPeers } from "./peers.ts";
 import { createRemoval, createRemovalCheck } from "./removal.ts";
@@ -35,7 +35,6 @@ import type { ClusterStatus } from "./types.ts";
 import { createWake } from "./wake.ts";
 
 const TICKS_A_SECOND = 1_000 / TICK_MS;
-const PROBE_MS = 2_000;
 
 /** Messages that a leader alone sends. */
 const OF_LEADER: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
@@ -47,6 +46,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   const { options, storage, network, events, self } = parts;
   const { log } = events;
   const { nodeId } = options;
+  const { configuration: initial } = storage.log.initialState();
   const changes = createWake();
   const stop = new AbortController();
   const received = new Map<string, SnapshotRecord>();
@@ -69,18 +69,14 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const writer = createStateWriter({
     store: storage.state(),
-    standing: {
-      applied: parts.state.applied,
-      digest: parts.state.digest,
-      configuration: storage.log.initialState().configuration,
-    },
+    standing: { applied: parts.state.applied, digest: parts.state.digest, configuration: initial },
     onDrained: () => driver.resume(),
     onFault: fault,
   });
   const machine = createMachine({
     storage,
     state: parts.state,
-    configuration: storage.log.initialState().configuration,
+    configuration: initial,
     writer,
     events: {
       onApplied: events.onApplied,
@@ -126,12 +122,13 @@ export function runReplica(parts: ReplicaParts): Replica {
     configuration: machine.configuration,
     appliedIndex: parts.state.applied.index,
     log,
-    onChange() {
-      changes.wake();
-      tellStatus();
-    },
+    onChange: () => onNews(),
     onFault: fault,
   });
+  const onNews = (): void => {
+    changes.wake();
+    tellStatus();
+  };
 
   const adoptMembers = (configuration: Configuration, index: number): void => {
     const gone = book.adopt(configuration, index);
@@ -151,8 +148,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     onStatus(status) {
       if (status.role === "leader") leadsSinceTick = ticks;
       log.info("raft", { role: status.role, term: status.term, leader: status.lead ?? "none" });
-      changes.wake();
-      tellStatus();
+      onNews();
     },
   });
   const driver = createDriver(
@@ -202,12 +198,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     members,
     featureLevel,
     silentTicks,
-    async probe(id) {
-      const address = book.find(id)?.forward_addr ?? "";
-      if (address === "") return false;
-      const reply = await network.ask(address, { kind: "status", header: {}, body: NO_BODY }, PROBE_MS);
-      return reply.kind === "reply" && reply.header["node"] === id;
-    },
+    probe: (id) => probeMember(network, book.find(id)),
     proposeConf: (change) => new Promise((resolve) => driver.proposeConf(change, resolve)),
     transferLeader: (to) => driver.transferLeader(to),
     nextChange: changes.next,
@@ -293,12 +284,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     nodeId,
     storageId: storage.log.identity.storageId,
     ask: network.ask,
-    addresses: () => [
-      ...new Set([
-        ...members().flatMap(({ id, forward_addr }) => (id === nodeId || forward_addr === "" ? [] : [forward_addr])),
-        ...(options.rejoin?.addresses ?? []),
-      ]),
-    ],
+    addresses: () => [...new Set([...book.forwardAddresses(), ...(options.rejoin?.addresses ?? [])])],
     isInDoubt: () => !removal.isKnown() && driver.status().role !== "leader" && ticks - ledAtTick > 2 * ELECTION_TICKS,
     onRemoved: removal.found,
   });
@@ -366,12 +352,7 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   return {
     ...carriedOut(submitPorts, requests),
-    async askMember(id, question, timeoutMs) {
-      const address = book.find(id)?.forward_addr ?? "";
-      if (address === "") return undefined;
-      const reply = await network.ask(address, { kind: "read", header: { question }, body: NO_BODY }, timeoutMs);
-      return reply.kind === "reply" && reply.header["code"] === undefined ? reply.body : undefined;
-    },
+    askMember: (id, question, timeoutMs) => askMember(network, book.find(id), question, timeoutMs),
     async saveSnapshot(isStaleAllowed) {
       const { role, lead } = driver.status();
       if (role !== "leader" && !isStaleAllowed) throw doesNotLead(lead);

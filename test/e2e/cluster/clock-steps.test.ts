@@ -75,7 +75,7 @@ test("clocks that are set for seconds stop no budget and date nothing", { skip: 
     await until(`${id} is ready`, async () => (JSON.parse(await door.report()) as { ready: boolean }).ready);
   }
   const keyOf = async (profile: string) => (await client.call("create_key", { body: { name: profile, profile } })).key;
-  const [large, small] = [await keyOf("large"), await keyOf("small")];
+  const [large = "", small = ""] = [await keyOf("large"), await keyOf("small")];
   await cluster.caughtUp();
 
   const ask = async (node: TestNode, key: string) => {
