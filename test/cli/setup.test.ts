@@ -147,8 +147,8 @@ test("an install that fails shows npm's words and says what to do about them", (
       /^Is https:\/\/npm\.example\.com reachable from here\?/,
     ],
     [
-      "npm error code EROFS\\nnpm error path /root/.npm/_cacache/tmp",
-      /^npm cannot write \/root\/\.npm\/_cacache\/tmp: name a folder that it may use, npm_config_cache=/,
+      "npm error code EROFS\\nnpm error path /srv/npm/_cacache/tmp",
+      /^npm cannot write \/srv\/npm\/_cacache\/tmp: name a folder that it may use, npm_config_cache=/,
     ],
     [
       `npm error code EACCES\\nnpm error path ${it.dir}/node_modules/needed`,
