@@ -150,6 +150,8 @@ function keyOf(
       "models",
       'an empty list denies all models from 1.5 on; where the file is older, and it means all, write `"version": 1` into it and import again',
     );
+  if (isAll && sent.size > 0)
+    section.tell("models", "all models: only those that it names otherwise are routed here; name the others by hand");
   for (const label of ["id", "name", "weight", "description", "enabled"]) section.tree(label);
   section.rest(KEY_ADVICE, "left out: no counterpart");
   const models = new Set([...listed.filter((model) => model !== "*"), ...(only === undefined ? [] : [only])]);
