@@ -149,6 +149,11 @@ class Attempt implements AnswerHandler {
     if (this.#phase === "settled") this.#abort();
   }
 
+  /** Until it is connected again: what cannot be connected to then is as if nothing had been sent. */
+  disconnected(): void {
+    this.#sending = undefined;
+  }
+
   #abort(): void {
     this.#sending?.abort(this);
   }

@@ -1,11 +1,12 @@
 /**
  * Connections to one origin. An ordinary request goes over one of HTTP/1.1, the last that became idle first; where the
  * server speaks HTTP/2 all goes over undici, as does whatever is out of the ordinary. Which way a request goes is settled
- * before its first byte, and no request is sent twice.
+ * before its first byte. A request is sent a second time only if a connection that was used before ends without a byte of
+ * an answer, which is what a server's idle timeout looks like; the second time it gets a connection of its own.
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { buildConnector, Pool } from "undici";
+import { buildConnector, Client, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { Connection, MAX_HEAD_BYTES, type Outgoing, type Owner } from "./connection.ts";
 import { dispatchOver } from "./library.ts";
@@ -41,6 +42,8 @@ interface Waiting {
   readonly handler: AnswerHandler;
   /** That it is to go over; undefined: one is being made. */
   connection: Connection | undefined;
+  /** It is sent for the second time, over a connection that nothing was sent over before. */
+  readonly isReplay: boolean;
 }
 
 interface Idle {
@@ -74,7 +77,8 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
   const owner: Owner = {
     now: () => now,
     released(connection, keepsFor) {
-      const next = waiting.shift();
+      const at = waiting.findIndex(({ isReplay }) => !isReplay);
+      const next = at < 0 ? undefined : waiting.splice(at, 1)[0];
       if (next !== undefined) begin(next, connection);
       else if (isClosing) connection.destroy(CLOSED());
       else keep(connection, keepsFor);
@@ -115,8 +119,13 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
     for (const next of all) {
       const { connection } = next;
       if (connection === undefined || connection.isGone) place(next);
-      else connection.send(next.outgoing, next.handler);
+      else connection.send(next.outgoing, next.handler, () => replay(next));
     }
+  }
+
+  /** A connection is made for it even while the client is being closed: it was under way already. */
+  function replay({ outgoing, request, handler }: Waiting): void {
+    connect({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
 
   function place(next: Waiting): void {
@@ -152,7 +161,7 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
       pool = openPool(socket);
     }
     const over = library();
-    for (const { request, handler } of waiting.splice(0)) dispatchOver(over, request, handler);
+    for (const { request, handler } of waiting.splice(0)) dispatchOver(over, request, handler, openLone);
     if (isClosing) closePool();
   }
 
@@ -171,6 +180,17 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
       bodyTimeout: SILENCE_LIMIT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
       connect: connectOnce,
+    });
+  }
+
+  /** For one request, which closes it. */
+  function openLone(): Client {
+    return new Client(origin, {
+      allowH2: true,
+      headersTimeout: SILENCE_LIMIT_MS,
+      bodyTimeout: SILENCE_LIMIT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      connect: connector,
     });
   }
 
@@ -206,11 +226,11 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
       }
       const text = isHttp2 ? undefined : requestText(request, url.host);
       if (text === undefined) {
-        dispatchOver(library(), request, handler);
+        dispatchOver(library(), request, handler, openLone);
         return;
       }
       const outgoing = { method: request.method, text, body: request.body };
-      place({ outgoing, request, handler, connection: undefined });
+      place({ outgoing, request, handler, connection: undefined, isReplay: false });
     },
     get connections() {
       return open.size + (pool?.stats.connected ?? 0);

@@ -48,6 +48,12 @@ export class Connection implements Sending {
   #isPaused = false;
   #isSent = false;
   #isGone = false;
+  /** It carried a request before. */
+  #isReused = false;
+  /** A byte of the answer came. */
+  #isHeard = false;
+  /** Sends the request once more, over another connection. */
+  #replay: (() => void) | undefined;
   #quietSince = 0;
   readonly #socket: Socket;
   readonly #owner: Owner;
@@ -59,17 +65,23 @@ export class Connection implements Sending {
     this.#owner = owner;
     socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
     socket.on("end", () => this.#ended());
-    socket.on("error", (error) => this.#over(error));
-    socket.on("close", () => this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed")));
+    socket.on("error", (error) => this.#closed(error));
+    socket.on("close", () => this.#closed(new HttpFault("UPSTREAM_CLOSED", "the connection was closed")));
   }
 
   get isGone(): boolean {
     return this.#isGone;
   }
 
-  /** Of an idle connection. */
-  send({ method, text, body }: Outgoing, handler: AnswerHandler): void {
+  /**
+   * Sends a request over an idle connection. `replay` is called instead of `handler.failed` if the connection was used
+   * before and the server closes it before any byte of the answer: the request crossed the end of an idle connection.
+   */
+  send({ method, text, body }: Outgoing, handler: AnswerHandler, replay?: () => void): void {
     this.#handler = handler;
+    this.#replay = this.#isReused ? replay : undefined;
+    this.#isReused = true;
+    this.#isHeard = false;
     this.#method = method;
     this.#head = undefined;
     this.#headBytes = 0;
@@ -115,6 +127,7 @@ export class Connection implements Sending {
   }
 
   #arrived(chunk: Buffer): void {
+    this.#isHeard = true;
     this.#quietSince = this.#owner.now();
     this.#guarded(() => this.#read(chunk));
   }
@@ -234,8 +247,22 @@ export class Connection implements Sending {
     this.#guarded(() => {
       const head = this.#head;
       if (head?.framing === "close" && this.#handler !== undefined) this.#completed(head);
-      else this.#over(new HttpFault("UPSTREAM_CLOSED", "the other side closed the connection"));
+      else this.#closed(new HttpFault("UPSTREAM_CLOSED", "the other side closed the connection"));
     });
+  }
+
+  /** The server, or the network, ended the connection. */
+  #closed(cause: Error): void {
+    const replay = this.#isHeard || this.#isGone ? undefined : this.#replay;
+    const handler = this.#handler;
+    if (replay === undefined || handler === undefined) {
+      this.#over(cause);
+      return;
+    }
+    this.#handler = undefined;
+    this.#over(cause);
+    handler.disconnected?.();
+    replay();
   }
 
   /** What its handler throws must not reach the socket. */

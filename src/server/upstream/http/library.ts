@@ -1,37 +1,77 @@
 /** What goes over undici: HTTP/2, and requests that are out of the ordinary. */
-import type { Dispatcher, Pool } from "undici";
+import type { Client, Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { type AnswerHandler, HttpFault, type Sending } from "./types.ts";
 
-/** Never throws. */
-export function dispatchOver(pool: Pool, request: UpstreamRequest, handler: AnswerHandler): void {
-  const { method, path, headers, body } = request;
+/** Pools that have answered a request: their connections are used again. */
+const answering = new WeakSet<Dispatcher>();
+
+/**
+ * Never throws. `openLone` opens the connection over which the request is sent once more if a connection of the pool that
+ * was used before turns out to be closed; without it nothing is sent twice.
+ */
+export function dispatchOver(
+  pool: Pool,
+  request: UpstreamRequest,
+  handler: AnswerHandler,
+  openLone?: () => Client,
+): void {
+  const replay =
+    openLone === undefined
+      ? undefined
+      : () => {
+          const lone = openLone();
+          send(lone, request, new Told(handler, lone, undefined));
+          lone.close().catch(() => undefined); // resolves once the request is done; a failure is the handler's to tell
+        };
+  send(pool, request, new Told(handler, pool, replay));
+}
+
+function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, told: Told): void {
   try {
     const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
-    pool.dispatch(options, new Told(handler));
+    over.dispatch(options, told);
   } catch (cause) {
-    handler.failed(cause instanceof Error ? cause : new Error(String(cause)));
+    told.onError(cause instanceof Error ? cause : new Error(String(cause)));
   }
+}
+
+/** What undici says of a used connection that the server closed: over HTTP/1.1, over HTTP/2, and what the system says. */
+function isClosed(cause: Error): boolean {
+  const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };
+  if (socket?.bytesRead === 0) return false; // nothing was ever read from it
+  const code = "code" in cause ? String(cause.code) : "";
+  return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
 
 class Told implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: AnswerHandler;
+  readonly #over: Dispatcher;
+  readonly #replay: (() => void) | undefined;
   #abort: ((cause?: Error) => void) | undefined;
+  #isSent = false;
+  #isHeard = false;
+  #isAborted = false;
 
-  constructor(handler: AnswerHandler) {
+  constructor(handler: AnswerHandler, over: Dispatcher, replay: (() => void) | undefined) {
     this.#handler = handler;
+    this.#over = over;
+    this.#replay = replay;
   }
 
   abort(): void {
+    this.#isAborted = true;
     this.#abort?.(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
   }
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
+    this.#isSent = true;
     this.#handler.connected(this);
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
+    this.#isHeard = true;
     if (status < 200) return true; // informational; a final answer follows
     const texts: string[] = [];
     for (const each of headers) texts.push(each.toString("latin1"));
@@ -44,10 +84,17 @@ class Told implements Dispatcher.DispatchHandler, Sending {
   }
 
   onComplete(): void {
+    answering.add(this.#over);
     this.#handler.complete();
   }
 
   onError(cause: Error): void {
+    const mayReplay = this.#isSent && !this.#isHeard && !this.#isAborted && answering.has(this.#over);
+    if (mayReplay && this.#replay !== undefined && isClosed(cause)) {
+      this.#handler.disconnected?.();
+      this.#replay();
+      return;
+    }
     this.#handler.failed(cause);
   }
 }

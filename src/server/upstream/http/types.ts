@@ -9,8 +9,10 @@ export interface Sending {
 
 /** Told of one answer: `connected`, `head`, `data` as often as bytes come, then `complete`; or `failed` instead of what is left. */
 export interface AnswerHandler {
-  /** The request goes out now. What fails before was never sent. */
+  /** The request goes out now. What fails before was never sent. Called again if the request is sent once more. */
   connected(sending: Sending): void;
+  /** A connection that was idle turned out to be closed: the request is sent once more over another one. */
+  disconnected?(): void;
   /**
    * A final answer begins. `headers`: names and values in turn, a character a byte, as they were sent. `resume` is called
    * when there is room again after `data` said that there is none.
