@@ -30,10 +30,11 @@ const NO_USAGE_YET = Buffer.from(',"usage":null');
 const OBFUSCATION = Buffer.from(',"obfuscation":"');
 const EVENT_END = Buffer.from("}\n\n");
 const DONE = Buffer.from("[DONE]");
+const ERROR = Buffer.from('"error"');
 
-/** The chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or end the stream. */
+/** The chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or an error, or end the stream. */
 export function tellsNoUsage(chunk: Buffer): boolean {
-  return endsEvent(chunk) && !mayTellUsageIn(chunk) && !chunk.includes(DONE);
+  return endsEvent(chunk) && !mayTellUsageIn(chunk) && !chunk.includes(DONE) && !chunk.includes(ERROR);
 }
 
 /**

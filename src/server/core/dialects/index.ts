@@ -1,4 +1,5 @@
 export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./answer.ts";
+export { errorIn, errorInBody, errorInEvent } from "./answer-error.ts";
 export {
   type AnswerText,
   type AnswerTexts,
@@ -80,6 +81,7 @@ export {
   AnswerProblem,
   type AnswerReading,
   type AnswerStamp,
+  EarlyEnd,
   type ReasoningSeal,
   RequestProblem,
   type SealedBlock,

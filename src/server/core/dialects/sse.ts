@@ -4,6 +4,7 @@
  * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, inside a character too. An event's bytes include the
  * blank line that ends it, so that writing every event's bytes gives the stream back exactly.
  */
+import { objectOf, parsedJson } from "./values.ts";
 
 /** An event larger than this is not looked into: its bytes pass as they come. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
@@ -41,11 +42,32 @@ function startOfData(bytes: Buffer): number {
 }
 
 const DATA = Buffer.from("data:");
+const EVENT = Buffer.from("event:");
+const FIELD_BYTES = 6;
+const LETTER_D = 0x64;
+const LETTER_E = 0x65;
 const SPACE = 0x20;
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;
+
+function lineEndFrom(bytes: Buffer, from: number): number {
+  const lf = bytes.indexOf(LF, from);
+  const cr = bytes.indexOf(CR, from);
+  return lf < 0 || (cr >= 0 && cr < lf) ? cr : lf;
+}
+
+function startsAt(bytes: Buffer, name: Buffer, at: number): boolean {
+  return bytes.compare(name, 0, name.length, at, Math.min(bytes.length, at + name.length)) === 0;
+}
+
+function isWholeJson(data: string | undefined): boolean {
+  if (data === undefined) return false;
+  const text = data.trim();
+  if (text === "[DONE]") return true;
+  return text.endsWith("}") && text.startsWith("{") && objectOf(parsedJson(text)) !== undefined;
+}
 
 /** How many events, or comments, line feeds end in it. */
 export function countEvents(chunk: Buffer): number {
@@ -61,6 +83,8 @@ export class SseSplitter {
   #room: Buffer = NOTHING;
   /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
   #searched = 0;
+  /** The same for the end of an event without a blank line. */
+  #tightFrom = 0;
 
   /** Nothing of an unfinished event is held: a chunk that is whole events need not be pushed. */
   get isEmpty(): boolean {
@@ -81,12 +105,17 @@ export class SseSplitter {
     const events: SseEvent[] = [];
     let start = 0;
     for (;;) {
-      const end = endOfBlock(this.#pending, Math.max(start, this.#searched));
+      const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
+      // Some servers part their events by a single line end.
+      const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
+      const end = early > 0 ? early : blank;
       if (end < 0) break;
       events.push(parseEvent(this.#pending.subarray(start, end)));
       start = end;
-      this.#searched = end;
+      this.#searched = Math.max(end, this.#searched);
+      this.#tightFrom = Math.max(end, this.#tightFrom);
     }
+    this.#tightFrom = Math.max(0, this.#tightFrom - start);
     if (start > 0) {
       this.#pending = this.#pending.subarray(start);
       // What was handed out lies before the pending bytes, and stays as it is.
@@ -95,6 +124,27 @@ export class SseSplitter {
     this.#searched = Math.max(0, this.#pending.length - 3);
     if (this.#pending.length > MAX_EVENT_BYTES) events.push({ bytes: this.rest(), event: "", data: undefined });
     return events;
+  }
+
+  /**
+   * Where an event ends without a blank line: `data` that is whole JSON, and another event's field on the next line. As one
+   * event the two would mean nothing to any reader of JSON. -1: there is none before `limit`.
+   */
+  #endOfTight(from: number, limit: number): number {
+    const bytes = this.#pending;
+    const begin = Math.max(from, this.#tightFrom);
+    for (let at = lineEndFrom(bytes, begin); at >= 0 && at + 1 < limit; at = lineEndFrom(bytes, at + 1)) {
+      const next = bytes[at + 1];
+      if (next !== LETTER_D && next !== LETTER_E) continue;
+      if (limit - at - 1 < FIELD_BYTES && limit === bytes.length) break;
+      const isField = startsAt(bytes, DATA, at + 1) || startsAt(bytes, EVENT, at + 1);
+      if (isField && isWholeJson(parseEvent(bytes.subarray(from, at + 1)).data)) {
+        this.#tightFrom = at + 1;
+        return at + 1;
+      }
+      this.#tightFrom = at + 1;
+    }
+    return -1;
   }
 
   /** At the end of the stream: the event whose last CR waited for an LF. Undefined: none is whole. */
@@ -117,6 +167,7 @@ export class SseSplitter {
     this.#pending = NOTHING;
     this.#room = NOTHING;
     this.#searched = 0;
+    this.#tightFrom = 0;
     return rest;
   }
 

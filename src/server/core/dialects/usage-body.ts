@@ -1,18 +1,30 @@
 /**
  * The top-level member `usage` of a JSON body. A short one that comes at once, as most answers do, is parsed whole, which
- * is the fastest there is; any other, and one that is no JSON, is scanned as it passes. Both tell the same.
+ * is the fastest there is; any other, and one that is no JSON, is scanned as it passes. Both tell the same of that member.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
-import { objectOf, parsedJson } from "./values.ts";
+import { listOf, objectOf, parsedJson } from "./values.ts";
 
 /** A first chunk up to this is kept until there is a second, or the end. Less than a usage may have. */
 const MAX_WHOLE_BYTES = 8 << 10;
 
 export function createBodyUsage(dialect: Dialect): BodyUsage {
   return new PassingUsage(dialect);
+}
+
+/** Some hosts tell it in a member of their own, or within a choice: read of a short body alone. */
+function usageIn(value: unknown): unknown {
+  const body = objectOf(value);
+  if (objectOf(body?.["usage"]) !== undefined) return body?.["usage"];
+  const ofChoices = listOf(body?.["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));
+  return (
+    objectOf(objectOf(body?.["x_groq"])?.["usage"]) ??
+    ofChoices.findLast((usage) => usage !== undefined) ??
+    body?.["usage"]
+  );
 }
 
 /** A class, since there is one for each answer: its methods are made once. */
@@ -51,7 +63,7 @@ class PassingUsage implements BodyUsage {
     const value = parsedJson(this.#only.toString("utf8"));
     if (value === undefined) this.#scanned();
     else {
-      this.#told = { usage: objectOf(value)?.["usage"] };
+      this.#told = { usage: usageIn(value) };
       this.#usage = normaliseUsage(this.#dialect, this.#told.usage);
     }
   }

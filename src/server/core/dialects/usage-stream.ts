@@ -7,11 +7,12 @@
  *
  * Nothing of the answer's text is kept.
  */
-import { scanObject } from "./json-scan.ts";
+import { type Member, scanObject } from "./json-scan.ts";
 import type { Dialect } from "./routes.ts";
 import { raiseUsage, type Usage } from "./usage.ts";
-import { mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
+import { MAX_USAGE_BYTES, mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
 import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
+import { listOf, objectOf, parsedJson } from "./values.ts";
 
 export interface StreamUsage {
   /** `data` of one event. True when what is known changed. */
@@ -112,12 +113,20 @@ const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
 
 /** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
 function toldByChunk(data: Buffer): Told | undefined {
-  const scan = scanObject(data, ["usage", "choices"]);
+  const scan = scanObject(data, ["usage", "choices", "x_groq"]);
   if (scan.kind === "problem") return undefined;
-  const [usage, choices] = scan.members;
+  const [usage, choices, groq] = scan.members;
   const isFinal =
     choices === undefined || /^(\[\s*\]|null)$/.test(data.toString("latin1", choices.valueStart, choices.valueEnd));
-  return toldBy("compat", usageValue(data, usage), isFinal);
+  const told = usageValue(data, usage) ?? nestedUsage(data, groq).usage ?? usageOfChoices(data, choices);
+  return toldBy("compat", told, isFinal);
+}
+
+/** Some hosts tell it within a choice. */
+function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
+  if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
+  const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));
+  return list.map((choice) => objectOf(objectOf(choice)?.["usage"])).findLast((usage) => usage !== undefined);
 }
 
 function toldByResponses(data: Buffer): Told | undefined {

@@ -16,6 +16,11 @@ const CUT = "…";
 /** `{"error":[{"message":…}]}` is the deepest that any provider goes. */
 const MAX_DEPTH = 4;
 
+/** Members that hold a message, or what holds one, the likeliest first. */
+const MESSAGES: readonly string[] = [
+  ...["error", "message", "detail", "msg", "errors", "error_msg", "error_message", "base_resp", "status_msg"],
+];
+
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 
 /** Clients of the messages dialect know a conversation that has grown too long by these words, and shorten it. */
@@ -160,10 +165,12 @@ function isStatus(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
 }
 
-/** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, a bare text, and a list of any. */
+/** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text, and a list of any. */
 function errorIn(value: unknown): Found {
   const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
-  return { error: objectOf(outer.error) ?? outer, message: messageIn(value, MAX_DEPTH) };
+  const ofChoice = objectOf(listOf(outer.choices)[0])?.error;
+  const error = objectOf(outer.error) ?? objectOf(ofChoice) ?? objectOf(outer.base_resp) ?? outer;
+  return { error, message: messageIn(value, MAX_DEPTH) ?? messageIn(ofChoice, MAX_DEPTH) };
 }
 
 function messageIn(value: unknown, depth: number): string | undefined {
@@ -172,7 +179,7 @@ function messageIn(value: unknown, depth: number): string | undefined {
   if (Array.isArray(value)) return messageIn(listOf(value)[0], depth - 1);
   const holder = objectOf(value);
   if (holder === undefined) return undefined;
-  for (const inner of [holder.error, holder.message, holder.detail, holder.msg]) {
+  for (const inner of MESSAGES.map((name) => holder[name])) {
     const message = messageIn(inner, depth - 1);
     if (message !== undefined) return message;
   }

@@ -111,6 +111,13 @@ export class AnswerProblem extends Error {
   override readonly name = "AnswerProblem";
 }
 
+/** The provider's stream ended before its answer did: it broke off, and what came of it may be sound. */
+export class EarlyEnd extends AnswerProblem {
+  constructor(what = "its answer did") {
+    super(`the stream ended before ${what}`);
+  }
+}
+
 /**
  * Translates a stream event by event. It holds no more than the grammar demands: fragments of a tool call that comes
  * interleaved with another, since blocks may not interleave.

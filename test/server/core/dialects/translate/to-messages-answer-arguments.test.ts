@@ -7,6 +7,13 @@ import { AnswerProblem } from "../../../../../src/server/core/dialects/translate
 
 type Outcome = { readonly state: "empty" | "cut" | "whole"; readonly sent: string } | "problem";
 
+/** What the client has at the end, whatever the fragments were. */
+function ended(fragments: readonly string[]): string {
+  const scan = new ArgumentsScan();
+  const sent = fragments.map((fragment) => scan.take(fragment)).join("");
+  return sent + scan.ending(false);
+}
+
 function scanned(fragments: readonly string[]): Outcome {
   const scan = new ArgumentsScan();
   let sent = "";
@@ -16,7 +23,8 @@ function scanned(fragments: readonly string[]): Outcome {
     assert.ok(error instanceof AnswerProblem, String(error));
     return "problem";
   }
-  return { state: scan.state, sent };
+  const { state } = scan;
+  return state === "broken" ? "problem" : { state, sent };
 }
 
 function isObject(text: string): boolean {
@@ -25,6 +33,16 @@ function isObject(text: string): boolean {
     return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
     return false;
+  }
+}
+
+/** More behind an object that is with the client cannot be told any more. */
+function orProblem(make: () => string): string | undefined {
+  try {
+    return make();
+  } catch (error) {
+    assert.ok(error instanceof AnswerProblem && error.message === "more follows the arguments of a tool call");
+    return undefined;
   }
 }
 
@@ -43,10 +61,12 @@ test("an object is whole where it ends, at every cut, and no sooner", () => {
         assert.deepEqual(scanned([text.slice(0, at), text.slice(at)]), { state: "whole", sent: object });
         const end = before.length + object.length;
         const state = at <= before.length ? "empty" : at < end ? "cut" : "whole";
-        assert.deepEqual(scanned([text.slice(0, at)]), {
-          state,
-          sent: object.slice(0, Math.max(0, at - before.length)),
-        });
+        const cut = scanned([text.slice(0, at)]);
+        assert.ok(cut !== "problem");
+        assert.equal(cut.state, state);
+        // A number or word that may go on waits.
+        const upTo = object.slice(0, Math.max(0, at - before.length));
+        assert.ok(upTo.startsWith(cut.sent) && /^[-+.\w]*$/.test(upTo.slice(cut.sent.length)), cut.sent);
       }
     }),
     { numRuns: 100, verbose: 1 },
@@ -67,6 +87,13 @@ test("what is whole is what JSON.parse reads, and nothing else", () => {
       const outcome = scanned(Array.from(text));
       assert.equal(outcome !== "problem" && outcome.state === "whole", isObject(text));
       if (outcome !== "problem") assert.deepEqual(scanned([text]), outcome);
+      // Whatever it was, the client has an object, in which the whole text is where it was none.
+      for (const fragments of [[text], Array.from(text), [text.slice(0, 5), text.slice(5)]]) {
+        const made = orProblem(() => ended(fragments));
+        if (made === undefined) continue;
+        if (isObject(text) || text.trim() === "") assert.equal(made, text.trim());
+        else assert.equal((JSON.parse(made) as { _raw: unknown })._raw, text);
+      }
     }),
     { numRuns: 5_000, verbose: 1 },
   );

@@ -134,9 +134,8 @@ test("the model is shown as it was asked for, unless another one answered, and s
   assert.deepEqual(shown("messages", { content: [], usage }), ["model-asked", "priority"]);
 });
 
-test("what is no answer is a problem: cut arguments without a reason, deltas of a block that is over, no message", () => {
+test("what is no answer is a problem: deltas of a block that is over, no message", () => {
   const broken: readonly (readonly [Source, readonly Sent[]])[] = [
-    ["chat", [say(call(0, "a", "f", '{"a":')), say({}, "stop"), DONE]],
     ["chat", [say({ content: "a" }, "error")]],
     [
       "messages",

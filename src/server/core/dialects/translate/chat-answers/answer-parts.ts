@@ -6,9 +6,17 @@
  * read is an `AnswerProblem`: leaving it out would change the answer. Only reasoning that cannot be read is left out.
  */
 import type { Usage } from "../../usage.ts";
-import { normaliseUsage } from "../../usage-normalise.ts";
 import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
 import { AnswerProblem } from "../types.ts";
+import {
+  argumentsWriter,
+  foldChunks,
+  isEventText,
+  looseUsage,
+  mergedChoice,
+  UNCHANGED,
+  type WriteArguments,
+} from "./loose.ts";
 
 /** A stretch of reasoning. */
 export interface Reasoning {
@@ -57,16 +65,16 @@ export function reasoningOf(message: Values): readonly Reasoning[] {
   return [{ text: plain, signature: "", index: undefined }, ...detailed];
 }
 
-/** In the order of the answer; the old form of a call last. */
-export function callsOf(message: Values): readonly CallPart[] {
+/** In the order of the answer; the old form of a call last. `written`: writes arguments that are an object. */
+export function callsOf(message: Values, written: WriteArguments = UNCHANGED): readonly CallPart[] {
   const { tool_calls: calls, function_call: old } = message;
   const hasCalls = calls !== undefined && calls !== null;
   if (!hasCalls && (old === undefined || old === null)) return NONE;
   if (hasCalls && !Array.isArray(calls)) throw new AnswerProblem("tool_calls is not an array");
-  const parts = listOf(calls).map(callPart);
+  const parts = listOf(calls).map((call) => callPart(call, written));
   // Some providers say the same call in both forms.
   if (parts.length > 0 || old === undefined || old === null) return parts;
-  return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old) }];
+  return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old, written) }];
 }
 
 /** Null, which providers write for all that is not there, counts as absent. */
@@ -111,21 +119,21 @@ function thinkingParts(content: unknown): string {
     .join("");
 }
 
-function callPart(value: unknown): CallPart {
+function callPart(value: unknown, written: WriteArguments): CallPart {
   const call = objectOf(value);
   if (call === undefined) throw new AnswerProblem("a tool call is not an object");
   const { index = null, id, function: called } = call;
   if (index !== null && !Number.isSafeInteger(index))
     throw new AnswerProblem("the index of a tool call is not a number");
-  return { index: numberOf(index), id: optionalText(id, "the id of a tool call"), ...functionPart(called) };
+  return { index: numberOf(index), id: optionalText(id, "the id of a tool call"), ...functionPart(called, written) };
 }
 
-function functionPart(value: unknown): Pick<CallPart, "name" | "arguments"> {
+function functionPart(value: unknown, written: WriteArguments): Pick<CallPart, "name" | "arguments"> {
   const called = objectOf(value);
   if (called === undefined) throw new AnswerProblem("a tool call names no function");
   return {
     name: optionalText(called["name"], "the name of a function"),
-    arguments: optionalText(called["arguments"], "the arguments of a function"),
+    arguments: optionalText(written(called["arguments"]), "the arguments of a function"),
   };
 }
 
@@ -136,29 +144,34 @@ export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): b
 
 export interface Completion {
   readonly answer: Values;
-  /** The first. */
+  /** All of them as one. */
   readonly choice: Values;
   readonly message: Values;
+  readonly usage: Usage | undefined;
+  /** Writes arguments that are an object. */
+  readonly written: WriteArguments;
 }
 
-/** A whole answer. */
+/** A whole answer, be it told as a stream. */
 export function readCompletion(body: string): Completion {
-  const value = parsedJson(body);
-  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const value = isEventText(body) ? foldChunks(body) : parsedJson(body);
+  if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const answer = objectOf(value);
   if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
-  const choice = objectOf(listOf(answer["choices"])[0]);
+  const choice = mergedChoice(listOf(answer["choices"]));
   const message = objectOf(choice?.["message"]);
   if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
-  return { answer, choice, message };
+  return { answer, choice, message, usage: looseUsage(answer), written: argumentsWriter(body, value) };
+}
+
+/** What kind of text it is, which tells an operator where to look; nothing of it is quoted. */
+export function notJson(body: string): string {
+  return /^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)
+    ? "the answer is not JSON but a web page: the address may be wrong, or a proxy answered"
+    : "the answer is not JSON";
 }
 
 /** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
 export function checkFinish(finishReason: unknown): void {
   if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
-}
-
-/** Undefined: nothing is told. */
-export function usageIn(value: unknown): Usage | undefined {
-  return normaliseUsage("compat", value);
 }

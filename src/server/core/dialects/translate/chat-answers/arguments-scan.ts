@@ -3,14 +3,24 @@
  * object, and where it ends (RFC 8259).
  *
  * That a call is whole lets the next block open at once, though the provider never says so; that it is not, when all is
- * over, tells that it was cut off. Fragments are handed on before the next are seen, so that what is no JSON has to be
- * found as it comes: a client would run the tool with what it could make of it, or with nothing.
+ * over, tells that it was cut off. Fragments are handed on before the next are seen. What turns out to be no JSON is ended as
+ * an object that carries the whole text beside what was handed on: a client would run the tool with what it could make of
+ * the rest, or with nothing.
  */
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
-/** How far the arguments of a call came. */
-export type Arguments = "whole" | "empty" | "cut";
+/** How far the arguments of a call came. `broken`: they are no JSON object. */
+export type Arguments = "whole" | "empty" | "cut" | "broken";
+
+/** Member that carries arguments which are no object. */
+const RAW = '"_raw"';
+
+/** The object that stands for arguments which are none. */
+export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(text)}}`;
+
+/** In UTF-16 units: as much as the largest event that is looked into. */
+const MAX_TEXT = 8 << 20;
 
 /** What may come next. `scalar`: more of a number, `true`, `false` or `null`. */
 type Place =
@@ -46,22 +56,121 @@ export class ArgumentsScan {
   #isName = false;
   #hexLeft = 0;
   #scalar = "";
+  #isBroken = false;
+  /** A number or word of an earlier fragment turned out to be none. */
+  #dropsScalar = false;
+  /** Within the fragment: where a string holds what it must not. */
+  #brokeAt = 0;
+  /** All fragments, up to a bound. */
+  #text = "";
+  #isTextKept = true;
+  /** Something was handed on. */
+  #hasWritten = false;
+
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
 
   /** `empty`: nothing but white space came, which means no arguments. */
   get state(): Arguments {
+    if (this.#isBroken) return "broken";
     if (this.#place === "start") return "empty";
     return this.#place === "end" ? "whole" : "cut";
   }
 
-  /** The fragment without white space around the object. Throws `AnswerProblem` for what is no part of an object. */
+  /**
+   * What may be handed on of the arguments now: without white space around the object, and without a number or word that may
+   * go on. Nothing any more once they are broken.
+   */
   take(fragment: string): string {
+    if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
+    else {
+      this.#text = "";
+      this.#isTextKept = false;
+    }
+    if (this.#isBroken) return "";
     const text = this.#place === "start" ? fragment.trimStart() : fragment;
+    const before = this.#scalar;
+    const sound = this.#soundPart(text);
+    const all = this.#dropsScalar ? sound : before + sound;
+    const isOpen = this.#place === "scalar" && !this.#isBroken;
+    const ready = isOpen ? all.slice(0, all.length - this.#scalar.length) : all;
+    this.#hasWritten ||= ready !== "";
+    return ready;
+  }
+
+  /**
+   * What is to be handed on at the end, so that all of it is a JSON object. `ranOut`: the model ran out of tokens, and what
+   * is cut off stays cut off.
+   */
+  ending(ranOut: boolean): string {
+    const { state } = this;
+    if (state === "broken" && !this.#isTextKept) throw new AnswerProblem("the arguments of a tool call are too long");
+    if (state === "whole" || state === "empty" || (state === "cut" && ranOut)) return "";
+    if (!this.#hasWritten) return rawArguments(this.#text);
+    // The object was handed on whole before more followed it.
+    if (this.#closers.length === 0) throw new AnswerProblem("more follows the arguments of a tool call");
+    return this.#completed() + this.#rawMember();
+  }
+
+  /** As far as it is part of an object. */
+  #soundPart(text: string): string {
     for (let at = 0; at < text.length; at++) {
-      if (this.#place === "end") return endedAt(text, at);
-      if (this.#place === "string") at = this.#passString(text, at);
-      else this.#step(text[at] ?? "");
+      const before = at;
+      try {
+        if (this.#place === "end") return this.#endedAt(text, at);
+        if (this.#place === "string") at = this.#passString(text, at);
+        else this.#step(text[at] ?? "");
+      } catch (error) {
+        if (!(error instanceof AnswerProblem)) throw error;
+        this.#isBroken = true;
+        return this.#cutBack(text, before);
+      }
     }
     return text;
+  }
+
+  /** Up to what broke it; a number or word that is none is not handed on either. */
+  #cutBack(text: string, at: number): string {
+    if (this.#place !== "scalar") return text.slice(0, this.#place === "string" ? this.#brokeAt : at);
+    const began = at - this.#scalar.length;
+    this.#dropsScalar = began < 0;
+    this.#scalar = "";
+    this.#place = "value";
+    return text.slice(0, Math.max(0, began));
+  }
+
+  /** Ends whatever is open within the outermost object. */
+  #completed(): string {
+    const inner = this.#closers.slice(1).reverse().join("");
+    return this.#endOfValue() + inner;
+  }
+
+  #endOfValue(): string {
+    const isOutermost = this.#closers.length === 1;
+    switch (this.#place) {
+      case "string":
+        return this.#isName ? '":null' : '"';
+      case "escape":
+        return this.#isName ? '\\":null' : '\\"';
+      case "hex":
+        return `${"0".repeat(this.#hexLeft)}${this.#isName ? '":null' : '"'}`;
+      case "colon":
+        return ":null";
+      case "scalar":
+        return SCALAR.test(this.#scalar) ? this.#scalar : "null";
+      case "value":
+        return "null";
+      case "name":
+        return isOutermost ? "" : '"":null';
+      default:
+        return "";
+    }
+  }
+
+  #rawMember(): string {
+    const isAlone = this.#closers.length === 1 && (this.#place === "first name" || this.#place === "name");
+    return `${isAlone ? "" : ","}${RAW}:${JSON.stringify(this.#text)}}`;
   }
 
   /** To the character that ends the string, or that an escape begins with, or to the last of the text. */
@@ -76,7 +185,10 @@ export class ArgumentsScan {
         this.#place = "escape";
         return at;
       }
-      if (code < SPACE) throw noJson();
+      if (code < SPACE) {
+        this.#brokeAt = at;
+        throw noJson();
+      }
     }
     return text.length - 1;
   }
@@ -161,16 +273,24 @@ export class ArgumentsScan {
     }
   }
 
+  /** Where more follows in the fragment that ends it, nothing of the end is handed on. */
+  #endedAt(text: string, end: number): string {
+    if (text.slice(end).trim() === "") return text.slice(0, end);
+    this.#isBroken = true;
+    const isUnsent = !this.#hasWritten;
+    if (!isUnsent && end > 0) {
+      this.#closers.push("}");
+      this.#place = "after value";
+      return text.slice(0, end - 1);
+    }
+    return isUnsent ? "" : text.slice(0, end);
+  }
+
   #open(closer: "}" | "]", place: Place): void {
     if (this.#closers.push(closer) > MAX_DEPTH)
       throw new AnswerProblem("the arguments of a tool call are nested too deep");
     this.#place = place;
   }
-}
-
-function endedAt(text: string, end: number): string {
-  if (text.slice(end).trim() !== "") throw new AnswerProblem("more follows the arguments of a tool call");
-  return text.slice(0, end);
 }
 
 function noJson(): AnswerProblem {

@@ -2,20 +2,21 @@
  * Reads the chunks of a compat stream for whatever is made of them. Source: dialects reference, 3.3 (with its deviations)
  * and 9.2.
  *
- * Only the first choice is answered. Why the answer ended and what it used is remembered until the provider says that it
+ * Several choices are parts of one answer, since no client of another form asks for alternatives. Why the answer ended and what it used is remembered until the provider says that it
  * is over, since usage comes last or on any chunk; a stream that ends without either saying so ended too early.
  */
 import { raiseUsage, type Usage } from "../../usage.ts";
 import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
-import { AnswerProblem, type StreamTranslation } from "../types.ts";
-import { checkFinish, usageIn } from "./answer-parts.ts";
+import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
+import { checkFinish } from "./answer-parts.ts";
+import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } from "./loose.ts";
 
 /** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
 export interface ChunkSink {
   /** `chunk`: the first. */
   start(chunk: Values): void;
-  /** `choice`: of the delta. */
-  delta(delta: Values, choice: Values): void;
+  /** `choice`: of the delta. `written`: writes arguments that are an object. */
+  delta(delta: Values, choice: Values, written: WriteArguments): void;
   /** `finishReason`: empty where the provider gave none. */
   finish(finishReason: string, usage: Usage | undefined): void;
   /** `data`: of the provider's event, parsed. */
@@ -58,7 +59,7 @@ class ChunkReader implements StreamTranslation {
     if (name === "error" || tellsError(value)) return this.#fail(value);
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
-    return this.#chunk(chunk);
+    return this.#chunk(chunk, argumentsWriter(text, value));
   }
 
   keepAlive(): string {
@@ -67,37 +68,40 @@ class ChunkReader implements StreamTranslation {
 
   end(): string {
     if (this.#state !== "open") return "";
-    if (this.#finishReason === "") throw new AnswerProblem("the stream ended before its answer did");
+    if (this.#finishReason === "") throw new EarlyEnd();
     return this.#finish();
   }
 
-  #chunk(chunk: Values): string {
-    const { choices = null, usage = null } = chunk;
+  #chunk(chunk: Values, written: WriteArguments): string {
+    const { choices = null } = chunk;
+    const usage = looseUsage(chunk);
     if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
     // An event that tells nothing, as a sign of life.
-    if (choices === null && usage === null) return this.keepAlive();
+    if (choices === null && usage === undefined) return this.keepAlive();
     if (!this.#hasStarted) this.#sink.start(chunk);
     this.#hasStarted = true;
-    this.#usage = raised(this.#usage, usageIn(usage));
-    for (const choice of choices ?? []) this.#choice(objectOf(choice));
+    this.#usage = raised(this.#usage, usage);
+    for (const choice of choices ?? []) this.#choice(objectOf(choice), written);
     return this.#sink.take();
   }
 
-  #choice(choice: Values | undefined): void {
+  /** Several are parts of one message, in the order in which they come. */
+  #choice(choice: Values | undefined, written: WriteArguments): void {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
     const { index, delta = null, finish_reason: finishReason } = choice;
     if (typeof (index ?? 0) !== "number") throw new AnswerProblem("the index of a choice is not a number");
-    if ((index ?? 0) !== 0) return;
     checkFinish(finishReason);
-    if (typeof finishReason === "string" && finishReason !== "") this.#finishReason = finishReason;
+    if (typeof finishReason === "string" && finishReason !== "") {
+      this.#finishReason = String(strongestFinish(this.#finishReason, finishReason));
+    }
     if (delta === null) return;
     const said = objectOf(delta);
     if (said === undefined) throw new AnswerProblem("a delta is not an object");
-    this.#sink.delta(said, choice);
+    this.#sink.delta(said, choice, written);
   }
 
   #finish(): string {
-    if (!this.#hasStarted) throw new AnswerProblem("the stream ended before its answer began");
+    if (!this.#hasStarted) throw new EarlyEnd("its answer began");
     this.#sink.finish(this.#finishReason, this.#usage);
     this.#state = "ended";
     return this.#sink.take();

@@ -6,7 +6,10 @@
  */
 import { exactParts, type JsonSource, jsonText } from "../../json-source.ts";
 import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { notJson } from "../chat-answers/answer-parts.ts";
+import { isEventText } from "../chat-answers/loose.ts";
 import { AnswerProblem } from "../types.ts";
+import { foldEvents } from "./fold-events.ts";
 
 export interface WholeMessage {
   readonly message: Values;
@@ -18,8 +21,8 @@ export interface WholeMessage {
 const UNCHANGED = (part: unknown): unknown => part;
 
 export function readMessage(body: string): WholeMessage {
-  const value = parsedJson(body);
-  if (value === undefined) throw new AnswerProblem("the answer is not JSON");
+  const value = isEventText(body) ? foldEvents(body) : parsedJson(body);
+  if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const message = objectOf(value);
   const content = message?.["content"];
   if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
@@ -68,6 +71,8 @@ export function hasInput(block: Values): boolean {
 export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
   const input = block["input"];
   if (input === undefined || input === null) return "{}";
+  // JSON text as some bridges write it, or whatever text a model wrote.
+  if (typeof input === "string") return input.trim() === "" ? "{}" : input;
   if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
   return jsonText(exact(input));
 }

@@ -9,7 +9,7 @@ import { type JsonSource, readJson } from "../../json-source.ts";
 import { raiseUsage, type Usage } from "../../usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage-normalise.ts";
 import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
-import { AnswerProblem, type StreamTranslation } from "../types.ts";
+import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
 /** A block as its writer knows it. `untold`: nothing of it is shown. */
@@ -121,7 +121,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   }
 
   end(): string {
-    if (this.#state === "open") throw new AnswerProblem("the stream ended before its answer did");
+    if (this.#state === "open") throw new EarlyEnd();
     return "";
   }
 
@@ -178,7 +178,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
         break;
       case "input_json_delta":
         if (block.kind !== "tool_use") throw misplaced();
-        this.#sink.fragment(readText(delta, "partial_json"), block);
+        this.#sink.fragment(readFragment(delta["partial_json"]), block);
         break;
     }
     return this.#sink.take();
@@ -255,6 +255,13 @@ function readIndex(event: Values): number {
     throw new AnswerProblem("a content block has no index");
   }
   return index;
+}
+
+/** A whole input may stand where its text should. */
+function readFragment(json: unknown): string {
+  if (typeof json === "string") return json;
+  if (objectOf(json) === undefined) throw new AnswerProblem('"partial_json" is no text');
+  return JSON.stringify(json);
 }
 
 function misplaced(): AnswerProblem {

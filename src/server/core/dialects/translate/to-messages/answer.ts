@@ -15,9 +15,8 @@ import {
   refusalOf,
   takesIn,
   textOf,
-  usageIn,
 } from "../chat-answers/answer-parts.ts";
-import type { Arguments } from "../chat-answers/arguments-scan.ts";
+import { type Arguments, rawArguments } from "../chat-answers/arguments-scan.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { endingOf, tierShown, usageShown } from "./ending.ts";
@@ -62,11 +61,12 @@ interface WholeAnswer extends frames.Beginning {
 }
 
 function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): WholeAnswer {
-  const { answer, choice, message } = readCompletion(body);
+  const { answer, choice, message, usage, written } = readCompletion(body);
   const finishReason = choice["finish_reason"];
   const refusal = refusalOf(message);
-  const calls = callsOf(message);
-  const inputs = calls.map(inputOf);
+  const calls = callsOf(message, written);
+  const ranOut = finishReason === "length";
+  const inputs = calls.map((call) => inputOf(call, ranOut));
   return {
     id: messageId(stamp, answer["id"]),
     model: shownModel(terms, answer["model"]),
@@ -77,7 +77,7 @@ function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): Whol
       ...toolUses(calls, inputs, terms, stamp),
     ],
     ending: endingOf({ finishReason, arguments: new Set(inputs.map(argumentsOf)), refusal }),
-    usage: usageShown(usageIn(answer["usage"])),
+    usage: usageShown(usage),
   };
 }
 
@@ -116,10 +116,14 @@ function toolUses(
   });
 }
 
-/** Undefined: they are not the text of an object. */
-function inputOf({ arguments: text }: CallPart): string | undefined {
+/**
+ * Arguments that are no object are kept as the text that they are, since the dialect has no other place for them. Undefined:
+ * they were cut off where the model ran out of tokens.
+ */
+function inputOf({ arguments: text }: CallPart, ranOut: boolean): string | undefined {
   const json = text.trim();
-  return json === "" || objectOf(parsedJson(json)) !== undefined ? json : undefined;
+  if (json === "" || objectOf(parsedJson(json)) !== undefined) return json;
+  return ranOut ? undefined : rawArguments(text);
 }
 
 function argumentsOf(input: string | undefined): Arguments {

@@ -3,7 +3,6 @@ import { NO_USAGE, type Usage } from "../../usage.ts";
 import { checkFinish } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
 import { stopReason } from "../reasons.ts";
-import { AnswerProblem } from "../types.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { Ending } from "./frames.ts";
 
@@ -24,7 +23,6 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
   checkFinish(finishReason);
   const hasCalls = came.size > 0;
   const ranOut = finishReason === "length";
-  if (came.has("cut") && !ranOut) throw new AnswerProblem("the arguments of a tool call are not a JSON object");
   const isCut = ranOut && (came.has("cut") || came.has("empty"));
   const reason = isCut ? "max_tokens" : stopReason(finishReason, hasCalls);
   if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };

@@ -39,6 +39,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
   readonly #arguments = new Set<Arguments>();
+  #ranOut = false;
   #lastThinking: ThinkingBlock | undefined;
   /** Of the block that is open, or of the next. */
   #index = 0;
@@ -95,8 +96,9 @@ export class OpenBlocks implements BlockWriter<Block> {
     this.#queue.append(block);
   }
 
-  /** Opens and closes all that are left. */
-  close(): void {
+  /** Opens and closes all that are left. `ranOut`: the model ran out of tokens, maybe within a call. */
+  close(ranOut: boolean): void {
+    this.#ranOut = ranOut;
     this.#queue.close();
   }
 
@@ -108,14 +110,21 @@ export class OpenBlocks implements BlockWriter<Block> {
   }
 
   text(block: Block, text: string): void {
+    if (text === "") return;
     if (block.kind === "call") this.#frames += frames.inputDelta(this.#index, text);
     else if (block.kind === "thinking") this.#frames += frames.thinkingDelta(this.#index, text);
     else this.#frames += frames.textDelta(this.#index, text);
   }
 
   end(block: Block): void {
-    if (block.kind === "call") this.#arguments.add(block.call.scan.state);
+    if (block.kind === "call") this.#endCall(block.call);
     this.#frames += frames.blockStop(this.#index++);
+  }
+
+  #endCall({ scan }: Call): void {
+    const ending = scan.ending(this.#ranOut);
+    if (ending !== "") this.#frames += frames.inputDelta(this.#index, ending);
+    this.#arguments.add(scan.state);
   }
 
   #sign(block: ThinkingBlock, signature: string): void {

@@ -5,6 +5,7 @@ import { callsOf, reasoningOf, refusalOf, textOf } from "../chat-answers/answer-
 import { ArrivingCalls } from "../chat-answers/arriving-calls.ts";
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
 import { type ChunkSink, readChunks } from "../chat-answers/chunk-reader.ts";
+import type { WriteArguments } from "../chat-answers/loose.ts";
 import { translateErrorEvent } from "../errors.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
@@ -40,7 +41,7 @@ class EventStream implements ChunkSink {
     this.#frames = messageStart(beginning, this.#terms.inputEstimate());
   }
 
-  delta(delta: Values): void {
+  delta(delta: Values, _choice: Values, written: WriteArguments): void {
     if (this.#terms.showsThinking) for (const piece of reasoningOf(delta)) this.#blocks.writeThinking(piece);
     const content = textOf(delta);
     if (content !== "") this.#blocks.writeText("text", content);
@@ -50,11 +51,11 @@ class EventStream implements ChunkSink {
       if (this.#refusal.length > MAX_HELD) throw new AnswerProblem("the refusal is too long");
       this.#blocks.writeText("refusal", refusal);
     }
-    for (const part of callsOf(delta)) this.#blocks.writeCall(this.#calls.of(part), part.arguments);
+    for (const part of callsOf(delta, written)) this.#blocks.writeCall(this.#calls.of(part), part.arguments);
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
-    this.#blocks.close();
+    this.#blocks.close(finishReason === "length");
     const { arguments: came } = this.#blocks;
     const ending = endingOf({ finishReason, arguments: came, refusal: this.#refusal });
     this.#frames += this.#blocks.take() + messageDelta(ending, usageShown(usage)) + MESSAGE_STOP;

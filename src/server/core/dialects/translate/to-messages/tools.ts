@@ -20,6 +20,7 @@ import type { CacheControl, Markable, Scope } from "./blocks.ts";
 import { markOf } from "./cache-marks.ts";
 import { narrowSchema } from "./output-schema.ts";
 import { toolName } from "./tool-calls.ts";
+import { isCombined, mergedSchema } from "./tool-schema.ts";
 
 interface Definition extends Markable {
   readonly name: string;
@@ -114,19 +115,24 @@ function definition(value: unknown, at: string, scope: Scope, mark?: CacheContro
   const of = requiredObject(value, at);
   const parameters = optionalObject(of["parameters"], `${at}.parameters`);
   const isAsked = optionalFlag(of["strict"], `${at}.strict`) && claims("strict_tools");
-  const isStrict = isAsked && (parameters === undefined || isNarrowable(parameters));
+  const isStrict = isAsked && (parameters === undefined || (isNarrowable(parameters) && !isCombined(parameters)));
   return {
     name: toolName(of["name"], `${at}.name`),
     description: optionalText(of["description"], `${at}.description`) || undefined,
-    input_schema: inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact),
+    input_schema: inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact, exact),
     strict: isStrict ? true : undefined,
     cache_control: mark ?? markOf(of, scope),
   };
 }
 
 /** The API takes no schema that does not say that it is an object's. */
-function inputSchema(parameters: Values | undefined, made: (schema: Values) => unknown): unknown {
+function inputSchema(
+  parameters: Values | undefined,
+  made: (schema: Values) => unknown,
+  exact: Scope["exact"],
+): unknown {
   if (parameters === undefined || Object.keys(parameters).length === 0) return made(NO_PARAMETERS);
+  if (isCombined(parameters)) return mergedSchema(parameters, exact);
   if (Object.hasOwn(parameters, "type")) return made(parameters);
   return new Verbatim(`{"type":"object",${jsonText(made(parameters)).trimStart().slice(1)}`);
 }

@@ -9,14 +9,13 @@ import {
   reasoningOf,
   refusalOf,
   textOf,
-  usageIn,
 } from "../chat-answers/answer-parts.ts";
 import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
+import type { WriteArguments } from "../chat-answers/loose.ts";
 import { failureOf } from "../errors.ts";
-import { AnswerProblem } from "../types.ts";
 import { shortageOf } from "./endings.ts";
 import { COMMENT } from "./event-log.ts";
 import { logprobsOf } from "./logprobs.ts";
@@ -50,7 +49,8 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #queue = new BlockQueue<Block>(this);
   /** JSON texts; of text that is not written yet. */
   #logprobs: readonly string[] = [];
-  #hasCut = false;
+  /** The answer ended for want of tokens, or was cut for another reason. */
+  #ranOut = false;
   #failed = "";
 
   constructor(writer: ResponseWriter, wantsLogprobs: boolean) {
@@ -63,12 +63,16 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.#writer.begin(answer["model"], stringOf(answer["service_tier"]) || undefined);
   }
 
-  delta(delta: Values, choice: Values): void {
-    this.say(delta, choice, (part) => this.#arriving.of(part));
+  delta(delta: Values, choice: Values, written: WriteArguments): void {
+    this.say(delta, choice, { callOf: (part) => this.#arriving.of(part), written });
   }
 
   /** `message`: whole, or a delta of it. `callOf`: which call a part of one belongs to. */
-  say(message: Values, choice: Values, callOf: (part: CallPart) => Call): void {
+  say(
+    message: Values,
+    choice: Values,
+    { callOf, written }: { readonly callOf: (part: CallPart) => Call; readonly written: WriteArguments },
+  ): void {
     const reasoning = reasoningOf(message);
     const details = listOf(message["reasoning_details"]);
     if (reasoning.length > 0 || details.length > 0) {
@@ -80,14 +84,13 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
     this.#say("text", textOf(message));
     this.#say("refusal", refusalOf(message));
-    for (const part of callsOf(message)) this.#call(callOf(part), part.arguments);
+    for (const part of callsOf(message, written)) this.#call(callOf(part), part.arguments);
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
-    this.#queue.close();
     const shortage = shortageOf(finishReason);
-    if (this.#hasCut && shortage === undefined)
-      throw new AnswerProblem("the arguments of a tool call are not a JSON object");
+    this.#ranOut = shortage !== undefined;
+    this.#queue.close();
     this.#writer.finish(shortage, usage);
   }
 
@@ -128,9 +131,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   /** Whatever is not known to be cut off ends when the next begins, or all is over. */
   end(block: Block): void {
-    if (block.kind !== "call" || block.call.scan.state !== "cut") return;
-    this.#hasCut = true;
-    this.#writer.cutCall();
+    if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.cutCall();
   }
 
   #say(kind: TextBlock["kind"], text: string): void {
@@ -162,7 +163,9 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   }
 
   #call(call: Call, fragment: string): void {
-    const text = call.scan.take(fragment);
+    // The form has text for arguments, whatever they are.
+    const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
+    call.scan.take(fragment);
     const known = this.#calls.get(call);
     if (known !== undefined) {
       this.#queue.add(known, text);
@@ -183,11 +186,11 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
 /** Throws `AnswerProblem`. */
 export function writeCompletion(body: string, writer: ResponseWriter, wantsLogprobs: boolean): void {
-  const { answer, choice, message } = readCompletion(body);
+  const { answer, choice, message, usage, written } = readCompletion(body);
   const sink = new ChunksToResponse(writer, wantsLogprobs);
   sink.start(answer);
-  sink.say(message, choice, ({ id, name }) => ({ id, name, scan: new ArgumentsScan() }));
+  sink.say(message, choice, { callOf: ({ id, name }) => ({ id, name, scan: new ArgumentsScan() }), written });
   const finishReason = choice["finish_reason"];
   checkFinish(finishReason);
-  sink.finish(stringOf(finishReason) ?? "", usageIn(answer["usage"]));
+  sink.finish(stringOf(finishReason) ?? "", usage);
 }

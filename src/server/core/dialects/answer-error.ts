@@ -1,0 +1,179 @@
+/**
+ * Recognizes an error that a provider sent as an answer: with status 200, or as the first event of a stream. The status is
+ * the one that the error would have had. Source: dialects reference, 10.1; shapes seen at compat hosts.
+ */
+import { listOf, objectOf, parsedJson, stringOf, type Values } from "./values.ts";
+
+export interface AnswerError {
+  /** 400 to 599. */
+  readonly status: number;
+}
+
+/** Status of an error that names neither a status nor a word that is known. */
+const UNKNOWN_STATUS = 502;
+
+/** By type, code or status in words, in lower case. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ["invalid_request_error", 400],
+  ["invalid_request", 400],
+  ["invalid_argument", 400],
+  ["invalid_prompt", 400],
+  ["badrequesterror", 400],
+  ["bad_request", 400],
+  ["failed_precondition", 400],
+  ["context_length_exceeded", 400],
+  ["content_filter", 400],
+  ["validationexception", 400],
+  ["unsupported_parameter", 400],
+  ["unsupported_value", 400],
+  ["authentication_error", 401],
+  ["authenticationerror", 401],
+  ["invalid_api_key", 401],
+  ["unauthenticated", 401],
+  ["unauthorized", 401],
+  ["billing_error", 402],
+  ["permission_error", 403],
+  ["permission_denied", 403],
+  ["permissiondeniederror", 403],
+  ["forbidden", 403],
+  ["not_found_error", 404],
+  ["notfounderror", 404],
+  ["not_found", 404],
+  ["model_not_found", 404],
+  ["timeout_error", 504],
+  ["timeout", 504],
+  ["deadline_exceeded", 504],
+  ["conflict_error", 409],
+  ["request_too_large", 413],
+  ["rate_limit_error", 429],
+  ["rate_limit_exceeded", 429],
+  ["ratelimiterror", 429],
+  ["rate_limited", 429],
+  ["too_many_requests", 429],
+  ["resource_exhausted", 429],
+  ["throttlingexception", 429],
+  ["insufficient_quota", 429],
+  ["tokens", 429],
+  ["requests", 429],
+  ["slow_down", 429],
+  ["api_error", 500],
+  ["server_error", 500],
+  ["internal_error", 500],
+  ["internal_server_error", 500],
+  ["internalservererror", 500],
+  ["internal", 500],
+  ["unavailable", 503],
+  ["service_unavailable", 503],
+  ["service_unavailable_error", 503],
+  ["server_is_overloaded", 503],
+  ["overloaded", 503],
+  ["overloaded_error", 529],
+]);
+
+/** Of a text that is all there is. */
+const PHRASES: readonly (readonly [RegExp, number])[] = [
+  [/rate.?limit|too many requests|quota/i, 429],
+  [/overloaded|unavailable|capacity|try again/i, 503],
+  [/time[d ]?.?out/i, 504],
+];
+
+/** An object with one of these answers, whatever else it says. */
+const ANSWERS: readonly string[] = [
+  ...["choices", "content", "data", "output", "results", "embedding", "embeddings", "input_tokens", "completion"],
+  ...["text", "images", "object", "delta", "response", "content_block", "index", "usage", "candidates"],
+];
+
+const MAX_STATUS = 599;
+
+/** Of the data of an event. Undefined: it is an answer, or nothing that says that it is none. */
+export function errorInEvent(data: string): AnswerError | undefined {
+  const isPlain = !ERROR_NAMES.some((name) => data.includes(name)) && ANSWER_NAMES.some((name) => data.includes(name));
+  return isPlain ? undefined : errorIn(parsedJson(data));
+}
+
+/** The same of a whole body. */
+export function errorInBody(body: Buffer): AnswerError | undefined {
+  const isPlain = !ERROR_NAMES.some((name) => body.includes(name)) && ANSWER_NAMES.some((name) => body.includes(name));
+  return isPlain ? undefined : errorIn(parsedJson(body.toString("utf8").replace(/^\uFEFF/, "")));
+}
+
+/** Cheap signs: with none of the first and one of the second nothing needs to be parsed. */
+const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
+const ANSWER_NAMES: readonly string[] = [
+  ...['"choices"', '"content"', '"delta"', '"data"', '"output"', '"embedding"', '"usage"'],
+];
+
+export function errorIn(value: unknown): AnswerError | undefined {
+  const body = objectOf(value) ?? objectOf(listOf(value)[0]);
+  if (body === undefined) return undefined;
+  const error = toldError(body);
+  return error === undefined ? undefined : { status: statusOf(error, body) };
+}
+
+/** The object or the text that tells it. */
+function toldError(body: Values): Values | string | undefined {
+  const { error, type, object } = body;
+  // An object of the API that keeps an error of its own: a response, a job, a video.
+  const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
+  if (!isKept) {
+    const told = named(error) ?? named(listOf(error)[0]);
+    if (told !== undefined) return told;
+  }
+  if (type === "error" || object === "error") return body;
+  const choice = objectOf(listOf(body["choices"])[0]);
+  const ofChoice = named(choice?.["error"]);
+  if (ofChoice !== undefined) return ofChoice;
+  const base = objectOf(body["base_resp"]);
+  if (base !== undefined && typeof base["status_code"] === "number" && base["status_code"] !== 0) return base;
+  if (ANSWERS.some((name) => body[name] !== undefined && body[name] !== null)) return undefined;
+  return saysMessage(body) ? body : undefined;
+}
+
+function named(error: unknown): Values | string | undefined {
+  if (typeof error === "string") return error.trim() === "" ? undefined : error;
+  const object = objectOf(error);
+  return object !== undefined && Object.values(object).some((member) => member !== null) ? object : undefined;
+}
+
+/** Members in which hosts without an `error` say what failed. */
+function saysMessage(body: Values): boolean {
+  const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
+  if (typeof type === "string" && type !== "error") return false; // an event of another kind
+  return [detail, message, msg, errors, errorText, errorMessage].some(
+    (told) => (typeof told === "string" && told !== "") || listOf(told).length > 0 || objectOf(told) !== undefined,
+  );
+}
+
+function statusOf(error: Values | string, body: Values): number {
+  if (typeof error === "string") return statusOfPhrase(error) ?? statusIn(body) ?? UNKNOWN_STATUS;
+  return statusIn(error) ?? statusIn(body) ?? statusOfWords(error) ?? statusOfWords(body) ?? statusOfMessage(error);
+}
+
+function statusIn(of: Values): number | undefined {
+  for (const name of ["status", "code", "status_code", "statusCode", "http_code", "http_status"]) {
+    const value = of[name];
+    const status = typeof value === "string" && /^[45]\d\d$/.test(value) ? Number(value) : value;
+    if (typeof status === "number" && Number.isInteger(status) && status >= 400 && status <= MAX_STATUS) return status;
+  }
+  return undefined;
+}
+
+function statusOfWords(of: Values): number | undefined {
+  for (const name of ["type", "code", "status", "__type"]) {
+    const word = stringOf(of[name])?.toLowerCase();
+    const status = word === undefined ? undefined : STATUSES.get(word);
+    if (status !== undefined) return status;
+  }
+  return undefined;
+}
+
+function statusOfMessage(error: Values): number {
+  for (const name of ["message", "detail", "msg", "status_msg"]) {
+    const text = stringOf(error[name]);
+    const status = text === undefined ? undefined : statusOfPhrase(text);
+    if (status !== undefined) return status;
+  }
+  return UNKNOWN_STATUS;
+}
+
+const statusOfPhrase = (text: string): number | undefined => PHRASES.find(([phrase]) => phrase.test(text))?.[1];

@@ -1,0 +1,232 @@
+/**
+ * Brings what compat hosts say in their own ways to the one form that is read: arguments of a call as an object, usage within
+ * a choice or under another name, several choices that are parts of one message, and a whole answer told as a stream.
+ * Source: design decisions, section 20; shapes seen at Groq, Moonshot, Copilot, Ollama and vLLM.
+ */
+import { exactParts, jsonText } from "../../json-source.ts";
+import { SseSplitter } from "../../sse.ts";
+import type { Usage } from "../../usage.ts";
+import { normaliseUsage } from "../../usage-normalise.ts";
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { AnswerProblem, EarlyEnd } from "../types.ts";
+
+export type WriteArguments = (written: unknown) => unknown;
+
+const OBJECT_ARGUMENTS = /"arguments"\s*:\s*[{[]/;
+export const UNCHANGED: WriteArguments = (part) => part;
+
+/** The writer of arguments that are an object, for the answer or event of this text. */
+export function argumentsWriter(text: string, value: unknown): WriteArguments {
+  if (!OBJECT_ARGUMENTS.test(text)) return UNCHANGED;
+  return (written) => {
+    if (typeof written !== "object" || written === null) return written;
+    try {
+      return jsonText(exactParts(text, value)(written));
+    } catch {
+      throw new AnswerProblem("the answer is nested too deep");
+    }
+  };
+}
+
+/** Usage of an answer or a chunk. Undefined: none is told. */
+export function looseUsage(answer: Values): Usage | undefined {
+  return normaliseUsage("compat", looseUsageValue(answer));
+}
+
+export function looseUsageValue(answer: Values): unknown {
+  const { usage, x_groq: groq } = answer;
+  if (objectOf(usage) !== undefined) return usage;
+  const ofChoice = listOf(answer["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));
+  return ofChoice.findLast((told) => told !== undefined) ?? objectOf(groq)?.["usage"];
+}
+
+/** The first choice and those that follow it, as one: no client of another dialect asks for alternatives. */
+export function mergedChoice(choices: readonly unknown[]): Values | undefined {
+  const all = choices.map(objectOf).filter((choice) => choice !== undefined);
+  const ordered =
+    all.length < 2 ? all : all.toSorted((a, b) => (numberOf(a["index"]) ?? 0) - (numberOf(b["index"]) ?? 0));
+  const [first, ...others] = ordered;
+  if (first === undefined || others.length === 0) return first;
+  return others.reduce(joined, first);
+}
+
+function joined(one: Values, other: Values): Values {
+  const message = objectOf(one["message"]);
+  const more = objectOf(other["message"]);
+  if (message === undefined || more === undefined) return message === undefined ? other : one;
+  return {
+    ...one,
+    finish_reason: strongestFinish(one["finish_reason"], other["finish_reason"]),
+    message: {
+      ...message,
+      ...textsOf(message, more),
+      ...listsOf(message, more),
+      function_call: message["function_call"] ?? more["function_call"],
+    },
+  };
+}
+
+const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"] as const;
+const LISTS = ["tool_calls", "reasoning_details"] as const;
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
+
+function textsOf(message: Values, more: Values): Values {
+  const texts: Record<string, unknown> = {};
+  for (const name of TEXTS) {
+    const [one, other] = [message[name], more[name]];
+    if (isAbsent(one)) texts[name] = other;
+    else if (isAbsent(other)) texts[name] = one;
+    else if (typeof one === "string" && typeof other === "string") texts[name] = one + other;
+    else texts[name] = [...partsOf(one), ...partsOf(other)];
+  }
+  return texts;
+}
+
+const partsOf = (content: unknown): readonly unknown[] =>
+  typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+
+function listsOf(message: Values, more: Values): Values {
+  const lists: Record<string, unknown> = {};
+  for (const name of LISTS) {
+    const both = [...listOf(message[name]), ...listOf(more[name])];
+    lists[name] = both.length === 0 ? (message[name] ?? more[name]) : both;
+  }
+  return lists;
+}
+
+/** A call that was made, or a shortage, says more than an end. */
+export function strongestFinish(one: unknown, other: unknown): unknown {
+  if (isAbsent(one) || one === "stop") return isAbsent(other) ? one : other;
+  return one;
+}
+
+const FIELD = /^\uFEFF?\s*(?::|(?:data|event|id|retry)\s*:)/;
+
+/** Whether a body that was to be a whole answer is a stream of events. */
+export const isEventText = (body: string): boolean => FIELD.test(body);
+
+/** Data of the events of a whole stream, `[DONE]` left out. */
+export function eventsOf(body: string): { readonly data: readonly string[]; readonly isDone: boolean } {
+  const splitter = new SseSplitter();
+  const events = [...splitter.push(Buffer.from(body))];
+  const last = splitter.unfinished();
+  if (last !== undefined) events.push(last);
+  const data = events.map((event) => event.data?.trim() ?? "").filter((text) => text !== "");
+  return { data: data.filter((text) => text !== "[DONE]"), isDone: data.includes("[DONE]") };
+}
+
+/**
+ * A whole completion out of the chunks of a stream that nobody asked for. Throws `AnswerProblem`; one that ended before its
+ * answer did is an `EarlyEnd`.
+ */
+export function foldChunks(body: string): Values {
+  const { data, isDone } = eventsOf(body);
+  const choices = new Map<number, FoldedChoice>();
+  let head: Values | undefined;
+  let usage: unknown;
+  for (const text of data) {
+    const value = parsedJson(text);
+    const chunk = objectOf(value);
+    if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
+    if (objectOf(chunk["error"]) !== undefined || typeof chunk["error"] === "string") {
+      throw new AnswerProblem("the provider's answer ended with an error");
+    }
+    head ??= chunk;
+    usage = looseUsageValue(chunk) ?? usage;
+    const written = argumentsWriter(text, value);
+    for (const each of listOf(chunk["choices"])) {
+      const choice = objectOf(each);
+      if (choice === undefined) throw new AnswerProblem("a choice is not an object");
+      const index = numberOf(choice["index"]) ?? 0;
+      const folded = choices.get(index) ?? new FoldedChoice(index);
+      choices.set(index, folded);
+      folded.add(choice, written);
+    }
+  }
+  if (head === undefined) throw new EarlyEnd("its answer began");
+  const all = [...choices.values()];
+  if (!isDone && !all.some(({ hasEnded }) => hasEnded)) throw new EarlyEnd();
+  return { ...head, object: "chat.completion", choices: all.map((each) => each.whole), usage };
+}
+
+interface FoldedCall {
+  id: unknown;
+  type: unknown;
+  name: string;
+  arguments: string;
+}
+
+class FoldedChoice {
+  readonly #index: number;
+  readonly #texts = new Map<string, string>();
+  readonly #details: unknown[] = [];
+  readonly #calls = new Map<number | string, FoldedCall>();
+  #lastCall: number | string = 0;
+  #finish: unknown = null;
+  #role: unknown = "assistant";
+
+  constructor(index: number) {
+    this.#index = index;
+  }
+
+  get hasEnded(): boolean {
+    return typeof this.#finish === "string";
+  }
+
+  /** A whole message may stand where a delta should. */
+  add(choice: Values, written: WriteArguments): void {
+    this.#finish = choice["finish_reason"] ?? this.#finish;
+    const delta = objectOf(choice["delta"]) ?? objectOf(choice["message"]);
+    if (delta === undefined) return;
+    this.#role = delta["role"] ?? this.#role;
+    for (const name of TEXTS) {
+      const text = typeof delta[name] === "string" ? delta[name] : name === "content" ? textOfParts(delta[name]) : "";
+      if (text !== "") this.#texts.set(name, (this.#texts.get(name) ?? "") + text);
+    }
+    this.#details.push(...listOf(delta["reasoning_details"]));
+    for (const call of listOf(delta["tool_calls"])) this.#call(objectOf(call), written);
+    const old = objectOf(delta["function_call"]);
+    if (old !== undefined) this.#call({ index: -1, function: old }, written);
+  }
+
+  get whole(): Values {
+    const calls = [...this.#calls.values()];
+    return {
+      index: this.#index,
+      finish_reason: this.#finish,
+      message: {
+        role: this.#role,
+        content: this.#texts.get("content") ?? (calls.length > 0 ? null : ""),
+        ...Object.fromEntries([...this.#texts].filter(([name]) => name !== "content")),
+        ...(this.#details.length > 0 && { reasoning_details: this.#details }),
+        ...(calls.length > 0 && {
+          tool_calls: calls.map(({ id, type, name, arguments: text }) => ({
+            id,
+            type,
+            function: { name, arguments: text },
+          })),
+        }),
+      },
+    };
+  }
+
+  #call(call: Values | undefined, written: WriteArguments): void {
+    if (call === undefined) throw new AnswerProblem("a tool call is not an object");
+    const called = objectOf(call["function"]) ?? {};
+    const id = stringOf(call["id"]) ?? "";
+    const isNew = id !== "" || (stringOf(called["name"]) ?? "") !== "";
+    const key = numberOf(call["index"]) ?? (isNew ? `${id} ${this.#calls.size}` : this.#lastCall);
+    this.#lastCall = key;
+    const known = this.#calls.get(key) ?? { id: undefined, type: "function", name: "", arguments: "" };
+    this.#calls.set(key, known);
+    known.id ??= id === "" ? undefined : id;
+    known.name = known.name === "" ? (stringOf(called["name"]) ?? "") : known.name;
+    known.arguments += stringOf(written(called["arguments"])) ?? "";
+  }
+}
+
+const textOfParts = (content: unknown): string =>
+  listOf(content)
+    .map((part) => stringOf(objectOf(part)?.["text"]) ?? "")
+    .join("");

@@ -1,0 +1,66 @@
+/** A whole message out of the events of a stream that nobody asked for. Source: dialects reference, 5.3. */
+import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
+import { eventsOf } from "../chat-answers/loose.ts";
+import { AnswerProblem, EarlyEnd } from "../types.ts";
+
+/** Members of a delta, and of the block that they are added to. */
+const TEXTS = ["text", "thinking", "signature"] as const;
+
+/** Throws `AnswerProblem`; one that ended before its answer did is an `EarlyEnd`. */
+export function foldEvents(body: string): Values {
+  let message: Values | undefined;
+  let ending: Values = {};
+  let usage: Values = {};
+  let hasEnded = false;
+  const blocks = new Map<number, Record<string, unknown>>();
+  const inputs = new Map<number, string>();
+  for (const text of eventsOf(body).data) {
+    const event = objectOf(parsedJson(text));
+    if (event === undefined) throw new AnswerProblem("an event is no JSON object");
+    const index = numberOf(event["index"]) ?? 0;
+    switch (event["type"]) {
+      case "message_start":
+        message ??= objectOf(event["message"]);
+        usage = { ...usage, ...objectOf(objectOf(event["message"])?.["usage"]) };
+        break;
+      case "content_block_start":
+        blocks.set(index, { ...objectOf(event["content_block"]) });
+        break;
+      case "content_block_delta":
+        addDelta(blocks.get(index), objectOf(event["delta"]) ?? {}, (json) =>
+          inputs.set(index, (inputs.get(index) ?? "") + json),
+        );
+        break;
+      case "message_delta":
+        ending = { ...ending, ...objectOf(event["delta"]) };
+        usage = { ...usage, ...known(objectOf(event["usage"])) };
+        break;
+      case "message_stop":
+        hasEnded = true;
+        break;
+      case "error":
+        throw new AnswerProblem("the provider's answer ended with an error");
+    }
+  }
+  if (message === undefined) throw new EarlyEnd("its answer began");
+  if (!hasEnded) throw new EarlyEnd();
+  const told = [...blocks].map(([index, block]) => {
+    const input = inputs.get(index);
+    return input === undefined || input === "" ? block : { ...block, input };
+  });
+  return { ...message, ...ending, content: [...listOf(message["content"]), ...told], usage };
+}
+
+function addDelta(block: Record<string, unknown> | undefined, delta: Values, fragment: (json: string) => void): void {
+  if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
+  const json = delta["partial_json"];
+  if (json !== undefined) fragment(typeof json === "string" ? json : JSON.stringify(json));
+  for (const name of TEXTS) {
+    const text = stringOf(delta[name]);
+    if (text !== undefined) block[name] = (stringOf(block[name]) ?? "") + text;
+  }
+}
+
+/** What a later event does not tell stays as it was told before. */
+const known = (usage: Values | undefined): Values =>
+  Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));

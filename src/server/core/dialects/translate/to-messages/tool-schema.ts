@@ -1,0 +1,128 @@
+/**
+ * Parameters of a tool without `anyOf`, `oneOf` or `allOf` at the top, which messages providers refuse with the whole request.
+ * The alternatives are merged: every member that any of them has, and as required those that all of them require. What the
+ * alternatives demand beyond that is told in the description. Arguments keep their form, so that nothing needs to be undone
+ * in answers. Source: dialects reference, 8.1; design decisions, section 20.
+ */
+import type { JsonSource } from "../../json-source.ts";
+import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
+
+const UNIONS = ["anyOf", "oneOf"] as const;
+const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);
+
+/** Schemas within schemas that are followed, and in all. */
+const MAX_DEPTH = 16;
+const MAX_SCHEMAS = 1_000;
+
+/** Whether a messages provider refuses the schema for what is at its top. */
+export const isCombined = (schema: Values): boolean =>
+  Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
+
+interface Shape {
+  /** Schemas of each member, all of which hold. */
+  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  readonly required: ReadonlySet<string>;
+}
+
+const NOTHING: Shape = { properties: new Map(), required: new Set() };
+
+export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Values {
+  const merging = new Merging(schema, exact);
+  const { properties, required } = merging.shapeOf(schema, 0) ?? NOTHING;
+  const kept = Object.entries(schema).filter(([name]) => !COMBINED.has(name) && !OWN.has(name));
+  const description = [stringOf(schema["description"]) ?? "", ...merging.told]
+    .filter((text) => text !== "")
+    .join("\n\n");
+  return {
+    type: "object",
+    ...Object.fromEntries(kept.map(([name, value]) => [name, exact(value)])),
+    ...(description !== "" && { description }),
+    properties: Object.fromEntries(
+      [...properties].map(([name, all]) => [name, all.length === 1 ? exact(all[0]) : { allOf: all.map(exact) }]),
+    ),
+    ...(required.size > 0 && { required: [...required] }),
+  };
+}
+
+/** Written anew. `additionalProperties` of one alternative would refuse the members of another. */
+const OWN: ReadonlySet<string> = new Set([
+  ...["type", "properties", "required", "description", "additionalProperties", "unevaluatedProperties"],
+]);
+
+class Merging {
+  readonly told: string[] = [];
+  readonly #root: Values;
+  readonly #exact: JsonSource["exact"];
+  #left = MAX_SCHEMAS;
+
+  constructor(root: Values, exact: JsonSource["exact"]) {
+    this.#root = root;
+    this.#exact = exact;
+  }
+
+  /** Undefined: no object matches it, or it says nothing of one. */
+  shapeOf(schema: Values, depth: number): Shape | undefined {
+    if (depth > MAX_DEPTH || --this.#left < 0) return NOTHING;
+    if (!mayBeObject(schema)) return undefined;
+    const shapes: Shape[] = [own(schema)];
+    const referred = this.#referred(schema["$ref"]);
+    if (referred !== undefined) shapes.push(this.shapeOf(referred, depth + 1) ?? NOTHING);
+    for (const part of listOf(schema["allOf"])) shapes.push(this.shapeOf(objectOf(part) ?? {}, depth + 1) ?? NOTHING);
+    for (const name of UNIONS) {
+      const alternatives = listOf(schema[name]).flatMap((part) => this.shapeOf(objectOf(part) ?? {}, depth + 1) ?? []);
+      if (alternatives.length > 0) shapes.push(this.#either(alternatives));
+    }
+    return shapes.reduce(both);
+  }
+
+  #referred(ref: unknown): Values | undefined {
+    if (typeof ref !== "string" || !ref.startsWith("#/")) return undefined;
+    let at: unknown = this.#root;
+    for (const step of ref.slice(2).split("/")) {
+      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      const holder = objectOf(at);
+      at = holder !== undefined && Object.hasOwn(holder, name) ? holder[name] : undefined;
+    }
+    return objectOf(at);
+  }
+
+  #either(alternatives: readonly Shape[]): Shape {
+    const properties = new Map<string, unknown[]>();
+    for (const shape of alternatives) {
+      for (const [name, all] of shape.properties) {
+        const known = properties.get(name) ?? [];
+        const schema = all.length === 1 ? all[0] : { allOf: all.map(this.#exact) };
+        if (!known.some((one) => JSON.stringify(one) === JSON.stringify(schema))) known.push(schema);
+        properties.set(name, known);
+      }
+    }
+    const [first = NOTHING, ...others] = alternatives;
+    const required = [...first.required].filter((name) => others.every((shape) => shape.required.has(name)));
+    const sets = alternatives.map((shape) => [...shape.required]).filter((names) => names.length > required.length);
+    if (alternatives.length > 1 && sets.length > 0) {
+      this.told.push(`Give the members of one of these: ${sets.map((names) => names.join(", ")).join("; or ")}.`);
+    }
+    return {
+      properties: new Map(
+        [...properties].map(([name, all]) => [name, all.length === 1 ? all : [{ anyOf: all.map(this.#exact) }]]),
+      ),
+      required: new Set(required),
+    };
+  }
+}
+
+function mayBeObject({ type }: Values): boolean {
+  return type === undefined || type === "object" || listOf(type).includes("object");
+}
+
+function own(schema: Values): Shape {
+  const properties = Object.entries(objectOf(schema["properties"]) ?? {});
+  const required = listOf(schema["required"]).filter((name) => typeof name === "string");
+  return { properties: new Map(properties.map(([name, value]) => [name, [value]])), required: new Set(required) };
+}
+
+function both(one: Shape, other: Shape): Shape {
+  const properties = new Map(one.properties);
+  for (const [name, all] of other.properties) properties.set(name, [...(properties.get(name) ?? []), ...all]);
+  return { properties, required: new Set([...one.required, ...other.required]) };
+}
