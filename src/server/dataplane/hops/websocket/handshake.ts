@@ -18,6 +18,7 @@ import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import type { Route, Server } from "../../../upstream/index.ts";
+import { handshakeFailure, isRedirect, redirected } from "./handshake-faults.ts";
 
 /** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
@@ -194,6 +195,8 @@ export interface DialOptions {
   readonly handshakeMs: number;
   readonly maxMessageBytes: number;
   readonly closeMs: number;
+  /** A redirect is the upstream's answer like any other refusal; false: it is refused. */
+  readonly passesRedirects: boolean;
   /** Aborted when the client has gone: the handshake is cut off and the outcome is `abandoned`. */
   readonly left: AbortSignal;
   readonly shutdown: AbortSignal;
@@ -255,7 +258,7 @@ export interface DialledServer {
   readonly ended: () => void;
 }
 
-/** Rejects with `upstream_unreachable`, `upstream_timeout`, or `overloaded` when the gateway is shutting down. */
+/** Rejects with `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, or `overloaded` when the gateway is shutting down. */
 function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialled> {
   return new Promise((resolve, reject) => {
     if (options.left.aborted) return resolve({ kind: "abandoned" });
@@ -285,9 +288,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     options.shutdown.addEventListener("abort", onShutdown);
 
     // Stays for good: a handshake that is cut off reports it here, after the decision.
-    websocket.on("error", (cause) => {
-      settle(() => reject(new GatewayError("upstream_unreachable", "The upstream could not be reached.", { cause })));
-    });
+    websocket.on("error", (cause) => settle(() => reject(handshakeFailure(cause))));
     websocket.once("upgrade", (response: IncomingMessage) => {
       reply = response;
       protocol = response.headers["sec-websocket-protocol"];
@@ -307,10 +308,13 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     websocket.once("unexpected-response", (_request: ClientRequest, response: IncomingMessage) => {
       readRefusal(response, (body) => {
         const headers = endToEndHeaders(response.rawHeaders);
-        giveUp(() => resolve({ kind: "refused", status: response.statusCode ?? 502, headers, body }));
+        const status = response.statusCode ?? 502;
+        const isRefused = !options.passesRedirects && isRedirect(status, response.headers.location);
+        if (isRefused) fail(redirected(status));
+        else giveUp(() => resolve({ kind: "refused", status, headers, body }));
       });
       response.once("error", (cause) => {
-        fail(new GatewayError("upstream_unreachable", "The upstream broke off its answer.", { cause }));
+        fail(new GatewayError("upstream_invalid", "The upstream broke off its answer to the handshake.", { cause }));
       });
     });
   });

@@ -4,7 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { AttemptSpan, RefusalCode } from "../../../../base/index.ts";
-import { type AttemptResult, statusTrigger, type Trigger } from "../../../upstream/index.ts";
+import { type AttemptResult, type FailureKind, statusTrigger } from "../../../upstream/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { AttemptFailure } from "../../statistics.ts";
 
@@ -17,15 +17,17 @@ export interface SessionAttempt {
   begun(): void;
   /** It answered the handshake, with 101 or a refusal of its own. */
   answered(status: number): void;
-  /** The session came to nothing, for this reason. */
-  refused(code: RefusalCode): void;
+  /** The session came to nothing, for this reason. Returns how its upstream failed; `undefined` if it did not. */
+  refused(code: RefusalCode, message: string): FailureKind | undefined;
   /** Once, at the very end, also of a session whose upstream was never dialled. */
   ended(): void;
 }
 
-const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, Trigger> = new Map([
+const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, FailureKind> = new Map([
   ["upstream_unreachable", "connect"],
   ["upstream_timeout", "timeout"],
+  ["upstream_invalid", "invalid"],
+  ["upstream_redirect", "redirect"],
 ]);
 
 /** `span`: undefined when nobody traces; it is ended with the session. */
@@ -39,10 +41,10 @@ export function sessionAttempt(
   let begunAt: number | undefined;
   let result: AttemptResult = "abandoned";
   let answer: number | null = null;
-  const failed = (kind: Trigger, status: number | null): void => {
+  const failed = (kind: FailureKind, status: number | null, reason = ""): void => {
     result = kind;
     const durationMs = begunAt === undefined ? 0 : performance.now() - begunAt;
-    measured?.failed({ kind, status, attempt: 1, movedTo: null, ...whose, durationMs, error: undefined });
+    measured?.failed({ kind, status, attempt: 1, movedTo: null, ...whose, durationMs, error: undefined, reason });
   };
   return {
     get isBegun() {
@@ -62,9 +64,11 @@ export function sessionAttempt(
       result = "answered";
       measured?.answered(performance.now() - (begunAt ?? 0));
     },
-    refused(code) {
-      const trigger = UPSTREAM_FAULTS.get(code);
-      if (trigger !== undefined && begunAt !== undefined) failed(trigger, null);
+    refused(code, message) {
+      const kind = UPSTREAM_FAULTS.get(code);
+      if (kind === undefined || begunAt === undefined) return undefined;
+      failed(kind, null, kind === "invalid" || kind === "redirect" ? message : "");
+      return kind;
     },
     ended() {
       span?.end(result, answer);

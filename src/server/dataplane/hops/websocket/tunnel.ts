@@ -89,6 +89,8 @@ export interface TunnelSession {
   readonly inspect?: TunnelInspector;
   readonly account?: TunnelAccount;
   readonly handshake?: HandshakeObserver;
+  /** A redirect of the upstream is its answer like any other refusal; otherwise it is refused. */
+  readonly passesRedirects?: boolean;
   /**
    * Ends the session: both sides are closed with 1001, or as the `TunnelClosing` says that is the abort's reason (a
    * budget that breaks: `closeTunnel(1008, "budget exhausted")`).
@@ -135,8 +137,8 @@ export function closeTunnel(code: number, reason: string): TunnelClosing {
 /**
  * Resolves when the session is over and both connections are closed. What goes wrong before the client has an answer
  * rejects with a `GatewayError`, and the socket is still there to be answered on: `invalid_request` (no WebSocket
- * handshake), `upstream_unreachable`, `upstream_timeout`, `overloaded` (the signal was aborted). A client that leaves
- * meanwhile cuts the upstream's handshake off.
+ * handshake), `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, `overloaded` (the
+ * signal was aborted). A client that leaves meanwhile cuts the upstream's handshake off.
  */
 export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   const { request, socket } = session;
@@ -179,7 +181,9 @@ async function dialWatched(
   if (hasLeft(session.socket)) left.abort();
   const watch = watchClient(session.socket, session.head, () => left.abort());
   try {
-    const dialled = await dial(session.upstream, { ...limits, left: left.signal, shutdown: session.signal });
+    const { passesRedirects = false } = session;
+    const ends = { left: left.signal, shutdown: session.signal };
+    const dialled = await dial(session.upstream, { ...limits, ...ends, passesRedirects });
     return { ...dialled, head: watch.stop() };
   } catch (error) {
     watch.stop();

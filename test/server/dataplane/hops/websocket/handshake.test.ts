@@ -93,7 +93,7 @@ test("an endless refusal is cut off at the bound", async () => {
   assert.deepEqual(await gateway.result(), { kind: "refused", status: 503 });
 });
 
-test("an upstream that cannot be reached is upstream_unreachable", async () => {
+test("an upstream that cannot be reached is upstream_unreachable, and one that answers nonsense upstream_invalid", async () => {
   const gone = await openRawUpstream(() => {});
   const server = createTcpServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -110,8 +110,10 @@ test("an upstream that cannot be reached is upstream_unreachable", async () => {
   const noTls = await openRawUpstream((socket) => socket.once("data", () => socket.write("plain text")));
   for (const url of [`ws://127.0.0.1:${port}/`, hangUp.url, wrongKey.url, noTls.url.replace("ws:", "wss:")]) {
     const gateway = await openGateway(() => ({ upstreamUrl: url }));
-    assert.match(await upgradeRaw(gateway.url, HANDSHAKE), /^HTTP\/1\.1 502 Bad Gateway\r\n.*upstream_unreachable$/s);
-    assertIncludes(await gateway.result(), { code: "upstream_unreachable" });
+    const code = url === wrongKey.url ? "upstream_invalid" : "upstream_unreachable";
+    const answer = await upgradeRaw(gateway.url, HANDSHAKE);
+    assert.ok(answer.startsWith("HTTP/1.1 502 Bad Gateway\r\n") && answer.endsWith(code), answer);
+    assertIncludes(await gateway.result(), { code });
   }
   const silent = await openGateway(() => ({ upstreamUrl: notTls, limits: { handshakeMs: 50 } }));
   assert.match(await upgradeRaw(silent.url, HANDSHAKE), /^HTTP\/1\.1 504 Gateway Timeout\r\n.*upstream_timeout$/s);

@@ -1,0 +1,22 @@
+/** Answers to a handshake that are none, and those that send the client elsewhere. */
+import { GatewayError } from "../../../../base/index.ts";
+
+export const isRedirect = (status: number, location: string | undefined): boolean =>
+  status >= 300 && status < 400 && location !== undefined;
+
+export const redirected = (status: number): GatewayError =>
+  new GatewayError(
+    "upstream_redirect",
+    `The upstream answered the WebSocket handshake with a redirect (${status}), which is not followed or passed on: configure the address that it leads to.`,
+  );
+
+/** What `ws` and the parser of node:http say of an answer that is none; anything else is a connection that failed. */
+export function handshakeFailure(cause: Error): GatewayError {
+  const code = "code" in cause ? String(cause.code) : "";
+  const isAnswered = code.startsWith("HPE_") || /^(?:Invalid |Server sent |Unexpected |Server )/.test(cause.message);
+  if (!isAnswered) return new GatewayError("upstream_unreachable", "The upstream could not be reached.", { cause });
+  const why = code.startsWith("HPE_") ? "it is no HTTP/1.1" : "it breaks the WebSocket protocol (RFC 6455)";
+  return new GatewayError("upstream_invalid", `The upstream's answer to the handshake could not be read: ${why}.`, {
+    cause,
+  });
+}
