@@ -62,7 +62,21 @@ export const REFUSALS = {
   budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
-  upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },
+  upstream_unreachable: {
+    status: 502,
+    mayRetry: true,
+    when: "the last attempt could not connect, or the connection ended without an answer",
+  },
+  upstream_invalid: {
+    status: 502,
+    mayRetry: true,
+    when: "the upstream answered, and its answer could not be read or has no meaning; the message says why",
+  },
+  upstream_redirect: {
+    status: 502,
+    mayRetry: false,
+    when: "the upstream answered with a redirect, which is passed on in flag mode without a credential only",
+  },
   credential_unavailable: {
     status: 502,
     mayRetry: true,

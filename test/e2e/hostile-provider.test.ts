@@ -49,12 +49,13 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   "nothing at all": "",
 };
 for (const [what, bytes] of Object.entries(UNREADABLE)) {
-  test(`a provider that answers with ${what} is unreachable, in the dialect of the caller`, async () => {
+  const code = bytes === "" ? "upstream_unreachable" : "upstream_invalid";
+  test(`a provider that answers with ${what} is told as ${code}, in the dialect of the caller`, async () => {
     upstream.script = (socket) => socket.end(Buffer.from(bytes, "latin1"));
     const compat = await ask();
-    assert.deepEqual([compat.status, codeOf(compat)], [502, "upstream_unreachable"]);
+    assert.deepEqual([compat.status, codeOf(compat)], [502, code]);
     const messages = await exchange(file, messagesGateway.port, post(MESSAGES, SOUND));
-    assert.deepEqual([messages.status, codeOf(messages)], [502, "upstream_unreachable"]);
+    assert.deepEqual([messages.status, codeOf(messages)], [502, code]);
     assert.equal((JSON.parse(messages.body.toString()) as { type: unknown }).type, "error");
   });
 }

@@ -131,7 +131,11 @@ test("silence beyond the first-byte timeout moves at once, since retry has no tr
 });
 
 test("a connection that is cut before the headers is repeated, then moves", async () => {
-  assert.deepEqual(await ask({ first: (socket) => socket.destroy() }), { ...moved, attempts: "4", asked: [3, 1] });
+  const cut = await ask({ first: (socket) => socket.destroy() });
+  // The first attempt may go over a connection that was used before, and is then made once more over another.
+  const { asked } = cut;
+  assert.ok(asked[0] === 3 || asked[0] === 4, `${asked[0]} requests`);
+  assert.deepEqual(cut, { ...moved, attempts: "4", asked: [asked[0], 1] });
 });
 
 const stream =

@@ -47,6 +47,7 @@ const PARTS = {
     "server/core/config",
     "server/core/catalog",
     "server/core/dialects",
+    "server/coding",
     "server/credentials",
     "server/ext-proc",
   ],

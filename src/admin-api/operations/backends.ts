@@ -20,6 +20,7 @@ export const backendFailure = object("An attempt that failed.", {
   attempt: integer("Which attempt of its request, from 1."),
   node: text("Node that met it."),
   moved_to: nullable(text("Provider that was to be asked next, the same one for a retry; null: none.")),
+  reason: optional(text("Why its answer could not be used, where it gave one: quotes nothing of it.")),
 });
 
 /** Members of a pool that a node tells. */

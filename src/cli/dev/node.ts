@@ -42,6 +42,7 @@ export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, o
       maxBufferedBytes: undefined,
       responsesMemory: undefined,
       usageEveryMs: undefined,
+      heartbeatMs: undefined,
     },
     owner,
   );

@@ -237,6 +237,9 @@ const MAX_DRAIN_MS = 86_400_000;
 /** A node that is killed loses what it had not reported. */
 const MAX_USAGE_REPORT_MS = 60_000;
 
+/** An hour: a comment that comes less often keeps nothing alive. */
+const MAX_HEARTBEAT_MS = 3_600_000;
+
 function boundsOf({ env }: Io): DataPlaneBounds {
   return {
     maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
@@ -244,6 +247,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
     usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
+    heartbeatMs: durationIn(env, "GATEWAY_STREAM_HEARTBEAT", MAX_HEARTBEAT_MS),
     nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
   };
 }

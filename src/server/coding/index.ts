@@ -1,4 +1,5 @@
 /** Content encodings of bodies, within bounds: of the data plane, and of what another proxy routes. */
 
+export { codingOf } from "./codings.ts";
 export { decode } from "./decode.ts";
 export { layersIn, type Peeled, peel } from "./layers.ts";

@@ -29,6 +29,7 @@ import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { causeOf } from "./refusals/index.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
+import { brokenOff, faultOf } from "./upstream-faults.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
@@ -68,6 +69,8 @@ export class Exchange implements Downstream {
   use: RequestUse | undefined;
   /** Who is asked, as refusals name it. */
   asked = "The provider";
+  /** Told why the answer under way could not be read, once. Quotes nothing of it. */
+  onUnreadable: ((reason: string) => void) | undefined;
   attempts = 0;
   /** What the request uses and is forwarded without. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
@@ -184,13 +187,16 @@ export class Exchange implements Downstream {
   }
 
   breakOff(cause: Error): void {
-    if (!this.#response.headersSent) {
-      if (cause instanceof GatewayError) this.refuse(cause);
-      else
-        this.refuse(new GatewayError("upstream_unreachable", `${this.asked}'s answer could not be read.`, { cause }));
+    const isShown = this.#response.headersSent;
+    if (cause instanceof GatewayError) {
+      if (isShown) this.#breakWith(brokenOff(cause, this.asked));
+      else this.refuse(cause);
       return;
     }
-    this.#breakWith(new GatewayError("upstream_incomplete", `${this.asked} broke off within its answer.`, { cause }));
+    const { error, reason } = faultOf(cause, this.asked, isShown);
+    if (reason !== undefined) this.onUnreadable?.(reason);
+    if (isShown) this.#breakWith(error);
+    else this.refuse(error);
   }
 
   /** Of an answer that has begun. `stamp`: of its chunks, where it is a stream of them. */

@@ -38,6 +38,8 @@ export interface Ports {
   readonly finished?: FinishedSink;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
+  /** Milliseconds without a byte before a stream is kept alive; 0: never; `undefined`: the default. */
+  readonly heartbeatMs?: number | undefined;
   readonly log: Log;
 }
 

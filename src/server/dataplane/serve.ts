@@ -24,6 +24,7 @@ import { admitCaller } from "./governance/suspended.ts";
 import { agentAt } from "./hops/agents/agent-at.ts";
 import type { AgentPlace } from "./hops/agents/place.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
+import { HEARTBEAT_MS } from "./hops/heartbeat.ts";
 import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type AdmittedList, admit } from "./hops/model/admit.ts";
 import { whileJudged } from "./hops/model/awaiting.ts";
@@ -322,7 +323,9 @@ class Serving {
     }
     const passed = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
     const isInspected = guard.inspectsOutput && !TEXTLESS.has(target.route.name);
-    const answering = { guard, occasion: inspected.occasion, target: inspected.target, standing, sinks };
+    const { heartbeatMs = HEARTBEAT_MS } = ports;
+    const { occasion } = inspected;
+    const answering = { guard, occasion, target: inspected.target, standing, sinks, heartbeatMs };
     const further = {
       ...forwarding,
       target: inspected.target,

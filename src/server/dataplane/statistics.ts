@@ -7,7 +7,7 @@
  * way. What is held is bounded by the configuration: a window and 50 failures a provider.
  */
 import type { Clock } from "../../base/index.ts";
-import type { SaidError, Trigger } from "../upstream/index.ts";
+import type { FailureKind, SaidError } from "../upstream/index.ts";
 import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
 import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
@@ -23,7 +23,7 @@ const OTHER_MODELS = "other";
 const MIN_JUDGED_ATTEMPTS = 3;
 
 export interface AttemptFailure {
-  readonly kind: Trigger;
+  readonly kind: FailureKind;
   /** Null where the provider gave no answer. */
   readonly status: number | null;
   /** Of its request, from 1, all providers together. */
@@ -39,6 +39,10 @@ export interface AttemptFailure {
   readonly durationMs: number;
   /** What the provider said of its error, maybe only later; undefined: there was none. */
   readonly error: { readonly said: SaidError } | undefined;
+  /** Why an answer could not be used; absent where that is not the failure. Quotes nothing of it. */
+  readonly reason?: string;
+  /** It failed once its answer had begun, and counts as an attempt already. */
+  readonly wasAnswered?: boolean;
 }
 
 /** Milliseconds since 1970. */
@@ -189,7 +193,7 @@ class Measuring implements ProviderStatistics {
     this.#next = (this.#next + 1) % KEPT_FAILURES;
     this.interval.failed();
     const second = this.#second();
-    this.#window.count("attempts", second);
+    if (failure.wasAnswered !== true) this.#window.count("attempts", second);
     this.#window.count("failures", second);
     this.#changed();
   }

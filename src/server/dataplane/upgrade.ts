@@ -40,6 +40,7 @@ import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { startSpan } from "./tracing.ts";
+import { logUpstreamFault } from "./upstream-faults.ts";
 import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
@@ -265,6 +266,7 @@ export async function serveUpgrade(
       },
       inspect: inspector,
       hides: presented?.bears,
+      passesRedirects: governing === undefined && presented === undefined,
       account: held,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
@@ -288,7 +290,18 @@ export async function serveUpgrade(
   } catch (error) {
     const refusal = asRefusal(error);
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
-    attempt?.refused(refusal.code);
+    const kind = attempt?.refused(refusal.code, refusal.message);
+    if (kind === "invalid" || kind === "redirect") {
+      const { provider: upstream, route } = labels;
+      logUpstreamFault(ports.log, {
+        upstream,
+        route,
+        request: requestId,
+        kind,
+        status: null,
+        reason: refusal.message,
+      });
+    }
     refused(refusal.code, refusal.by);
     finished(refusal.status, refusal.code);
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];

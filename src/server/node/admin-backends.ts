@@ -131,6 +131,7 @@ function backendFailure(failure: KeptFailure): Omit<BackendFailure, "node"> {
     error_code: code,
     attempt: failure.attempt,
     moved_to: failure.movedTo,
+    ...(failure.reason !== undefined && failure.reason !== "" && { reason: failure.reason }),
   };
 }
 

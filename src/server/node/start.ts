@@ -57,6 +57,8 @@ export interface DataPlaneBounds {
   readonly drainMs: number | undefined;
   /** Between two reports to the ledger of usage; undefined: a minute. */
   readonly usageEveryMs: number | undefined;
+  /** Without a byte, before a comment keeps a stream alive that the gateway writes itself; 0: never. */
+  readonly heartbeatMs: number | undefined;
   /** Bytes of items of responses; 0: none are kept. */
   readonly responsesMemory: number | undefined;
   /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */
@@ -269,6 +271,7 @@ export async function serveDataPlane(
     ...(finished !== undefined && { finished }),
     ...(governing !== undefined && { governing }),
     tracing: otlp?.tracing,
+    heartbeatMs: options.heartbeatMs,
     log,
   };
   const drainMs = options.drainMs ?? DRAIN_MS;

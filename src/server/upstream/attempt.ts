@@ -6,7 +6,9 @@
  * closures, since one object a request is what the hot path can afford.
  */
 import { performance } from "node:perf_hooks";
-import { SseSplitter } from "../core/dialects/index.ts";
+import { AnswerDecoding, areDecoded, type DecodedSink, layersOf } from "./decoding.ts";
+import { headerValue } from "./header-value.ts";
+import { HeldAnswer, mayBeText, ofError, withoutEncoding } from "./held-answer.ts";
 import type { AnswerHandler, Sending } from "./http/index.ts";
 import type { PickerAnswer } from "./picker/answers.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
@@ -17,9 +19,12 @@ export type AttemptOutcome =
   | { readonly kind: "delivered" }
   /** An answer came and was not handed over. */
   | { readonly kind: "judged" }
-  /** No answer came: connection, TLS, name or protocol. */
+  /** No answer came: connection, TLS or name. */
   | { readonly kind: "unreachable"; readonly cause: Error }
-  | { readonly kind: "timeout" }
+  /** What came is no answer. The message of `cause` may be shown. */
+  | { readonly kind: "invalid"; readonly cause: Error }
+  /** `wasSent`: a connection was there, and the request went out. */
+  | { readonly kind: "timeout"; readonly wasSent: boolean }
   /** Whoever chooses servers chose none, or took the request back before its answer began. */
   | { readonly kind: "declined"; readonly answer: PickerAnswer }
   /** The client left; the upstream request is aborted. */
@@ -33,17 +38,25 @@ export interface Judge {
   readonly acceptsBody?: (body: string) => boolean;
   /** Undefined unless the answer is a failure, once `accepts` was asked. */
   readonly error: { add?(chunk: Buffer): void; end?(): void } | undefined;
-  /**
-   * Undefined once the request may no longer move. Looks at the first event of an event stream before anything is sent,
-   * for a provider may answer 200 and fail in the first event.
-   */
-  readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+  /** Looks for an error within an answer of status 200, before anything of it is sent. Undefined: nobody does. */
+  readonly inside: { event(data: string): Inside; body(body: Buffer): Inside } | undefined;
+  /** The request may go to another provider, or once more to this one. */
+  readonly mayMove: boolean;
   /** The answer goes to the client, so many milliseconds after dispatch. */
   started(ms: number): void;
 }
 
+/** `moves`: it is an error, and the request goes elsewhere. A number: the status of the error, which is the answer. */
+export type Inside = "answer" | "moves" | number;
+
 export interface AttemptOptions {
   readonly firstByteTimeoutMs: number | undefined;
+  /** The answer is to be read: its content encodings are taken off. */
+  readonly decodes: boolean;
+  /** An error within an answer becomes an answer of that status; otherwise it passes as it came. */
+  readonly mapsErrors: boolean;
+  /** An answer is held so long for its first event; 0: without limit. */
+  readonly holdMs: number;
   readonly judge: Judge;
   /** Milliseconds from dispatch to headers, or to failure. */
   readonly waited: (ms: number) => void;
@@ -53,14 +66,8 @@ export interface AttemptOptions {
 const MAX_DISCARDED_BYTES = 64 << 10;
 const MAX_DISCARDING_MS = 2_000;
 
-/** A first event larger than this is no error message. */
-const MAX_HELD_BYTES = 64 << 10;
-/** Each chunk costs memory beside its bytes. */
-const MAX_HELD_CHUNKS = 256;
-
 const DELIVERED: AttemptOutcome = { kind: "delivered" };
 const JUDGED: AttemptOutcome = { kind: "judged" };
-const TIMEOUT: AttemptOutcome = { kind: "timeout" };
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 type Phase = "waiting" | "holding" | "flowing" | "settled";
@@ -76,7 +83,7 @@ export function attempt(
   new Attempt(route, request, downstream, options, over).begin();
 }
 
-class Attempt implements AnswerHandler {
+class Attempt implements AnswerHandler, DecodedSink {
   readonly #route: Route;
   readonly #request: UpstreamRequest;
   readonly #downstream: Downstream;
@@ -92,6 +99,10 @@ class Attempt implements AnswerHandler {
   #hasHeaders = false;
   #discardedBytes = 0;
   #held: HeldAnswer | undefined;
+  /** Undefined: the body comes as it is to be. */
+  #decoding: AnswerDecoding | undefined;
+  /** Asks the connection for more. */
+  #resume: (() => void) | undefined;
   /** Takes the body of an answer that is a failure, delivered or not. */
   #error: Judge["error"];
 
@@ -116,13 +127,17 @@ class Attempt implements AnswerHandler {
       return;
     }
     this.#downstream.onGone(() => this.#giveUp(ABANDONED));
-    if (firstByteTimeoutMs !== undefined) this.#timer = setTimeout(() => this.#giveUp(TIMEOUT), firstByteTimeoutMs);
+    if (firstByteTimeoutMs !== undefined) this.#timer = setTimeout(() => this.#timedOut(), firstByteTimeoutMs);
     this.#route.watch?.onEvicted((answer) => {
       if (!this.#hasHeaders) this.#giveUp({ kind: "declined", answer });
     });
     const server = this.#route.next(undefined);
     if (server !== undefined) this.#dispatch(server);
     else this.#giveUp({ kind: "unreachable", cause: new NoServer(this.#route.whyNone) });
+  }
+
+  #timedOut(): void {
+    this.#giveUp({ kind: "timeout", wasSent: this.#sending !== undefined });
   }
 
   #dispatch(server: Server): void {
@@ -175,49 +190,93 @@ class Attempt implements AnswerHandler {
       this.#timer = setTimeout(() => this.#abort(), MAX_DISCARDING_MS);
       return;
     }
-    this.#downstream.onDrain(resume);
-    if (isAccepted === "read") {
+    this.#resume = resume;
+    const plainHeaders = this.#opened(status, headers);
+    this.#downstream.onDrain(this.#decoding === undefined ? resume : () => this.#decoding?.resume());
+    const looksInside = judge.inside !== undefined && status === 200 && mayBeText(plainHeaders);
+    if (isAccepted === "read" || looksInside) {
       this.#phase = "holding";
-      this.#held = { status, statusText, headers, splitter: undefined, chunks: [], bytes: 0 };
+      this.#held = new HeldAnswer(status, statusText, plainHeaders, {
+        isForBody: isAccepted === "read",
+        looksInside,
+        awaitsEvent: judge.mayMove || this.#options.mapsErrors,
+      });
+      const { holdMs } = this.#options;
+      if (isAccepted !== "read" && holdMs > 0) this.#timer = setTimeout(() => this.#heldLong(), holdMs);
       return;
     }
-    if (judge.acceptsFirstEvent !== undefined && status === 200 && isEventStream(headers)) {
-      this.#phase = "holding";
-      this.#held = { status, statusText, headers, splitter: new SseSplitter(), chunks: [], bytes: 0 };
-      return;
-    }
-    this.#start(status, statusText, headers);
+    this.#start(status, statusText, plainHeaders);
+  }
+
+  /** Sees to it that the body is decoded, where it is to be. Returns the headers of what comes out. */
+  #opened(status: number, headers: readonly string[]): readonly string[] {
+    if (!this.#options.decodes || this.#request.method === "HEAD" || status === 204 || status === 304) return headers;
+    const layers = layersOf(headerValue(headers, "content-encoding"));
+    if (!areDecoded(layers)) return headers;
+    this.#decoding = new AnswerDecoding(layers, this);
+    return withoutEncoding(headers);
   }
 
   data(chunk: Buffer): boolean {
     this.#error?.add?.(chunk);
+    if (this.#phase === "settled") {
+      this.#discardedBytes += chunk.length;
+      if (this.#discardedBytes > MAX_DISCARDED_BYTES) this.#abort();
+      return true;
+    }
+    if (this.#decoding !== undefined) return this.#decoding.push(chunk, () => this.#resume?.());
+    return this.plain(chunk);
+  }
+
+  plain(chunk: Buffer): boolean {
     if (this.#phase === "flowing") return this.#downstream.write(chunk);
-    if (this.#held !== undefined && this.#phase === "holding") return this.#hold(this.#held, chunk);
-    this.#discardedBytes += chunk.length;
-    if (this.#discardedBytes > MAX_DISCARDED_BYTES) this.#abort();
-    return true;
+    return this.#held === undefined || this.#phase !== "holding" || this.#hold(this.#held, chunk);
   }
 
   complete(): void {
     this.#over(false);
     this.#error?.end?.();
+    if (this.#decoding !== undefined && this.#phase !== "settled") this.#decoding.end();
+    else this.plainEnd();
+  }
+
+  plainEnd(): void {
     if (this.#held !== undefined && this.#phase === "holding") this.#complete(this.#held);
     if (this.#phase === "flowing") this.#downstream.end();
     clearTimeout(this.#timer);
     this.#settle(DELIVERED);
   }
 
+  undecodable(cause: Error): void {
+    clearTimeout(this.#timer);
+    if (this.#phase === "flowing") {
+      this.#downstream.breakOff(cause);
+      this.#giveUp(DELIVERED);
+    } else this.#giveUp({ kind: "invalid", cause });
+  }
+
   failed(cause: Error): void {
     if (this.#sending === undefined && this.#moved(cause)) return;
     this.#over(true);
     this.#error?.end?.();
+    this.#decoding?.destroy();
     clearTimeout(this.#timer);
+    const held = this.#phase === "holding" ? this.#held : undefined;
+    // Nobody else is asked: what came of it is the client's, who is told that it broke off.
+    if (held !== undefined && held.bytes > 0 && !this.#options.judge.mayMove) this.#release(held);
     if (this.#phase === "flowing") {
       this.#downstream.breakOff(cause);
       this.#settle(DELIVERED);
     } else {
-      this.#settle({ kind: "unreachable", cause });
+      this.#settle(this.#failure(cause));
     }
+  }
+
+  /** What a failure without an answer is. */
+  #failure(cause: Error): AttemptOutcome {
+    const code = "code" in cause ? String(cause.code) : "";
+    if (SILENCES.has(code)) return { kind: "timeout", wasSent: true };
+    return { kind: code === "UPSTREAM_MALFORMED" ? "invalid" : "unreachable", cause };
   }
 
   /** Nothing was sent where nobody could be connected to: the next server is as good. True: the request is there now. */
@@ -245,30 +304,52 @@ class Attempt implements AnswerHandler {
   /** Ends the upstream request; before it has a connection, as soon as it gets one. */
   #giveUp(outcome: AttemptOutcome): void {
     this.#settle(outcome);
+    this.#decoding?.destroy();
     this.#route.watch?.ended(true);
     this.#abort();
   }
 
+  /** It is silent for long: it goes to the client as it is. */
+  #heldLong(): void {
+    if (this.#held !== undefined && this.#phase === "holding") this.#release(this.#held);
+  }
+
   #hold(answer: HeldAnswer, chunk: Buffer): boolean {
-    answer.chunks.push(chunk);
-    answer.bytes += chunk.length;
-    const first = answer.splitter?.push(chunk).find((event) => event.data !== undefined);
-    const isSmall = answer.bytes <= MAX_HELD_BYTES && answer.chunks.length < MAX_HELD_CHUNKS;
-    if (first === undefined && isSmall) return true;
-    if (first?.data !== undefined && this.#options.judge.acceptsFirstEvent?.(first.data) === false) {
-      this.#giveUp(JUDGED);
-      return true;
-    }
-    return this.#release(answer);
+    const first = answer.add(chunk);
+    if (first !== undefined) return this.#judgeInside(answer, this.#options.judge.inside?.event(first), first, false);
+    return answer.isWaiting || this.#release(answer);
   }
 
   #complete(answer: HeldAnswer): void {
-    const isRead = answer.splitter === undefined;
-    if (isRead && this.#options.judge.acceptsBody?.(Buffer.concat(answer.chunks).toString()) === false) {
+    const { judge } = this.#options;
+    if (answer.isForBody && judge.acceptsBody?.(answer.body.toString()) === false) {
       this.#settle(JUDGED);
       return;
     }
-    this.#release(answer);
+    const last = answer.last();
+    if (last !== undefined) this.#judgeInside(answer, judge.inside?.event(last), last, true);
+    else if (answer.looksInside) this.#judgeInside(answer, judge.inside?.body(answer.body), answer.body, true);
+    else this.#release(answer);
+  }
+
+  /** `told`: where the error would be. `isEnded`: nothing more comes of the answer. */
+  #judgeInside(answer: HeldAnswer, found: Inside | undefined, told: string | Buffer, isEnded: boolean): boolean {
+    const passes = found === undefined || found === "answer" || (found !== "moves" && !this.#options.mapsErrors);
+    if (passes) return this.#release(answer);
+    if (found === "moves") {
+      if (isEnded) this.#settle(JUDGED);
+      else this.#giveUp(JUDGED);
+      return true;
+    }
+    const body = Buffer.from(told);
+    this.#held = undefined;
+    this.#start(found, "", ofError(answer.headers, body.length));
+    if (this.#phase !== "flowing") return true;
+    this.#downstream.write(body);
+    if (isEnded) return true;
+    this.#downstream.end();
+    this.#giveUp(DELIVERED);
+    return true;
   }
 
   /** An answer that cannot be passed on is none; thrown into the connection, it would end it. */
@@ -278,7 +359,7 @@ class Attempt implements AnswerHandler {
       this.#phase = "flowing";
       this.#options.judge.started(performance.now() - this.#startedAt);
     } catch (cause) {
-      this.#giveUp({ kind: "unreachable", cause: cause instanceof Error ? cause : new Error(String(cause)) });
+      this.#giveUp({ kind: "invalid", cause: unwritable(cause) });
     }
   }
 
@@ -292,30 +373,14 @@ class Attempt implements AnswerHandler {
   }
 }
 
+/** Codes of failures that end a request because nothing came for long: ours, and those of undici. */
+const SILENCES: ReadonlySet<string> = new Set(["UPSTREAM_SILENT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+/** What is thrown may quote a header. */
+function unwritable(cause: unknown): Error {
+  const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
+  return new Error(`one of its headers cannot be passed on${code}`, { cause });
+}
+
 /** There was nobody to connect to. Its message may be shown. */
 export class NoServer extends Error {}
-
-interface HeldAnswer {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: readonly string[];
-  /** Of an event stream; undefined: the whole body is waited for. */
-  readonly splitter: SseSplitter | undefined;
-  readonly chunks: Buffer[];
-  bytes: number;
-}
-
-function isEventStream(headers: readonly string[]): boolean {
-  return headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
-}
-
-/** The first value of a header in raw pairs; `name` in lower case. */
-export function headerValue(headers: readonly string[], name: string): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) {
-    const candidate = headers[i] as string;
-    if (candidate.length === name.length && candidate.toLowerCase() === name) {
-      return headers[i + 1];
-    }
-  }
-  return undefined;
-}

@@ -24,7 +24,18 @@ export interface Candidate<To extends Forwarded = Provider, By extends Forwarded
   /** The part of a pool that it is confined to; undefined: none. */
   readonly subset?: string | undefined;
   /** Made when the candidate's turn comes, since most requests never reach the second. */
-  readonly prepare: () => { readonly request: UpstreamRequest; readonly downstream: Downstream };
+  readonly prepare: () => Prepared;
+}
+
+export interface Prepared {
+  readonly request: UpstreamRequest;
+  readonly downstream: Downstream;
+  /** Its answer is to be read: content encodings are taken off. */
+  readonly decodes: boolean;
+  /** An error is looked for within an answer of status 200. */
+  readonly looksInside: boolean;
+  /** That error becomes an answer of its own status; otherwise it passes as it came. */
+  readonly mapsErrors: boolean;
 }
 
 /** Who is asked, in order, counted from 0. All but the first are admitted when needed, since most requests need none. */
@@ -37,11 +48,14 @@ export interface Candidates<One = Candidate> {
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
 
+/** `invalid`: what came is no answer; `redirect`: the answer sends the client elsewhere. */
+export type FailureKind = Trigger | "invalid" | "redirect";
+
 /** `refused`: there is nothing that could be presented for this caller, so that nothing was done. */
-export type AttemptResult = "answered" | Trigger | "abandoned" | "refused";
+export type AttemptResult = "answered" | FailureKind | "abandoned" | "refused";
 
 /** The upstream failed, or could not be asked. */
-export const isFailure = (result: AttemptResult): result is Trigger =>
+export const isFailure = (result: AttemptResult): result is FailureKind =>
   result !== "answered" && result !== "abandoned" && result !== "refused";
 
 export interface Attempted {
@@ -54,6 +68,12 @@ export interface Attempted {
   readonly failedAfterMs: number;
   /** What the provider said of its error, of an answer that is not delivered only later; undefined: there was none. */
   readonly error: { readonly said: SaidError } | undefined;
+  /** Why an answer could not be used, in words that quote nothing of it; empty where that is not the failure. */
+  readonly reason: string;
+  /** Its answer of status 200 was an error. */
+  readonly hasErred: boolean;
+  /** The gateway's own timeout ended it once the request was out. */
+  readonly hasTimedOut: boolean;
 }
 
 export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChannel> = Candidate> {
@@ -76,6 +96,10 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
   /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
   readonly waited: (ms: number) => void;
+  /** Milliseconds that an answer is held for its first event; 0: without limit. */
+  readonly holdMs: number;
+  /** Redirects are answers like any other; false: they are refused. */
+  readonly passesRedirects: boolean;
   /** Undefined when nobody traces. */
   readonly tracer: AttemptTracer | undefined;
 }

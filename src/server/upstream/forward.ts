@@ -62,7 +62,8 @@ class Forwarding<One extends AnyCandidate> {
     const { candidate, request, downstream } = asked;
     const { provider, channel, subset } = candidate;
     const options = this.#options;
-    const turn = { candidate, at: this.#at, repeated: this.#repeated };
+    const { decodes, looksInside, mapsErrors } = asked;
+    const turn = { candidate, at: this.#at, repeated: this.#repeated, looksInside };
     const ruling = new Ruling<One>(options, turn, this.#startedAt);
     options.attempting(candidate, turn.repeated > 0);
     const span = options.tracer && startSpan(options.tracer, candidate, request);
@@ -72,6 +73,9 @@ class Forwarding<One extends AnyCandidate> {
       downstream,
       {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
+        decodes,
+        mapsErrors,
+        holdMs: options.holdMs,
         judge: ruling,
         waited: options.waited,
         presenter: options.presenter,

@@ -1,10 +1,10 @@
 export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
-export { headerValue } from "./attempt.ts";
 export {
   type Attempted,
   type AttemptResult,
   type Candidate,
   type Candidates,
+  type FailureKind,
   type Forwarded,
   type ForwardOptions,
   isFailure,
@@ -18,6 +18,7 @@ export {
   type FrontedKind,
   forwardedTo,
 } from "./fronted.ts";
+export { headerValue } from "./header-value.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
 export { Passing } from "./passing.ts";
 export { connectPicker } from "./picker/index.ts";

@@ -14,7 +14,8 @@ import type {
   PresentedVerdict,
   Presenter,
 } from "../credentials/index.ts";
-import { type AttemptOptions, type AttemptOutcome, attempt, headerValue, type Judge } from "./attempt.ts";
+import { type AttemptOptions, type AttemptOutcome, attempt, type Judge } from "./attempt.ts";
+import { headerValue } from "./header-value.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route } from "./server.ts";
 
@@ -81,7 +82,7 @@ async function attemptJudged(
   credential: Credential,
   options: PresentingOptions,
 ): Promise<PresentedOutcome> {
-  const { firstByteTimeoutMs, waited } = options;
+  const { firstByteTimeoutMs, decodes, mapsErrors, holdMs, waited } = options;
   let found: Presented | Promise<Presented> | GatewayError = first;
   const attemptOnce = (outgoing: UpstreamRequest, judged: AttemptOptions): Promise<AttemptOutcome> =>
     new Promise((resolve) => attempt(route, outgoing, downstream, judged, resolve));
@@ -93,7 +94,7 @@ async function attemptJudged(
     const outgoing = bearing(request, ready);
     if (ready.judge === undefined) return attemptOnce(outgoing, options);
     const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
-    const outcome = await attemptOnce(outgoing, { firstByteTimeoutMs, waited, judge });
+    const outcome = await attemptOnce(outgoing, { firstByteTimeoutMs, decodes, mapsErrors, holdMs, waited, judge });
     if (!judge.isRefused) return outcome;
     ready.judge.repeated();
     found = presentFor(request, credential, options);
@@ -136,8 +137,12 @@ class PresentedAnswer implements Judge {
     return this.#judge.error;
   }
 
-  get acceptsFirstEvent(): Judge["acceptsFirstEvent"] {
-    return this.#judge.acceptsFirstEvent;
+  get inside(): Judge["inside"] {
+    return this.#judge.inside;
+  }
+
+  get mayMove(): boolean {
+    return this.#judge.mayMove;
   }
 
   accepts(status: number, headers: readonly string[]): boolean | "read" {

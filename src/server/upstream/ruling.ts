@@ -1,8 +1,10 @@
 /** What one attempt came to, and what follows from it: the rules of `retry` and `failover`. */
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
-import { headerValue, type Judge, NoServer } from "./attempt.ts";
-import type { AnyCandidate, Attempted, AttemptResult, Forwarded, ForwardOptions } from "./candidates.ts";
+import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
+import { type Inside, type Judge, NoServer } from "./attempt.ts";
+import type { AnyCandidate, Attempted, AttemptResult, FailureKind, Forwarded, ForwardOptions } from "./candidates.ts";
+import { headerValue } from "./header-value.ts";
 import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./moves.ts";
 import type { PresentedOutcome } from "./present.ts";
 import type { Trigger } from "./provider.ts";
@@ -16,6 +18,8 @@ interface Turn {
   readonly at: number;
   /** Attempts of the candidate before this one. */
   readonly repeated: number;
+  /** An error is looked for within its answer. */
+  readonly looksInside: boolean;
 }
 
 /** What one attempt came to, and what follows from it. */
@@ -23,10 +27,16 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
   move: Move = ANSWER;
-  readonly acceptsFirstEvent: ((data: string) => boolean) | undefined;
+  readonly inside: Judge["inside"];
+  readonly mayMove: boolean;
   /** The candidate that `next` names, where the move is to it. */
   following: One | undefined;
   failedAfterMs = 0;
+  reason = "";
+  hasTimedOut = false;
+  hasErred = false;
+  /** What the request is refused with, although the upstream answered. */
+  refusal: GatewayError | undefined;
   error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
   readonly #begunAt = performance.now();
   readonly #options: ForwardOptions<One>;
@@ -37,14 +47,26 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.#options = options;
     this.#turn = turn;
     this.#startedAt = startedAt;
-    const mayMove = turn.candidate.provider.retry !== undefined || options.candidates.mayHave(turn.at + 1);
-    this.acceptsFirstEvent = mayMove ? (data) => this.#isFirstEvent(data) : undefined;
+    this.mayMove = turn.candidate.provider.retry !== undefined || options.candidates.mayHave(turn.at + 1);
+    this.inside = turn.looksInside ? this : undefined;
   }
 
-  #isFirstEvent(data: string): boolean {
-    const trigger = eventTrigger(data);
-    if (trigger !== undefined) this.error = { said: saidIn(data) };
-    return this.#isAnswer(trigger, undefined);
+  event(data: string): Inside {
+    const found = errorInEvent(data);
+    return found === undefined ? "answer" : this.#inside(found.status, data);
+  }
+
+  body(body: Buffer): Inside {
+    const found = errorInBody(body);
+    return found === undefined ? "answer" : this.#inside(found.status, body.toString("utf8"));
+  }
+
+  /** An error within an answer is that error. */
+  #inside(status: number, text: string): Inside {
+    const trigger = statusTrigger(status);
+    this.hasErred = true;
+    if (trigger !== undefined) this.error = { said: saidIn(text) };
+    return this.#isAnswer(trigger, undefined) ? status : "moves";
   }
 
   get next(): Forwarded | undefined {
@@ -54,6 +76,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
 
   accepts(status: number, headers: readonly string[]): boolean {
     this.status = status;
+    if (this.#isRefusedRedirect(status, headers)) return false;
     const trigger = statusTrigger(status);
     if (trigger !== undefined) this.error = new ErrorBody(headerValue(headers, "content-encoding"));
     return trigger === undefined || this.#isAnswer(trigger, namedWait(status, headers));
@@ -70,8 +93,25 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
-  failed(trigger: Trigger): void {
+  /** What came is no answer, or must not be shown; another provider is asked for the first alone. */
+  failed(trigger: Trigger, result: FailureKind = trigger): void {
     this.#isAnswer(trigger, undefined);
+    this.result = result;
+  }
+
+  /** A client that followed it would take the request, and maybe its credential, past the gateway. */
+  #isRefusedRedirect(status: number, headers: readonly string[]): boolean {
+    if (status < 300 || status > 399 || headerValue(headers, "location") === undefined) return false;
+    const { provider, channel } = this.#turn.candidate;
+    if (this.#options.passesRedirects && channel.credential === undefined) return false;
+    this.result = "redirect";
+    this.failedAfterMs = performance.now() - this.#begunAt;
+    this.reason = `it answered ${status} with a \`location\``;
+    this.refusal = new GatewayError(
+      "upstream_redirect",
+      `${nounOf(provider)} answered with a redirect (${status}), which is not followed or passed on: configure the address that it leads to.`,
+    );
+    return true;
   }
 
   #isAnswer(trigger: Trigger | undefined, retryAfterMs: number | undefined): boolean {
@@ -103,8 +143,9 @@ export function failureOf(
   outcome: Exclude<PresentedOutcome, { readonly kind: "fault" }>,
   provider: Forwarded,
   failoverWhen: ReadonlySet<Trigger> | undefined,
-  ruling: Pick<Ruling<AnyCandidate>, "failed" | "result" | "error">,
+  ruling: Pick<Ruling<AnyCandidate>, "failed" | "result" | "error" | "reason" | "hasTimedOut" | "refusal">,
 ): GatewayError | undefined {
+  if (ruling.refusal !== undefined) return ruling.refusal;
   if (outcome.kind === "unpresented") {
     const { error } = outcome;
     if (error.code !== "credential_unavailable") {
@@ -116,7 +157,14 @@ export function failureOf(
     ruling.error = { said: { type: null, code: error.code } };
     return error;
   }
-  const { noun = `Provider ${provider.name}` } = provider;
+  const noun = nounOf(provider);
+  if (outcome.kind === "invalid") {
+    const { cause } = outcome;
+    // It may be another one's that can be read.
+    ruling.failed("connect", "invalid");
+    ruling.reason = cause.message;
+    return new GatewayError("upstream_invalid", `${noun}'s answer could not be read: ${cause.message}.`, { cause });
+  }
   if (outcome.kind === "unreachable") {
     ruling.failed("connect");
     const { cause } = outcome;
@@ -125,10 +173,13 @@ export function failureOf(
   if (outcome.kind !== "timeout") return undefined;
   const trigger = timeoutTrigger(provider.retry, failoverWhen);
   ruling.failed(trigger);
+  ruling.hasTimedOut = outcome.wasSent;
   return trigger === "timeout"
     ? new GatewayError("upstream_timeout", `${noun} sent no answer in time.`)
     : new GatewayError("upstream_unreachable", `${noun} sent no answer in time.`);
 }
+
+const nounOf = ({ name, noun = `Provider ${name}` }: Forwarded): string => noun;
 
 /** What of it may be shown; with what ails this machine a provider has nothing to do. */
 function whyNot(cause: Error): string {
@@ -151,29 +202,4 @@ function namedWait(status: number, headers: readonly string[]): number | undefin
     if (value !== undefined) named.set(name, value);
   }
   return retryAfterMs(named, Date.now());
-}
-
-/** Error types of both dialects, in a first event, that another attempt may not meet (dialects reference, 10.1). */
-const MOVING_ERRORS: ReadonlyMap<string, Trigger> = new Map([
-  ["rate_limit_error", "429"],
-  ["rate_limit_exceeded", "429"],
-  ["overloaded_error", "5xx"],
-  ["api_error", "5xx"],
-  ["timeout_error", "5xx"],
-  ["server_error", "5xx"],
-  ["internal_error", "5xx"],
-  ["service_unavailable_error", "5xx"],
-  ["server_is_overloaded", "5xx"],
-]);
-
-function eventTrigger(data: string): Trigger | undefined {
-  if (!data.includes('"error"')) return undefined;
-  try {
-    const { error } = JSON.parse(data) as { error?: { type?: unknown; code?: unknown } | null };
-    if (typeof error !== "object" || error === null) return undefined;
-    const byStatus = statusTrigger(Number(error.code));
-    return byStatus ?? MOVING_ERRORS.get(String(error.type)) ?? MOVING_ERRORS.get(String(error.code));
-  } catch {
-    return undefined; // not JSON: none of our business
-  }
 }

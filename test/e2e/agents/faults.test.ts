@@ -203,10 +203,10 @@ interface Fault {
 const PROGRESS = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n';
 const FAULTS: Readonly<Record<string, Fault>> = {
   "resets at once": { script: (socket) => socket.resetAndDestroy(), code: "upstream_unreachable" },
-  "speaks something else": { script: (socket) => socket.end("hello\r\n\r\n"), code: "upstream_unreachable" },
+  "speaks something else": { script: (socket) => socket.end("hello\r\n\r\n"), code: "upstream_invalid" },
   "breaks off within a whole answer": {
     script: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"'),
-    code: "upstream_unreachable",
+    code: "upstream_invalid",
   },
   "breaks off within a frame": {
     script: (socket) => {
@@ -215,14 +215,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     },
     code: "upstream_incomplete",
     before: PROGRESS,
-  },
-  "compresses a stream": {
-    script: (socket) =>
-      reply(socket, {
-        headers: ["Content-Type: text/event-stream", "Content-Encoding: gzip"],
-        body: gzipSync(`data: ${result(CARD)}\n\n`),
-      }),
-    code: "upstream_unreachable",
   },
 };
 

@@ -35,23 +35,23 @@ const namesOf = (protocol: Protocol): readonly string[] => [
 
 /** Of a stream of which something was shown. */
 const BROKEN = {
-  "mcp whole": "upstream_unreachable",
+  "mcp whole": "upstream_invalid",
   "mcp streamed": "upstream_incomplete",
-  "a2a whole": "upstream_unreachable",
-  "a2a streamed": "upstream_unreachable",
+  "a2a whole": "upstream_invalid",
+  "a2a streamed": "upstream_invalid",
 };
 
 /** Codes of the errors that clients are told, by shape; all else is as it would be directly. */
 const TOLD: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol} ${Shape}`, string>>>>> = {
-  "sim-malformed": "upstream_unreachable",
-  "sim-malformed+cr": "upstream_unreachable",
-  "sim-deep": "upstream_unreachable",
-  "sim-leak": "upstream_unreachable",
-  "sim-leak+html": "upstream_unreachable",
-  "sim-401": "upstream_unreachable",
+  "sim-malformed": "upstream_invalid",
+  "sim-malformed+cr": "upstream_invalid",
+  "sim-deep": "upstream_invalid",
+  "sim-leak": "upstream_invalid",
+  "sim-leak+html": "upstream_invalid",
+  "sim-401": "upstream_invalid",
   "sim-drop-before-headers": "upstream_unreachable",
   "sim-reset": "upstream_unreachable",
-  "sim-bad-http": "upstream_unreachable",
+  "sim-bad-http": "upstream_invalid",
   "sim-drop-mid-stream": BROKEN,
   "sim-drop-mid-body": BROKEN,
   "sim-reset-mid-stream": BROKEN,

@@ -91,5 +91,5 @@ test("a stream that a client opens without a body is told by its head", async ()
 test("what is no message of the protocol is not passed on", async () => {
   const { bytes, last } = await answerTo(call, [], "application/json", "{broken");
   assert.equal(bytes, "");
-  assert.equal(last?.kind === "refused" && last.error.code, "upstream_unreachable");
+  assert.equal(last?.kind === "refused" && last.error.code, "upstream_invalid");
 });

@@ -1,6 +1,7 @@
 /** What one request holds and is charged: usage priced where it was used, and handed to the ledger. */
 import {
   abort,
+  NO_USAGE,
   nextAttempt,
   observeCost,
   type PricedAt,
@@ -87,6 +88,19 @@ export class HeldCharge implements Charge {
     if (this.#reservation.state !== "held") return;
     const floor = usage === undefined ? (this.#unitsOf(atLeast) ?? 0) : 0;
     const units = floor > this.reserved ? floor : this.#unitsOf(usage);
+    abort(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
+    this.#ended();
+  }
+
+  timedOut(): void {
+    if (this.#reservation.state !== "held") return;
+    const { demand } = this.#spending;
+    if (demand.kind !== "tokens") {
+      this.release();
+      return;
+    }
+    const { input } = demand.bounds;
+    const units = this.#unitsOf({ ...NO_USAGE, inputTokens: input, totalTokens: input });
     abort(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
     this.#ended();
   }

@@ -54,6 +54,8 @@ export interface Charge {
    * what was reserved may be an average, and a long answer is not to be had at its price.
    */
   abort(usage: Usage | undefined, atLeast?: Usage): void;
+  /** The gateway's own timeout ended it before any byte of an answer: what its input was estimated at is charged. */
+  timedOut(): void;
   /** No more was used than is charged. */
   release(): void;
 }

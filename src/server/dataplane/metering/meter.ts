@@ -5,9 +5,11 @@
  *   answered 2xx without, it should    what was reserved, and it is counted as missing
  *   answered 2xx without, it may       nothing
  *   told what cannot be                what is left of it, and no less than what was reserved
- *   answered in another way            nothing
+ *   answered with an error             what it told, else nothing
+ *   ended by an error of its own       what it told, else a token an event
  *   broken off, or the client left     what is known, else what was reserved, or a token an event where that is more
  *   moved on from                      what is known, else nothing
+ *   timed out before an answer         its input, as it was estimated
  *   never sent                         nothing
  *
  * Source: design decisions, section 6; lessons P12 to P16.
@@ -18,6 +20,7 @@ import {
   createBodyUsage,
   createStreamUsage,
   type Dialect,
+  errorInEvent,
   NO_USAGE,
   type Route,
   type StreamUsage,
@@ -52,10 +55,13 @@ interface Attempt {
   /** Of its answer. */
   readonly dialect: Dialect;
   result: AttemptResult | undefined;
+  hasTimedOut: boolean;
   /** Of an answer that goes to the client. */
   status: number | undefined;
   isEnded: boolean;
   isBroken: boolean;
+  /** It said itself that it failed. */
+  hasErred: boolean;
   stream: StreamUsage | undefined;
   /** Of the stream so far. */
   events: number;
@@ -91,9 +97,11 @@ class AttemptMeter implements Meter {
       model,
       dialect,
       result: undefined,
+      hasTimedOut: false,
       status: undefined,
       isEnded: false,
       isBroken: false,
+      hasErred: false,
       stream: undefined,
       events: 0,
       body: undefined,
@@ -106,7 +114,7 @@ class AttemptMeter implements Meter {
     const attempt = this.#attempt;
     if (attempt === undefined) return "nothing";
     attempt.status = status;
-    if (!isSuccess(status) || this.#options.route.usage === "none" || isEncoded(headers)) return "nothing";
+    if (this.#options.route.usage === "none" || isEncoded(headers)) return "nothing";
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     if (type.startsWith("text/event-stream")) {
       attempt.stream = createStreamUsage(attempt.dialect, this.#options.route.name);
@@ -121,6 +129,7 @@ class AttemptMeter implements Meter {
     const attempt = this.#attempt;
     if (attempt?.stream === undefined) return;
     attempt.events++;
+    if (tellsFailure(data, attempt.events)) attempt.hasErred = true;
     if (attempt.stream.read(data)) this.#flow(attempt.stream.usage);
   }
 
@@ -129,7 +138,10 @@ class AttemptMeter implements Meter {
   }
 
   bytes(chunk: Buffer): void {
-    this.#attempt?.body?.push(chunk);
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    attempt.body?.push(chunk);
+    if (MAY_USE_NOTHING.has(this.#options.route.name) && isFailedResponse(chunk)) attempt.hasErred = true;
   }
 
   ended(): void {
@@ -140,8 +152,11 @@ class AttemptMeter implements Meter {
     if (this.#attempt !== undefined) this.#attempt.isBroken = true;
   }
 
-  attempted(result: AttemptResult): void {
-    if (this.#attempt !== undefined) this.#attempt.result = result;
+  attempted(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void {
+    if (this.#attempt === undefined) return;
+    this.#attempt.result = result;
+    this.#attempt.hasTimedOut = how?.hasTimedOut === true;
+    this.#attempt.hasErred ||= how?.hasErred === true;
   }
 
   close(): void {
@@ -192,6 +207,14 @@ class AttemptMeter implements Meter {
         if (doubt === "impossible") charge?.doubt(usage);
         else charge?.abort(usage, atLeastOf(attempt));
         return;
+      case "erred":
+        if (doubt === "impossible") charge?.doubt(usage);
+        else if ((usage ?? atLeastOf(attempt)) === undefined) charge?.release();
+        else charge?.abort(usage ?? atLeastOf(attempt));
+        return;
+      case "timed out":
+        charge?.timedOut();
+        return;
       case "failed":
         charge?.release();
     }
@@ -222,19 +245,32 @@ class AttemptMeter implements Meter {
 
 /**
  * `failed`: it gave no answer that is paid for. `interrupted`: it was under way, and the rest of it is not known to us.
+ * `erred`: it told that it failed. `timed out`: nothing of an answer came, and the provider may have worked on the input all the same.
  */
-function outcomeOf({ status, result, isEnded, isBroken }: Attempt): "complete" | "interrupted" | "failed" {
-  if (status !== undefined && !isSuccess(status)) return "failed";
+function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }: Attempt): Outcome {
+  if (status !== undefined && (hasErred || !isSuccess(status))) return "erred";
   if (status !== undefined && isEnded && !isBroken) return "complete";
+  if (status === undefined && hasTimedOut) return "timed out";
   const hasFailed = result !== undefined && result !== "answered" && result !== "abandoned";
   return status === undefined && hasFailed ? "failed" : "interrupted";
 }
+
+type Outcome = "complete" | "interrupted" | "erred" | "timed out" | "failed";
 
 /** Each event of a stream brings a token or more, but for a few around them. */
 function atLeastOf({ events }: Attempt): Usage | undefined {
   const tokens = events - EVENTS_AROUND;
   return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
 }
+
+/** A response that failed is told by its own event; any other answer by an error. */
+const tellsFailure = (data: string, events: number): boolean =>
+  (events === 1 || data.includes('"error"')) && (FAILED_EVENT.test(data) || errorInEvent(data) !== undefined);
+
+const FAILED_EVENT = /"type"\s*:\s*"response\.failed"/;
+/** Within a text the quotes would be escaped. */
+const FAILED_RESPONSES = ['"status":"failed"', '"status": "failed"'];
+const isFailedResponse = (chunk: Buffer): boolean => FAILED_RESPONSES.some((text) => chunk.includes(text));
 
 const isMissing = ({ stream }: Attempt, usage: Usage | undefined): boolean =>
   usage === undefined || stream?.isFinal === false;

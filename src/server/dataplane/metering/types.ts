@@ -29,8 +29,11 @@ export interface Meter extends AnswerMeter {
   attempting(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
   /** Told by the attempt under way so far. */
   readonly usage: Usage | undefined;
-  /** The attempt is over. `abandoned`: the client left while it was under way. */
-  attempted(result: AttemptResult): void;
+  /**
+   * The attempt is over. `abandoned`: the client left while it was under way. `hasTimedOut`: the gateway's own timeout
+   * ended it once the request was out. `hasErred`: its answer of status 200 was an error.
+   */
+  attempted(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void;
   /** Once, at the very end, whatever happened: charges what is to be charged. */
   close(): void;
 }

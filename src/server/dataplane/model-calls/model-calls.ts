@@ -127,7 +127,7 @@ async function ask(
       meter.attempting(provider, model, by.dialect);
     },
     answered: (ms) => measured?.answered(ms),
-    attempted: (provider, { result, status, next, failedAfterMs, error }) => {
+    attempted: (provider, { result, status, next, failedAfterMs, error, reason, hasTimedOut, hasErred }) => {
       ports.metrics.attempted(provider.name, result);
       if (isFailure(result)) {
         measured?.failed({
@@ -140,12 +140,15 @@ async function ask(
           model: question.model,
           durationMs: failedAfterMs,
           error,
+          reason,
         });
       }
       measured?.ended();
-      meter.attempted(result);
+      meter.attempted(result, { hasTimedOut, hasErred });
     },
     waited: () => undefined,
+    holdMs: 0,
+    passesRedirects: false,
     tracer,
   };
   await untilDone((done) => forward(options, done));
@@ -223,6 +226,9 @@ function candidateFor(
           body: provider.bodyEdits === undefined ? plain : editObject(plain, provider.bodyEdits),
         },
         downstream,
+        decodes: true,
+        looksInside: true,
+        mapsErrors: true,
       };
     },
   };

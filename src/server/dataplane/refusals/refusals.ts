@@ -58,7 +58,13 @@ export interface Refusals {
 }
 
 /** They stand with the provider, or are no refusal. */
-const NOT_TOLD: ReadonlySet<RefusalCode> = new Set(["upstream_unreachable", "upstream_timeout", "upstream_incomplete"]);
+const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
+  "upstream_unreachable",
+  "upstream_timeout",
+  "upstream_incomplete",
+  "upstream_invalid",
+  "upstream_redirect",
+]);
 
 /** What a profile refuses says so nowhere else: it does nothing but allow. */
 const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);

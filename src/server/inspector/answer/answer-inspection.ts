@@ -358,5 +358,5 @@ class Inspected implements AnswerInspection {
 
 function unreadable(cause: unknown): GatewayError {
   const why = cause instanceof UnreadableAnswer ? cause.message : "guardrails cannot inspect the answer";
-  return new GatewayError("upstream_unreachable", `The response was not passed on: ${why}.`, { cause });
+  return new GatewayError("upstream_invalid", `The response was not passed on: ${why}.`, { cause });
 }

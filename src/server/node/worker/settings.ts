@@ -78,6 +78,7 @@ export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THRE
 export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
   drainMs: bounds.drainMs,
   usageEveryMs: bounds.usageEveryMs,
+  heartbeatMs: bounds.heartbeatMs,
   nameServers: bounds.nameServers,
   maxInFlight: bounds.maxInFlight,
   maxBufferedBytes: bounds.maxBufferedBytes,

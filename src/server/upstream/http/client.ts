@@ -6,7 +6,7 @@
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { buildConnector, Client, Pool } from "undici";
+import { buildConnector, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { Connection, MAX_HEAD_BYTES, type Outgoing, type Owner } from "./connection.ts";
 import { dispatchOver } from "./library.ts";
@@ -184,8 +184,9 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
   }
 
   /** For one request, which closes it. */
-  function openLone(): Client {
-    return new Client(origin, {
+  function openLone(): Pool {
+    return new Pool(origin, {
+      connections: 1,
       allowH2: true,
       headersTimeout: SILENCE_LIMIT_MS,
       bodyTimeout: SILENCE_LIMIT_MS,

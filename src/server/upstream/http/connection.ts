@@ -256,7 +256,8 @@ export class Connection implements Sending {
     const replay = this.#isHeard || this.#isGone ? undefined : this.#replay;
     const handler = this.#handler;
     if (replay === undefined || handler === undefined) {
-      this.#over(cause);
+      const isCut = this.#isHeard && handler !== undefined && this.#head === undefined;
+      this.#over(isCut ? malformed("the connection ended within its head") : cause);
       return;
     }
     this.#handler = undefined;

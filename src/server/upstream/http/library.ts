@@ -1,7 +1,7 @@
 /** What goes over undici: HTTP/2, and requests that are out of the ordinary. */
-import type { Client, Dispatcher, Pool } from "undici";
+import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
-import { type AnswerHandler, HttpFault, type Sending } from "./types.ts";
+import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
 
 /** Pools that have answered a request: their connections are used again. */
 const answering = new WeakSet<Dispatcher>();
@@ -14,7 +14,7 @@ export function dispatchOver(
   pool: Pool,
   request: UpstreamRequest,
   handler: AnswerHandler,
-  openLone?: () => Client,
+  openLone?: () => Pool,
 ): void {
   const replay =
     openLone === undefined
@@ -43,6 +43,10 @@ function isClosed(cause: Error): boolean {
   const code = "code" in cause ? String(cause.code) : "";
   return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
+
+/** What undici says of an answer that it could not read. */
+const isMalformed = (cause: Error): cause is Error & { readonly code: string } =>
+  "code" in cause && /^(?:HPE_\w+|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/.test(String(cause.code));
 
 class Told implements Dispatcher.DispatchHandler, Sending {
   readonly #handler: AnswerHandler;
@@ -95,6 +99,6 @@ class Told implements Dispatcher.DispatchHandler, Sending {
       this.#replay();
       return;
     }
-    this.#handler.failed(cause);
+    this.#handler.failed(isMalformed(cause) ? malformed(`it breaks the protocol (${cause.code})`) : cause);
   }
 }

@@ -338,7 +338,7 @@ test("nothing is shown of an answer whose usage is not read", async () => {
   meter.attempting({ name: "p" }, "gpt-x", "compat");
   assert.equal(meter.started(200, JSON_ANSWER), "bytes");
   assert.equal(meter.started(200, STREAM), "events");
-  assert.equal(meter.started(404, JSON_ANSWER), "nothing");
+  assert.equal(meter.started(404, JSON_ANSWER), "bytes");
   assert.equal(meter.started(200, headers({ "content-type": "audio/mpeg" })), "nothing");
   const encoded = { "content-type": "text/event-stream", "content-encoding": "br" };
   assert.equal(meter.started(200, headers(encoded)), "nothing");

@@ -32,6 +32,8 @@ export interface AnswerTerms {
   readonly toolsChanged: () => void;
   /** A message of the answer, as it came. */
   readonly told: (message: string) => void;
+  /** Calls back once the client has waited for long for the beginning of a stream. */
+  readonly silent: (begin: () => void) => void;
 }
 
 /** Larger than any result that a model reads; longer ones pass, unless somebody must read them. */
@@ -95,7 +97,7 @@ export class AgentAnswer implements Downstream {
     const { noun } = nounOf(call);
     this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;
     if (status === 401 && call.fronted.channel.credential !== undefined) {
-      this.#refuse(new GatewayError("upstream_unreachable", `${noun} does not accept the gateway's credential.`));
+      this.#refuse(new GatewayError("upstream_invalid", `${noun} does not accept the gateway's credential.`));
       return;
     }
     this.#head = { status, statusText, headers: kept(headers) };
@@ -107,12 +109,13 @@ export class AgentAnswer implements Downstream {
     const isRead = this.#isJson || this.#isGuarded || status >= 400;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
-        this.#refuse(new GatewayError("upstream_unreachable", `${noun} sent an encoded event stream.`));
+        this.#refuse(new GatewayError("upstream_invalid", `${noun} sent an encoded event stream.`));
         return;
       }
       this.#mode = "events";
       // The first message may be one that must not be shown.
-      if (!this.#isGuarded) this.#begin();
+      if (this.#isGuarded) this.#terms.silent(() => this.#mode === "events" && this.#begin());
+      else this.#begin();
       return;
     }
     this.#mode = isRead ? "whole" : "pass";
@@ -305,8 +308,7 @@ export class AgentAnswer implements Downstream {
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
     if (repeats(this.#terms.exchange.bearsCredential, message)) {
       const { noun } = nounOf(call);
-      const error = new GatewayError("upstream_unreachable", `${noun} repeats the gateway's credential in its answer.`);
-      return this.#refuse(error);
+      return this.#refuse(new GatewayError("upstream_invalid", `${noun} repeats the gateway's credential.`));
     }
     if (answer.tools !== undefined) listed(message);
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
@@ -326,8 +328,7 @@ export class AgentAnswer implements Downstream {
     const texts = call.answer.texts(seen);
     // A client might read what is not read here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
-      const error = new GatewayError("upstream_unreachable", `${nounOf(call).noun} sent what cannot be read as JSON.`);
-      return this.#refuse(error);
+      return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun} sent what is not JSON.`));
     }
     if (judged === undefined) return seen;
     if (texts === undefined) {
@@ -351,12 +352,12 @@ export class AgentAnswer implements Downstream {
 
   /** What it says decides what of it is shown. */
   get #isGuarded(): boolean {
-    return this.#terms.judged !== undefined || this.#terms.shows !== undefined;
+    const { judged, shows } = this.#terms;
+    return (judged ?? shows) !== undefined;
   }
 
   #tooLarge(): GatewayError {
-    const { noun } = nounOf(this.#terms.call);
-    return new GatewayError("upstream_incomplete", `${noun} sent a list of tools that is too large.`);
+    return new GatewayError("upstream_incomplete", `${nounOf(this.#terms.call).noun} sent too large a list of tools.`);
   }
 
   #refuseOld(): undefined {
@@ -374,9 +375,8 @@ export class AgentAnswer implements Downstream {
       error instanceof GatewayError
         ? error
         : new GatewayError("internal", "The answer could not be read.", { cause: error });
-    this.#terms.exchange.cutOff(
-      told.code === "invalid_request" || told.code === "body_too_large" ? undecodable(told) : told,
-    );
+    const isUndecodable = told.code === "invalid_request" || told.code === "body_too_large";
+    this.#terms.exchange.cutOff(isUndecodable ? undecodable(told) : told);
     return undefined;
   }
 

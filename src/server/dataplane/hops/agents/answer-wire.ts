@@ -53,4 +53,4 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
 
 /** `decode` speaks of requests. */
 export const undecodable = (cause: GatewayError): GatewayError =>
-  new GatewayError("upstream_unreachable", "The answer does not decode within its bounds.", { cause });
+  new GatewayError("upstream_invalid", "The answer does not decode within its bounds.", { cause });

@@ -32,7 +32,9 @@ import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
 import { beginUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
+import { logUpstreamFault } from "../../upstream-faults.ts";
 import { whose } from "../../whose.ts";
+import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import { whileJudged } from "../model/awaiting.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, readCall } from "./agent-call.ts";
@@ -118,12 +120,13 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       return error;
     };
     const { tools } = call.answer;
+    const { heartbeatMs = HEARTBEAT_MS } = ports;
     const acting = actingFor(fronted, request, standing.caller);
     const shareable = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
     const answerTo = (to: Downstream): AgentAnswer =>
       new AgentAnswer({
         exchange,
-        to,
+        to: judged === undefined ? to : withHeartbeat(to, heartbeatMs),
         call,
         judged,
         settled,
@@ -134,6 +137,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         },
         toolsChanged: () => forgetLists(fronted),
         told: (message) => noteFailure(exchange.called, message),
+        silent: (begin) => {
+          if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
+        },
       });
     const { rewritten, restored } = sentCall(call, inspected, restorer); // 413
     recordRestored(restored, decided, standing, sinks); // 503
@@ -236,7 +242,7 @@ async function forwardCall(
     provider,
     channel: fronted.channel,
     model: "",
-    prepare: () => ({ request: outgoing, downstream: answer }),
+    prepare: () => ({ request: outgoing, downstream: answer, decodes: true, looksInside: false, mapsErrors: false }),
   };
   exchange.asked = provider.noun;
   const measured = ports.statistics?.of(provider.name);
@@ -263,7 +269,7 @@ async function forwardCall(
       charge?.attempt({ model: "", backend: provider.name });
     },
     answered: (ms) => measured?.answered(ms),
-    attempted: (_, { result, status, failedAfterMs, error }) => {
+    attempted: (_, { result, status, failedAfterMs, error, reason }) => {
       ports.metrics.attempted(provider.name, result);
       if (called?.mcpMethod !== undefined) {
         const seconds = (performance.now() - begunAt) / 1_000;
@@ -271,7 +277,18 @@ async function forwardCall(
         ports.metrics.conventions.mcpAttempted(called.mcpMethod, seconds, error);
       }
       if (isFailure(result)) {
-        const told = { kind: result, status, attempt: 1, movedTo: null, ...whose(exchange, undefined) };
+        if (reason !== "") {
+          const { requestId: request, labels } = exchange;
+          logUpstreamFault(ports.log, {
+            upstream: provider.name,
+            route: labels.route,
+            request,
+            kind: result,
+            status,
+            reason,
+          });
+        }
+        const told = { kind: result, status, attempt: 1, movedTo: null, reason, ...whose(exchange, undefined) };
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
       }
       measured?.ended();
@@ -282,6 +299,8 @@ async function forwardCall(
       measured?.spent((charge?.spent ?? 0) - before);
     },
     waited: (ms) => exchange.waited(ms),
+    holdMs: 0,
+    passesRedirects: false,
     tracer:
       span &&
       inWords(

@@ -14,6 +14,7 @@ export class AnswerHead {
   readonly type: AnswerType;
   #cameAt = performance.now();
   #isSent = false;
+  #silence: NodeJS.Timeout | undefined;
 
   constructor(to: Downstream, exchange: Exchange, status: number, statusText: string, headers: readonly string[]) {
     this.#to = to;
@@ -43,6 +44,13 @@ export class AnswerHead {
     this.#headers = headersOf(this.#headers, { isDecoded: true, length });
   }
 
+  /** Calls `open` if nothing was sent for so long, in milliseconds; 0: never. For a stream that keeps silent. */
+  whenSilent(ms: number, open: () => void): void {
+    if (ms > 0 && this.type.name === "text/event-stream" && this.#status < 300) {
+      this.#silence = setTimeout(open, ms).unref();
+    }
+  }
+
   /** Time that passed until now was the provider's. */
   waited(): void {
     const now = performance.now();
@@ -53,6 +61,7 @@ export class AnswerHead {
   /** Once. Throws where they cannot be written. */
   send(mending: Mending): void {
     this.#isSent = true;
+    clearTimeout(this.#silence);
     this.#to.start(this.#status, this.#statusText, headersOf(this.#headers, mending));
   }
 }

@@ -18,6 +18,8 @@ export interface Inspecting extends Recording {
   readonly guard: Guard;
   /** Of the request. */
   readonly occasion: Occasion;
+  /** A stream that is silent for so many milliseconds is begun. */
+  readonly heartbeatMs: number;
 }
 
 export class AnswerRecord {

@@ -50,6 +50,7 @@ class Rewriting extends Passing {
   /** Of the event that is not whole yet, as far as they are counted. */
   #eventBytes = 0;
   #held: Gathering | undefined;
+  #hasRead = false;
 
   constructor(to: Downstream, { edits, extend, meter, holding }: Rewrites) {
     super(to);
@@ -108,7 +109,10 @@ class Rewriting extends Passing {
 
   /** Whether the client has room; undefined: it was written nothing. */
   #event(event: SseEvent): boolean | undefined {
-    if (this.#shown === "events" && event.data !== undefined) this.#meter?.event(event.data);
+    if (this.#shown === "events" && event.data !== undefined) {
+      this.#hasRead = true;
+      this.#meter?.event(event.data);
+    }
     if (this.#mode !== "events") return undefined;
     const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
     return bytes === undefined || bytes.length === 0 ? undefined : super.write(bytes);
@@ -117,7 +121,9 @@ class Rewriting extends Passing {
   /** Most chunks of a stream need no look into their events. */
   #unread(chunk: Buffer, splitter: SseSplitter): Buffer | undefined {
     const isMetered = this.#shown === "events";
-    if (!splitter.isEmpty || (isMetered && !tellsNoUsage(chunk))) return undefined;
+    // The first event may be an error, in whatever form.
+    const isFirst = !this.#hasRead && isMetered;
+    if (isFirst || !splitter.isEmpty || (isMetered && !tellsNoUsage(chunk))) return undefined;
     const edits = this.#mode === "events" ? this.#edits : undefined;
     const edited = edits === undefined ? chunk : editUnread(chunk, edits);
     if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(chunk));

@@ -105,7 +105,8 @@ class Awaiting implements Downstream {
       this.#start?.();
     } catch (cause) {
       // It cannot be passed on, so it is none.
-      this.#to.cutOff(new GatewayError("upstream_unreachable", "The provider's answer could not be read.", { cause }));
+      const message = "The provider's answer could not be read: one of its headers cannot be passed on.";
+      this.#to.cutOff(new GatewayError("upstream_invalid", message, { cause }));
       return;
     }
     const { bytes } = this.#held;

@@ -10,6 +10,7 @@ import {
   type Candidate,
   type Candidates,
   type Downstream,
+  type FailureKind,
   type ForwardOptions,
   forward,
   isFailure,
@@ -20,8 +21,10 @@ import type { Standing } from "../../governance/standing.ts";
 import type { Meter } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { ProviderStatistics } from "../../statistics.ts";
+import { logUpstreamFault } from "../../upstream-faults.ts";
 import { waitOf } from "../../wait-of.ts";
 import { whose } from "../../whose.ts";
+import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import type { Target } from "./address.ts";
 import type { Admitted, AdmittedList } from "./admit.ts";
 import { rewriting } from "./answer.ts";
@@ -54,7 +57,7 @@ export interface Forwarding {
 }
 
 /** Who a candidate's answer goes to. `remembering`: items of it, as they are shown. */
-type Client = (remembering?: Remembering) => Downstream;
+type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
 
 /** `over` is told once, when the answer was delivered and judged or the client left, or of the refusal. */
 export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: Done): void {
@@ -62,9 +65,37 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   let measured: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
   let begunAt = 0;
-  const client: Client = (remembering) => {
-    if (answering === undefined) return downstream;
-    const shown = remembering === undefined ? downstream : rememberingShown(downstream, remembering);
+  /** Of the attempt under way: what it answered could not be read. */
+  let isUnreadable = false;
+  const fault = (kind: FailureKind, reason: string, status: number | null): void =>
+    logUpstreamFault(ports.log, {
+      upstream: exchange.labels.provider,
+      route: exchange.labels.route,
+      request: exchange.requestId,
+      kind,
+      status,
+      reason,
+    });
+  const unreadable = (reason: string): void => {
+    isUnreadable = true;
+    fault("invalid", reason, null);
+    measured?.failed({
+      kind: "invalid",
+      status: null,
+      attempt: exchange.attempts,
+      movedTo: null,
+      ...whose(exchange, target.model),
+      durationMs: performance.now() - begunAt,
+      error: undefined,
+      reason,
+      wasAnswered: true,
+    });
+  };
+  const { heartbeatMs = HEARTBEAT_MS } = ports;
+  const client: Client = (isTranslated, remembering) => {
+    if (answering === undefined) return isTranslated ? withHeartbeat(downstream, heartbeatMs) : downstream;
+    const kept = withHeartbeat(downstream, heartbeatMs);
+    const shown = remembering === undefined ? kept : rememberingShown(kept, remembering);
     inspected = inspecting(shown, exchange, answering);
     return inspected;
   };
@@ -81,6 +112,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = exchange;
       begunAt = performance.now();
+      isUnreadable = false;
+      exchange.asked = `Provider ${provider.name}`;
+      exchange.onUnreadable = unreadable;
       exchange.use?.asked(provider.name, model);
       // Counts what the attempt before it used, which is its provider's.
       meter?.attempting(provider, model, channel.dialect);
@@ -97,25 +131,30 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     },
     answered: (ms) => measured?.answered(ms),
     attempted: (provider, outcome) => {
-      const { result, status, next } = outcome;
+      const { status, next, reason } = outcome;
+      const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
       const seconds = (performance.now() - begunAt) / 1_000;
       ports.metrics.attempted(provider.name, result);
       ports.metrics.conventions.attempted(exchange.labels, seconds, attemptErrorOf(result, status));
-      if (isFailure(result)) {
+      if (reason !== "" && isFailure(result)) fault(result, reason, status);
+      if (isFailure(outcome.result)) {
         measured?.failed({
-          kind: result,
+          kind: outcome.result,
           status,
           attempt: exchange.attempts,
           movedTo: next?.name ?? null,
           ...whose(exchange, target.model),
           durationMs: outcome.failedAfterMs,
           error: outcome.error,
+          reason,
         });
       }
       measured?.ended();
-      meter?.attempted(result);
+      meter?.attempted(outcome.result, outcome);
     },
     waited: (ms) => exchange.waited(ms),
+    holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
+    passesRedirects: ports.governing === undefined && answering === undefined,
     tracer: tracedAttempts(forwarding, meter),
   };
   forward(options, (error) => {
@@ -137,7 +176,8 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
   return {
     at(position) {
       const one = admitted.at(position);
-      return one && candidateFor(one, forwarding, client);
+      const mayMove = one?.provider.retry !== undefined || admitted.mayHave(position + 1);
+      return one && candidateFor(one, forwarding, client, mayMove);
     },
     mayHave: (position) => admitted.mayHave(position),
     failoverWhen: admitted.failoverWhen,
@@ -148,7 +188,11 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
 const askedOf = ({ name }: Route, method: string): string =>
   method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
 
-function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client): Candidate {
+/** Routes whose answers are made by a model: one that says that it failed is no answer. */
+const tellsUsage = ({ usage, form }: Route): boolean => usage !== "none" || form !== undefined;
+
+/** `mayMove`: another attempt may follow. */
+function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client, mayMove: boolean): Candidate {
   const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
@@ -162,7 +206,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const { provider, lost, translated } = admitted;
       const asked = { method: askedOf(route, method), rawHeaders, connection: headers.connection };
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
-      const to = client(remembering);
+      const to = client(translated !== undefined, remembering);
       const allows =
         route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
@@ -198,9 +242,14 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         return {
           request: prepareTranslated(asked, admitted, translated, streams),
           downstream: watched(translating(to, options), admitted, { exchange, target }),
+          decodes: true,
+          looksInside: true,
+          mapsErrors: true,
         };
       }
-      const reads = isList || meter !== undefined;
+      // Nothing is looked into that nothing depends on.
+      const looksInside = (meter !== undefined || mayMove) && tellsUsage(route);
+      const reads = isList || meter !== undefined || looksInside;
       const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) held.hold(body.length);
@@ -213,6 +262,9 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           admitted,
           { exchange, target },
         ),
+        decodes: prepared.reads,
+        looksInside,
+        mapsErrors: false,
       };
     },
   };

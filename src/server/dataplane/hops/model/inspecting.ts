@@ -105,6 +105,7 @@ class InspectedAnswer implements InspectedDownstream {
       return;
     }
     this.#record = new AnswerRecord(this.#exchange, this.#answer, this.#options);
+    start.whenSilent(this.#options.heartbeatMs, () => this.#stayAlive());
     if (start.encoding !== "") this.#mode = "encoded";
   }
 
@@ -212,8 +213,7 @@ class InspectedAnswer implements InspectedDownstream {
         if (cause === undefined) this.#open({ isStream: true });
         if (this.#isOver()) return;
         this.#finish();
-        if (cause === undefined) this.#to.end();
-        else this.#to.breakOff(cause);
+        cause === undefined ? this.#to.end() : this.#to.breakOff(cause);
       },
     );
   }

@@ -21,6 +21,8 @@ import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.
 
 export interface Prepared {
   readonly request: UpstreamRequest;
+  /** The answer must be readable: no content encoding was asked for. */
+  readonly reads: boolean;
   /** Undefined when the answer passes as it comes. */
   readonly answerEdits: AnswerEdits | undefined;
 }
@@ -71,6 +73,7 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
       headers,
       body: body.length === 0 ? null : body,
     },
+    reads,
     answerEdits:
       isAliased || asksUsage
         ? {

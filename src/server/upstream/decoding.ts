@@ -1,0 +1,191 @@
+/**
+ * The body of an answer with its content encodings taken off as it flows. Providers and what stands before them compress
+ * although `identity` was asked for. Source: RFC 9110, section 8.4; design decisions, section 20.
+ */
+import type { Transform } from "node:stream";
+import { codingOf } from "../coding/index.ts";
+
+/** Nobody needs two; each costs a decoder. */
+const MAX_LAYERS = 3;
+const CHUNK_BYTES = 16 << 10;
+
+/** What JSON and events unpack to is five to thirty times their size; the formats allow a thousand times and more. */
+const MAX_RATIO = 100;
+/** What any body may unpack to, however small it is. */
+const FREE_BYTES = 512 << 10;
+
+/** As much of a body is looked at before it is decided what it is: so many bytes of a compressed body are never all text. */
+const SNIFFED_BYTES = 12;
+
+/** The body does not decode. Its message may be shown. */
+export class DecodingFault extends Error {
+  readonly code = "UPSTREAM_MALFORMED";
+}
+
+export interface DecodedSink {
+  /** False: no more for now; `resume` goes on. */
+  plain(chunk: Buffer): boolean;
+  plainEnd(): void;
+  undecodable(cause: DecodingFault): void;
+}
+
+/** Values of `content-encoding` in the order in which they were put on, without `identity`. */
+export function layersOf(header: string | undefined): readonly string[] {
+  if (header === undefined) return NO_LAYERS;
+  return header
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "" && name !== "identity");
+}
+
+const NO_LAYERS: readonly string[] = [];
+const NOTHING = Buffer.alloc(0);
+
+/** Whether all of them are known here; a body in another one passes as it is. */
+export const areDecoded = (layers: readonly string[]): boolean =>
+  layers.length > 0 && layers.length <= MAX_LAYERS && layers.every((name) => codingOf(name, NOTHING) !== undefined);
+
+export class AnswerDecoding {
+  readonly #layers: readonly string[];
+  readonly #sink: DecodedSink;
+  /** Outermost first. Undefined until enough of the body was seen. */
+  #decoders: readonly Transform[] | undefined;
+  #head: Buffer = NOTHING;
+  #bytesIn = 0;
+  #bytesOut = 0;
+  #isOver = false;
+  /** The connection waits for room. */
+  #onRoom: (() => void) | undefined;
+
+  /** `layers`: as `areDecoded` takes them. */
+  constructor(layers: readonly string[], sink: DecodedSink) {
+    this.#layers = layers;
+    this.#sink = sink;
+  }
+
+  /** False: no more for now; `onRoom` is called once there is room again. */
+  push(chunk: Buffer, onRoom: () => void): boolean {
+    if (this.#isOver) return true;
+    this.#bytesIn += chunk.length;
+    if (this.#decoders === undefined) {
+      this.#head = Buffer.concat([this.#head, chunk]);
+      if (this.#head.length < SNIFFED_BYTES) return true;
+      return this.#begin(onRoom);
+    }
+    return this.#write(chunk, onRoom);
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    if (this.#decoders === undefined) this.#begin(() => undefined);
+    const [first] = this.#decoders ?? [];
+    if (first === undefined) this.#ended();
+    else first.end();
+  }
+
+  /** There is room for what is decoded. */
+  resume(): void {
+    const decoders = this.#decoders ?? [];
+    if (decoders.length > 0) decoders.at(-1)?.resume();
+    else this.#room();
+  }
+
+  /** Nothing more of it is wanted. */
+  destroy(): void {
+    this.#isOver = true;
+    for (const decoder of this.#decoders ?? []) decoder.destroy();
+  }
+
+  #begin(onRoom: () => void): boolean {
+    const head = this.#head;
+    this.#head = NOTHING;
+    // Some servers name an encoding that their proxy has already taken off.
+    this.#decoders = head.length === 0 || looksPlain(head) ? [] : this.#open(head);
+    return head.length === 0 || this.#write(head, onRoom);
+  }
+
+  #open(head: Buffer): readonly Transform[] {
+    const decoders = this.#layers.toReversed().map((name, at) => {
+      // The bytes themselves say more than the header, where they say anything.
+      const coding = codingOf(at === 0 ? (magicOf(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
+      if (coding === undefined) throw new Error("an encoding was to be known");
+      return coding.decoder(CHUNK_BYTES);
+    });
+    for (const [at, decoder] of decoders.entries()) {
+      decoder.on("error", () => this.#fail("it does not decode as its `content-encoding` says"));
+      const next = decoders[at + 1];
+      if (next !== undefined) decoder.pipe(next);
+    }
+    const last = decoders.at(-1);
+    last?.on("data", (plain: Buffer) => {
+      if (!this.#out(plain)) last.pause();
+    });
+    last?.on("end", () => this.#ended());
+    return decoders;
+  }
+
+  #write(chunk: Buffer, onRoom: () => void): boolean {
+    const [first] = this.#decoders ?? [];
+    this.#onRoom = onRoom;
+    if (first === undefined) return this.#out(chunk);
+    const hasRoom = first.write(chunk);
+    if (!hasRoom) first.once("drain", () => this.#room());
+    return hasRoom;
+  }
+
+  #room(): void {
+    const onRoom = this.#onRoom;
+    this.#onRoom = undefined;
+    if (!this.#isOver) onRoom?.();
+  }
+
+  /** False: the sink takes no more for now. */
+  #out(plain: Buffer): boolean {
+    if (this.#isOver) return true;
+    this.#bytesOut += plain.length;
+    if (this.#bytesOut > Math.max(FREE_BYTES, this.#taken * MAX_RATIO)) {
+      this.#fail(`it unpacks to more than ${MAX_RATIO} times its size`);
+      return true;
+    }
+    return this.#sink.plain(plain);
+  }
+
+  /** Bytes that were decoded so far, as far as the decoder tells. */
+  get #taken(): number {
+    const first = this.#decoders?.[0] as { readonly bytesWritten?: number } | undefined;
+    return first?.bytesWritten ?? this.#bytesIn;
+  }
+
+  #ended(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sink.plainEnd();
+  }
+
+  #fail(what: string): void {
+    if (this.#isOver) return;
+    this.destroy();
+    this.#sink.undecodable(new DecodingFault(what));
+  }
+}
+
+/** Lets `codingOf` take the usual form of `deflate` for a layer whose bytes are not there yet. */
+const ZLIB_HEADER = Buffer.from([0x78, 0x9c]);
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
+const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+/** Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
+function magicOf(head: Buffer): string | undefined {
+  if (head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return "gzip";
+  return head.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC) ? "zstd" : undefined;
+}
+
+/** JSON, events or a page: text that begins as one of them does. */
+function looksPlain(head: Buffer): boolean {
+  const start = head.subarray(0, SNIFFED_BYTES);
+  return /^\s*[[{"<:dei]/.test(start.toString("latin1")) && start.every(isTextByte);
+}
+
+const isTextByte = (byte: number): boolean =>
+  byte === 0x09 || byte === 0x0a || byte === 0x0d || (byte >= 0x20 && byte < 0x7f);

@@ -1,0 +1,127 @@
+/** The beginning of an answer that waits until it is known whether it is one. */
+import { SseSplitter } from "../core/dialects/index.ts";
+import { headerValue } from "./header-value.ts";
+
+/** A first event or a body larger than this is no error message. */
+const MAX_HELD_BYTES = 64 << 10;
+/** Each chunk costs memory beside its bytes. */
+const MAX_HELD_CHUNKS = 256;
+
+/** Names of fields of an event, as far as they tell one from anything else. */
+const FIELDS = ["data:", "event:", "id:", "retry:"];
+const PING = /"type"\s*:\s*"ping"/;
+
+/** `unknown`: only white space came. `other`: neither events nor JSON, which is judged by nobody. */
+type Form = "unknown" | "events" | "body" | "other";
+
+export interface HeldFor {
+  /** The whole body is waited for. */
+  readonly isForBody: boolean;
+  /** An error within it is looked for. */
+  readonly looksInside: boolean;
+  /** Something depends on the first event of a stream. */
+  readonly awaitsEvent: boolean;
+}
+
+export class HeldAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: readonly string[];
+  readonly isForBody: boolean;
+  readonly looksInside: boolean;
+  readonly chunks: Buffer[] = [];
+  bytes = 0;
+  readonly #awaitsEvent: boolean;
+  #form: Form = "unknown";
+  #splitter: SseSplitter | undefined;
+
+  constructor(status: number, statusText: string, headers: readonly string[], held: HeldFor) {
+    const { isForBody, looksInside, awaitsEvent } = held;
+    this.status = status;
+    this.statusText = statusText;
+    this.headers = headers;
+    this.isForBody = isForBody;
+    this.looksInside = looksInside;
+    this.#awaitsEvent = awaitsEvent;
+  }
+
+  /** Returns the data of the first event that tells anything; signs of life tell nothing. */
+  add(chunk: Buffer): string | undefined {
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+    if (this.#form === "unknown") this.#form = this.#formOf();
+    if (this.#form !== "events" || this.isForBody || !this.#awaitsEvent) return undefined;
+    const isFirst = this.#splitter === undefined;
+    this.#splitter ??= new SseSplitter();
+    return this.#splitter.push(isFirst ? this.body : chunk).find(tells)?.data;
+  }
+
+  /** More of it is waited for. */
+  get isWaiting(): boolean {
+    if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
+    return this.isForBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
+  }
+
+  get body(): Buffer {
+    return this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
+  }
+
+  /** At its end: the data of an event without the blank line that ends it. */
+  last(): string | undefined {
+    const last = this.#splitter?.unfinished();
+    return last !== undefined && tells(last) ? last.data : undefined;
+  }
+
+  #formOf(): Form {
+    const start = this.body
+      .toString("utf8", 0, 64)
+      .replace(/^\uFEFF/, "")
+      .trimStart();
+    if (start === "") return "unknown";
+    if (start.startsWith("{") || start.startsWith("[")) return "body";
+    const isField = start.startsWith(":") || FIELDS.some((name) => isPrefix(name, start));
+    return isField || isEventStream(this.headers) ? "events" : "other";
+  }
+}
+
+const isPrefix = (name: string, start: string): boolean =>
+  start.length < name.length ? name.startsWith(start) : start.startsWith(name);
+
+const tells = ({ event, data }: { readonly event: string; readonly data: string | undefined }): boolean =>
+  data !== undefined && data !== "" && event !== "ping" && !PING.test(data);
+
+const isEventStream = (headers: readonly string[]): boolean =>
+  headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
+
+/** False for what is of another kind by its own word: audio, pictures, archives. */
+export function mayBeText(headers: readonly string[]): boolean {
+  const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
+  return (
+    type === "" || type.startsWith("text/") || type.includes("json") || type.startsWith("application/octet-stream")
+  );
+}
+
+/** Headers that speak of the bytes of the body as it was sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
+const OF_THE_BODY: ReadonlySet<string> = new Set([
+  ...["content-length", "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag"],
+  "accept-ranges",
+]);
+
+export const withoutEncoding = (headers: readonly string[]): readonly string[] => without(headers, OF_THE_BODY);
+
+const OF_AN_ANSWER: ReadonlySet<string> = new Set([...OF_THE_BODY, "content-type", "transfer-encoding"]);
+
+/** Headers of an answer that turned out to be an error, whose body has `length` bytes. */
+export const ofError = (headers: readonly string[], length: number): readonly string[] => [
+  ...without(headers, OF_AN_ANSWER),
+  ...["content-type", "application/json", "content-length", String(length)],
+];
+
+function without(headers: readonly string[], names: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] as string);
+  }
+  return kept;
+}
