@@ -90,12 +90,14 @@ test("the process is ended in one place", () => {
   assert.deepEqual(
     places.map(({ path }) => path),
     // The console ends the group of a program that it started, stops itself for the shell (SIGSTOP), and goes on; what works
-    // for it ends with it, in the midst of what does not look up. A worker of the data plane is a program of its own.
+    // for it ends with it, in the midst of what does not look up. A worker of the data plane is a program of its own, and so
+    // is a model's process, which a run of its graph keeps from hearing that the node has gone.
     [
       "src/cli/console-command.ts",
       "src/cli/console-trials/child.ts",
       "src/cli/main.ts",
       "src/console/open.ts",
+      "src/server/detectors/inference/session/child.ts",
       "src/server/node/worker/program.ts",
     ],
   );
