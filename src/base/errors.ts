@@ -24,7 +24,7 @@ export const REFUSALS = {
     mayRetry: false,
     when: "the request came in plain HTTP to a listener that speaks TLS; it was not read",
   },
-  unauthenticated: { status: 401, mayRetry: true, when: "no credential, or one that is not recognised" },
+  unauthenticated: { status: 401, mayRetry: false, when: "no credential, or one that is not recognised" },
   policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
   token_exchange_refused: {
     status: 403,
