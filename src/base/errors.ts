@@ -52,6 +52,11 @@ export const REFUSALS = {
     mayRetry: false,
     when: "a response is asked for by an id of ours: none is stored",
   },
+  origin_not_allowed: {
+    status: 403,
+    mayRetry: false,
+    when: "a browser page of another site asks a data plane that has no `auth`",
+  },
   method_not_allowed: { status: 405, mayRetry: true, when: "the admin path has no such method" },
   request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
   conflict: { status: 409, mayRetry: true, when: "the admin write contradicts what is stored, or its single writer" },

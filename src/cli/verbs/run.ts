@@ -15,6 +15,7 @@ import {
   durationIn,
   nameServersIn,
   observe,
+  originsIn,
   readNode,
   serveDataPlane,
   startConfigNode,
@@ -245,6 +246,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
     usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
     nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
+    corsOrigins: originsIn(env, "GATEWAY_CORS_ORIGINS"),
   };
 }
 

@@ -8,6 +8,7 @@ import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
+import type { Crossing } from "../core/cross-origin/index.ts";
 import {
   type Dialect,
   type Loss,
@@ -21,6 +22,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
 import { declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -58,6 +60,8 @@ export class Exchange implements Downstream {
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Of the channel that is asked: headers of its answer that the client is not shown. */
   bearsCredential: Bearing | undefined;
+  /** Undefined: no page of another origin sent it. */
+  readonly crossing: Crossing | undefined;
   /** What is held of an answer, until the client has it or has left. */
   readonly holding: Holding;
   labels: Labels;
@@ -111,7 +115,9 @@ export class Exchange implements Downstream {
     this.holding = new Holding(ports.admission);
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
-    this.requestId = requestIdOf(request, ports.snapshot());
+    const snapshot = ports.snapshot();
+    this.requestId = requestIdOf(request, snapshot);
+    this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
     response.on("close", () => this.#closed());
     response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
@@ -144,13 +150,18 @@ export class Exchange implements Downstream {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
     this.#firstByteMs = now - this.startedAt;
-    const { pairs, isEventStream, contentLength } = proxiedHeaders(headers, this.bearsCredential);
+    const { crossing } = this;
+    const { pairs, isEventStream, contentLength } = proxiedHeaders(
+      crossing === undefined ? headers : withoutCors(headers),
+      this.bearsCredential,
+    );
     this.#isEventStream = isEventStream;
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
     if (this.guardrails !== "") pairs.push("x-gateway-guardrails", this.guardrails);
+    if (crossing !== undefined) pairs.push(...crossing.headers);
     const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;
     this.#response.writeHead(status, isShown ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
@@ -226,10 +237,22 @@ export class Exchange implements Downstream {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.#code = document.code ?? "";
     const shared = this.shared.length === 0 ? ["access-control-allow-origin", "*"] : this.shared;
-    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...shared];
+    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...this.#crossed(shared)];
     this.#readAway(pairs);
     this.#response.writeHead(status, pairs);
     this.#response.end(body);
+  }
+
+  /** `own`: header pairs of an answer, of which those for pages give way to what this page is told. */
+  #crossed(own: readonly string[]): readonly string[] {
+    const { crossing } = this;
+    return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
+  }
+
+  /** The answer to what a browser asks before it sends a page's request. `pairs`: headers. */
+  preflight(pairs: readonly string[]): void {
+    this.#response.writeHead(204, ["x-gateway-request-id", this.requestId, ...pairs]);
+    this.#response.end();
   }
 
   /** What still arrives of a body that nobody reads, before an answer; `headers`: pairs of that answer. */
@@ -241,7 +264,8 @@ export class Exchange implements Downstream {
 
   /** A notification that nobody needs. */
   accepted(): void {
-    this.#response.writeHead(202, ["x-gateway-request-id", this.requestId, "content-length", "0"]);
+    const pairs = ["x-gateway-request-id", this.requestId, "content-length", "0", ...this.#crossed(NONE_SHARED)];
+    this.#response.writeHead(202, pairs);
     this.#response.end();
   }
 
@@ -252,6 +276,7 @@ export class Exchange implements Downstream {
     const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
     headers.push("content-length", String(Buffer.byteLength(body)));
     if (fault.status === NOT_A_POST.status) headers.push("allow", "POST");
+    headers.push(...this.#crossed(NONE_SHARED));
     this.#readAway(headers);
     this.#response.writeHead(fault.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
@@ -294,7 +319,7 @@ export class Exchange implements Downstream {
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
     // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
     this.#readAway(headers);
-    headers.push(...this.shared);
+    headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }

@@ -38,6 +38,14 @@ export function locate(method: string, request: IncomingMessage): Place {
   };
 }
 
+/** The dialect of whatever the path names. */
+export function routeDialect(request: IncomingMessage): Dialect {
+  const [path = ""] = (request.url ?? "/").split("?", 1);
+  if (path === "/v1/messages" || path.startsWith("/v1/messages/")) return "messages";
+  const route = findRoute(request.method ?? "GET", path);
+  return route === undefined || route.dialect === "either" ? dialectOf(request) : route.dialect;
+}
+
 /** Where the path says nothing of it. */
 export function dialectOf({ headers }: IncomingMessage): Dialect {
   return headers["anthropic-version"] === undefined ? "compat" : "messages";

@@ -12,6 +12,7 @@ import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
+import { crossingOf, originNotAllowed } from "./cross-origin.ts";
 import { requestIdOf } from "./exchange.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -121,6 +122,9 @@ export async function serveUpgrade(
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
+    // A browser asks nobody before it opens a session: a page that is not listed is refused here.
+    const crossing = crossingOf(request, snapshot, ports);
+    if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
     if (governing?.isRemoved() === true) throw removedError();
     const place = locate("UPGRADE", request);
     labels = ports.metrics.labels(place.route.name);

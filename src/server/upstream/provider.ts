@@ -86,8 +86,18 @@ export interface Provider {
 /** 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
-const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
+/**
+ * Besides the connection's own: what the dialling side writes itself, `expect`, which our server has answered, and what a
+ * browser says of the page that it asks for, which this gateway has judged; some providers refuse pages by it.
+ */
+const NEVER_FORWARDED: readonly string[] = [
+  ...HOP_BY_HOP_HEADERS,
+  "host",
+  "content-length",
+  "expect",
+  "origin",
+  "sec-fetch-site",
+];
 
 /** Some servers take method, path, organisation or project from these: with our credential they are not the client's to choose. */
 const STEERING_HEADERS: readonly string[] = [

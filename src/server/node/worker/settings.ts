@@ -79,6 +79,7 @@ export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBound
   drainMs: bounds.drainMs,
   usageEveryMs: bounds.usageEveryMs,
   nameServers: bounds.nameServers,
+  corsOrigins: bounds.corsOrigins,
   maxInFlight: bounds.maxInFlight,
   maxBufferedBytes: bounds.maxBufferedBytes,
   responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),
