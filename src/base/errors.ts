@@ -65,6 +65,11 @@ export const REFUSALS = {
   entry_too_large: { status: 413, mayRetry: true, when: "the admin write is larger than an entry of the log may be" },
   refused: { status: 422, mayRetry: true, when: "the document or archive cannot be applied; nothing was changed" },
   budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
+  websocket_not_carried: {
+    status: 426,
+    mayRetry: false,
+    when: "a WebSocket is asked for where none is carried: the same request by HTTP is served",
+  },
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
   upstream_unreachable: { status: 502, mayRetry: true, when: "the last attempt could not connect or was cut off" },

@@ -44,16 +44,15 @@ const USUAL_HEADERS =
 /** Header pairs of the answer to a preflight; undefined: the request is none. */
 export function preflightOf(
   request: IncomingMessage,
-  { kind, headers }: Crossing,
+  { kind }: Crossing,
   { fronted }: Snapshot,
 ): readonly string[] | undefined {
   if (!isPreflight(request.method, request.headers)) return undefined;
-  const allowOrigin = kind === "allowed" ? headers[headers.indexOf("access-control-allow-origin") + 1] : undefined;
-  return preflightHeaders(request.headers, { allowOrigin, ...termsOf(request, fronted) });
+  return kind === "allowed" ? preflightHeaders(request.headers, termsOf(request, fronted)) : [];
 }
 
 /** By the place that the path names. A path without a route allows what is asked, so that the page reads the 404. */
-function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): Omit<PreflightTerms, "allowOrigin"> {
+function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
   const { url = "/" } = request;
   if (isRegistryRequest(request)) return termsIn(SHARED_HEADERS);
   const agent = agentPlace(url, fronted);
@@ -65,7 +64,7 @@ function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): Omit<P
 }
 
 /** As a document's own headers for pages have it. */
-function termsIn(pairs: readonly string[]): Omit<PreflightTerms, "allowOrigin"> {
+function termsIn(pairs: readonly string[]): PreflightTerms {
   const textOf = (name: string): string => pairs[pairs.indexOf(name) + 1] ?? "";
   return {
     methods: textOf("access-control-allow-methods").split(", "),

@@ -2,7 +2,6 @@
  * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal,
  * and counted exactly once, when its socket is done with it.
  */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
@@ -18,9 +17,8 @@ import {
   type StreamStamp,
 } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
-import { declaresBody, linger } from "./body.ts";
+import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
 import { Facts, finishedOf } from "./finished.ts";
@@ -30,14 +28,11 @@ import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { causeOf } from "./refusals/index.ts";
+import { requestIdOf } from "./request-id.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
-
-const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
-/** A UUID, a trace id or a ULID. */
-const GENERATED_ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
 const NONE_SHARED: readonly string[] = [];
@@ -134,6 +129,11 @@ export class Exchange implements Downstream {
 
   onGone(listener: (() => void) | undefined): void {
     this.#onGone = listener;
+  }
+
+  /** Tells a client that waits with its body (`Expect: 100-continue`) to send it. */
+  invite(): void {
+    if (awaitsInvitation(this.request)) this.#response.writeContinue();
   }
 
   bodyRead(): void {
@@ -247,12 +247,6 @@ export class Exchange implements Downstream {
   #crossed(own: readonly string[]): readonly string[] {
     const { crossing } = this;
     return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
-  }
-
-  /** The answer to what a browser asks before it sends a page's request. `pairs`: headers. */
-  preflight(pairs: readonly string[]): void {
-    this.#response.writeHead(204, ["x-gateway-request-id", this.requestId, ...pairs]);
-    this.#response.end();
   }
 
   /** What still arrives of a body that nobody reads, before an answer; `headers`: pairs of that answer. */
@@ -401,13 +395,3 @@ export class Exchange implements Downstream {
 }
 
 function ignore(): void {}
-
-/**
- * The caller's own where it is one. Where detectors read headers, what they might find there must not stand in logs and
- * records before they have looked: then only what is written as a generated id is taken.
- */
-export function requestIdOf(request: IncomingMessage, { guardrails }: Pick<Snapshot, "guardrails">): string {
-  const given = request.headers["x-request-id"];
-  const form = guardrails.readsHeaders ? GENERATED_ID : REQUEST_ID;
-  return typeof given === "string" && form.test(given) ? given : randomUUID();
-}

@@ -5,12 +5,12 @@
  * A stage goes on to the next by a call. What an ordinary request needs is at hand or told by a callback, so that it is
  * served without a promise; where one must be waited for, the next stage follows upon that.
  */
-import { untilDone } from "../../base/index.ts";
+import { GatewayError, untilDone } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
-import { mayNameBatch, responsesFailure } from "../core/dialects/index.ts";
+import { mayNameBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import { readBody } from "./body.ts";
@@ -191,8 +191,7 @@ class Serving {
     const pairs = preflightOf(request, crossing, snapshot);
     if (pairs === undefined) return false;
     exchange.labels = this.#ports.metrics.labels("preflight");
-    exchange.preflight(pairs);
-    this.#end();
+    this.#answer({ status: 204, body: "", headers: pairs });
     return true;
   }
 
@@ -209,6 +208,7 @@ class Serving {
       this.#answer(registryDocument(request, snapshot.fronted, standing));
       return;
     }
+    if (agent?.asked === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
     if (agent !== undefined && request.method !== "POST") {
       exchange.fault(NOT_A_POST);
       this.#end();
@@ -216,6 +216,7 @@ class Serving {
     }
     // 408, 413, 503
     readBody(request, snapshot.maxBodyBytes, this.#held, {
+      begin: () => exchange.invite(),
       failed: this.#done,
       read: (original) => {
         try {

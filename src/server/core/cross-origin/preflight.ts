@@ -6,7 +6,7 @@ const MAX_AGE = "600";
 const METHOD = /^[A-Z]{1,20}$/;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/;
 
-const VARY = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers";
+const VARY = "Access-Control-Request-Method, Access-Control-Request-Headers";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -15,22 +15,18 @@ export function isPreflight(method: string | undefined, headers: Headers): boole
 }
 
 export interface PreflightTerms {
-  /** Value of `access-control-allow-origin`; undefined: the page may not send what it asks for. */
-  readonly allowOrigin: string | undefined;
   /** Of the route; empty: the path has none, and the page is to read the answer that says so. */
   readonly methods: readonly string[];
   /** Allowed where the request does not say which it will send. */
   readonly usualHeaders: string;
 }
 
-/** Header pairs of the answer. */
-export function preflightHeaders(asked: Headers, { allowOrigin, methods, usualHeaders }: PreflightTerms): string[] {
+/** Header pairs of the answer, beside those that every answer to the page carries. */
+export function preflightHeaders(asked: Headers, { methods, usualHeaders }: PreflightTerms): string[] {
   const pairs = ["vary", VARY];
-  if (allowOrigin === undefined) return pairs;
   const method = textOf(asked["access-control-request-method"]);
   const names = textOf(asked["access-control-request-headers"]).trim();
   const shown = methods.length > 0 ? methods : METHOD.test(method) ? [method] : ["GET", "POST"];
-  pairs.push("access-control-allow-origin", allowOrigin);
   pairs.push("access-control-allow-methods", shown.join(", "));
   pairs.push("access-control-allow-headers", HEADER_NAMES.test(names) ? names : usualHeaders);
   pairs.push("access-control-max-age", MAX_AGE);

@@ -60,6 +60,7 @@ export {
   type Dialect,
   type Form,
   findRoute,
+  isOtherProtocol,
   type ModelPlace,
   ROUTE_NAMES,
   type Route,
@@ -95,3 +96,4 @@ export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 export type { BodyUsage } from "./usage-scan.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage-stream.ts";
+export { wrongPathMessage } from "./wrong-paths.ts";

@@ -7,12 +7,14 @@
 import { GatewayError } from "../../../../base/index.ts";
 import {
   type Counterpart,
+  type Dialect,
   holdsUnsigned,
   type Loss,
   losses,
   lossRefusal,
   mayHoldSealed,
   mayHoldUnsigned,
+  type Route,
   shownModelName,
   showsEvidence,
   wayOf,
@@ -101,10 +103,14 @@ function withRequired(lost: readonly Loss[], required: readonly string[]): reado
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
 }
 
+/** Whether a channel of the provider serves the route for some model, in whatever form. */
+export const couldServe = ({ channels }: Provider, route: Route, dialect: Dialect): boolean =>
+  channels.some((channel) => servedBy(channel, { route, dialect }, undefined) !== undefined);
+
 /** Undefined: the channel does not serve the route. */
 function servedBy(
   channel: UpstreamChannel,
-  { route, dialect }: Target,
+  { route, dialect }: Pick<Target, "route" | "dialect">,
   model: string | undefined,
 ): Counterpart | "as_it_is" | undefined {
   if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) return undefined;
