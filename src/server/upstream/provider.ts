@@ -62,6 +62,8 @@ export interface Provider {
   readonly aliases: ReadonlyMap<string, string>;
   /** Undefined when the catalog changes nothing of the body. */
   readonly bodyEdits: ObjectEdits | undefined;
+  /** Top-level fields that the operator has taken out; undefined: none. */
+  readonly strippedFields: ReadonlySet<string> | undefined;
   /** Lower-case names of request headers that do not go upstream. */
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
@@ -149,6 +151,7 @@ export function compileProvider(
           rename: facts.renameRequestFields,
         }
       : undefined,
+    strippedFields: facts.strippedFields.length === 0 ? undefined : new Set(facts.strippedFields),
     droppedHeaders: new Set([
       ...NEVER_FORWARDED,
       ...(credentialOf === undefined ? [] : [...CREDENTIAL_HEADERS, ...STEERING_HEADERS]),

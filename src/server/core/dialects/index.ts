@@ -32,8 +32,10 @@ export {
   type Way,
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
+export { requestFieldsOf } from "./fidelity/known-fields.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
 export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusal-words.ts";
+export { withoutStripped } from "./fidelity/stripped-fields.ts";
 export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";

@@ -18,6 +18,7 @@ import {
   shownModelName,
   showsEvidence,
   wayOf,
+  withoutStripped,
 } from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
@@ -49,7 +50,7 @@ const NOTHING_LOST: readonly Loss[] = [];
 
 /** Of what is lost, what the request is sent without: bytes go as they are, whatever the channel makes of them. */
 export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
-  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => PASSING.has(it));
+  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it.isStripped === true || PASSING.has(it));
 }
 
 /** `model`: as the provider is sent it. Throws `fidelity_loss` or, where the body must be read for it, `invalid_request`. */
@@ -82,7 +83,8 @@ export function chooseChannel(
       isThreadLost = true;
       continue;
     }
-    const lost = withRequired(lostOn(channel, counterpart, target), requireCaps);
+    const found = lostOn(channel, counterpart, target);
+    const lost = withRequired(strippedOf(provider, found, counterpart, target), requireCaps);
     const rank = rankOf(channel, { isOther, isSecondChoice: isOther && target.route.form === "responses" }, lost);
     if (rank === 0) return { channel, counterpart, lost };
     if (rank >= bestRank) continue;
@@ -95,6 +97,18 @@ export function chooseChannel(
   const refusing = best.lost.filter((loss) => loss.isHard && !isAllowed(loss));
   if (refusing.length > 0) throw wouldLose(provider, target, best.counterpart, { refusing, required: requireCaps });
   return best;
+}
+
+/** What the operator has taken out refuses nothing. */
+function strippedOf(
+  { strippedFields: stripped }: Provider,
+  lost: readonly Loss[],
+  counterpart: Counterpart | undefined,
+  { content }: Target,
+): readonly Loss[] {
+  if (stripped === undefined || content === undefined) return lost;
+  const { form } = content;
+  return withoutStripped(lost, { form, to: counterpart?.form ?? form, request: content.source.value, stripped });
 }
 
 /** What the caller's profile requires is no hint to it, in whatever form it would be lost. */
