@@ -24,7 +24,7 @@ export const REFUSALS = {
     mayRetry: false,
     when: "the request came in plain HTTP to a listener that speaks TLS; it was not read",
   },
-  unauthenticated: { status: 401, mayRetry: true, when: "no credential, or one that is not recognised" },
+  unauthenticated: { status: 401, mayRetry: false, when: "no credential, or one that is not recognised" },
   policy_denied: { status: 403, mayRetry: false, when: "an access rule denied the request" },
   token_exchange_refused: {
     status: 403,
@@ -52,6 +52,11 @@ export const REFUSALS = {
     mayRetry: false,
     when: "a response is asked for by an id of ours: none is stored",
   },
+  origin_not_allowed: {
+    status: 403,
+    mayRetry: false,
+    when: "a browser page of another site asks a data plane that has no `auth`",
+  },
   method_not_allowed: { status: 405, mayRetry: true, when: "the admin path has no such method" },
   request_timeout: { status: 408, mayRetry: true, when: "the request did not arrive in time" },
   conflict: { status: 409, mayRetry: true, when: "the admin write contradicts what is stored, or its single writer" },
@@ -60,6 +65,11 @@ export const REFUSALS = {
   entry_too_large: { status: 413, mayRetry: true, when: "the admin write is larger than an entry of the log may be" },
   refused: { status: 422, mayRetry: true, when: "the document or archive cannot be applied; nothing was changed" },
   budget_exhausted: { status: 429, mayRetry: false, when: "the budget of the current window is spent" },
+  websocket_not_carried: {
+    status: 426,
+    mayRetry: false,
+    when: "a WebSocket is asked for where none is carried: the same request by HTTP is served",
+  },
   headers_too_large: { status: 431, mayRetry: true, when: "the request's headers are over the bound" },
   internal: { status: 500, mayRetry: true, when: "a fault of the gateway; its cause is in the log" },
   upstream_unreachable: {

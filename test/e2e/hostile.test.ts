@@ -91,6 +91,20 @@ test("a small body that unpacks to a large one is refused", async () => {
   await refused([post(CHAT, bomb, ["Content-Encoding: gzip"])], 413, "body_too_large");
   await refused([post(CHAT, bomb.subarray(0, 100), ["Content-Encoding: gzip"])], 400, "invalid_request");
   await refused([post(CHAT, "{}", ["Content-Encoding: zstd"])], 400, "invalid_request");
+  // Blocks of 128 KiB of one letter, four bytes each.
+  const block = (isLast: boolean) => Buffer.from([isLast ? 3 : 2, 0, 0x10, 0x61]);
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58]);
+  const blocks = Array.from({ length: 2_000 }, (_, at) => block(at === 1_999));
+  await refused([post(CHAT, Buffer.concat([head, ...blocks]), ["Content-Encoding: zstd"])], 413, "body_too_large");
+});
+
+test("a body in Zstandard is read on every version of Node, and sent on as it came", async () => {
+  const packed = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, 13, 0x69, 0, 0]), Buffer.from(SOUND)]);
+  const client = await rawClient(file, gateway.port);
+  client.send(post(CHAT, packed, ["Content-Encoding: zstd"]));
+  assert.equal((await client.answer()).status, 200);
+  client.socket.destroy();
+  assert.deepEqual(upstream.requests.at(-1)?.body, packed);
 });
 
 const SOUND = '{"model":"x"}';

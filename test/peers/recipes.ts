@@ -97,19 +97,35 @@ export function aptLibrary(name: string, file: string): Recipe {
   return { ...recipe, steps: [...steps, ["chmod", "+x", file]] };
 }
 
-/** A program of Debian or Ubuntu with the libraries that it does not find there; `file` runs it. */
-export function aptProgram(packages: readonly string[], program: string, file: string): Recipe {
+/** Runs `program` with the libraries that were unpacked beside it. */
+function runner(program: string, libraries: string): string {
   const script = [
     "#!/bin/sh",
     'here=$(dirname "$(readlink -f "$0")")',
-    'LD_LIBRARY_PATH=$(echo "$here"/usr/lib/*-linux-gnu) exec "$here/PROGRAM" "$@"',
+    `LD_LIBRARY_PATH=$(${libraries}) exec "$here/PROGRAM" "$@"`,
   ].join("\\n");
+  return script.replace("PROGRAM", program);
+}
+
+const LIBRARIES = 'echo "$here"/usr/lib/*-linux-gnu';
+/** Some are in folders of their own. */
+const ALL_LIBRARIES = 'find "$here"/usr/lib/*-linux-gnu -type d | tr "[:space:]" :';
+
+const unpacked = (program: string, file: string, libraries = LIBRARIES): Recipe["steps"] => [
+  ["sh", "-c", "for it in *.deb; do dpkg -x $it .; done && rm *.deb"],
+  ["sh", "-c", `printf '${runner(program, libraries)}\\n' > ${file} && chmod +x ${file}`],
+];
+
+/** A program of Debian or Ubuntu with the libraries that it does not find there; `file` runs it. */
+export function aptProgram(packages: readonly string[], program: string, file: string): Recipe {
+  return { file, steps: [["apt-get", "download", "-qq", ...packages], ...unpacked(program, file)] };
+}
+
+/** The same with whatever of its dependencies this system does not have. */
+export function aptProgramWithAll(name: string, program: string, file: string): Recipe {
+  const missing = `apt-get install -s --no-install-recommends ${name} | awk '/^Inst/{print $2}'`;
   return {
     file,
-    steps: [
-      ["apt-get", "download", "-qq", ...packages],
-      ["sh", "-c", "for it in *.deb; do dpkg -x $it .; done && rm *.deb"],
-      ["sh", "-c", `printf '${script.replace("PROGRAM", program)}\\n' > ${file} && chmod +x ${file}`],
-    ],
+    steps: [["sh", "-c", `apt-get download -qq ${name} $(${missing})`], ...unpacked(program, file, ALL_LIBRARIES)],
   };
 }

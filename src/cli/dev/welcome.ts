@@ -85,6 +85,13 @@ const { content } = await client.callTool({ name: "search", arguments: { query: 
 console.log(content[0].text);
 await client.close();
 
+${bold("MCP clients")}  ${dim(`those of revision ${MCP_VERSION}; others read -32022`)}
+
+  npm client               versionNegotiation, as above
+  Inspector                --protocol-era auto
+  Python Client            nothing
+  Claude Code, Codex, opencode, mcp-remote   not yet
+
 ${bold("Agent")}  ${dim("its card; then a task, streamed")}
 
 curl ${gateway}/a2a/agent/.well-known/agent-card.json

@@ -15,6 +15,7 @@ import {
   durationIn,
   nameServersIn,
   observe,
+  originsIn,
   readNode,
   serveDataPlane,
   startConfigNode,
@@ -249,6 +250,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
     heartbeatMs: durationIn(env, "GATEWAY_STREAM_HEARTBEAT", MAX_HEARTBEAT_MS),
     nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
+    corsOrigins: originsIn(env, "GATEWAY_CORS_ORIGINS"),
   };
 }
 

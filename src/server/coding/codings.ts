@@ -1,10 +1,11 @@
 /** Content codings that this process can take off and put on (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
-import type { Transform } from "node:stream";
+import type { Duplex } from "node:stream";
 import zlib from "node:zlib";
+import { zstdDecoder, zstdEncoder } from "./zstd.ts";
 
 export interface Coding {
-  readonly decoder: (chunkSize: number) => Transform;
-  readonly encoder: () => Transform;
+  readonly decoder: (chunkSize: number) => Duplex;
+  readonly encoder: () => Duplex;
 }
 
 /** As fast as the others; the best would take a hundred times as long. */
@@ -35,11 +36,11 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
       encoder: () => zlib.createBrotliCompress(BROTLI),
     },
   ],
-  ...zstd(),
+  ["zstd", zstd()],
 ]);
 
 /** Names that requests may bear, for people. */
-export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", ...(CODINGS.has("zstd") ? ["zstd"] : [])];
+export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", "zstd"];
 
 /** `body`: what bears it. Undefined: it is not known here. */
 export function codingOf(name: string, body: Buffer): Coding | undefined {
@@ -52,15 +53,15 @@ const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
 /** Node has it from 22.15. */
-function zstd(): [string, Coding][] {
+function zstd(): Coding {
   const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
-  if (createZstdDecompress === undefined || createZstdCompress === undefined) return [];
-  return [
-    ["zstd", { decoder: (chunkSize) => createZstdDecompress({ chunkSize }), encoder: () => createZstdCompress() }],
-  ];
+  if (createZstdDecompress === undefined || createZstdCompress === undefined) {
+    return { decoder: zstdDecoder, encoder: zstdEncoder };
+  }
+  return { decoder: (chunkSize) => createZstdDecompress({ chunkSize }), encoder: () => createZstdCompress() };
 }
 
 interface ZstdStreams {
-  readonly createZstdDecompress: (options: { readonly chunkSize: number }) => Transform;
-  readonly createZstdCompress: () => Transform;
+  readonly createZstdDecompress: (options: { readonly chunkSize: number }) => Duplex;
+  readonly createZstdCompress: () => Duplex;
 }

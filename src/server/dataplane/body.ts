@@ -12,6 +12,8 @@ const LINGER_MS = 5_000;
 
 /** Told once, of one or the other. Neither may throw. */
 export interface BodyReader {
+  /** The body is wanted: called before it is read, unless it is empty. */
+  begin?(): void;
   read(body: Buffer): void;
   failed(error: unknown): void;
 }
@@ -29,6 +31,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   }
   if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
 
+  reader.begin?.();
   const gathering = new Gathering(holding, length ?? maxBytes, true);
   let still: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -74,6 +77,10 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
 function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError("body_too_large", `The request body is larger than ${maxBytes} bytes.`);
 }
+
+/** RFC 9110, section 10.1.1. */
+export const awaitsInvitation = ({ headers: { expect }, httpVersionMinor }: IncomingMessage): boolean =>
+  expect !== undefined && httpVersionMinor > 0 && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 
 export function declaresBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

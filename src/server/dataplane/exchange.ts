@@ -2,12 +2,12 @@
  * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal,
  * and counted exactly once, when its socket is done with it.
  */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { type AgentProtocol, NOT_A_POST, type RpcFault, rpcError, rpcRefusal } from "../core/agents/index.ts";
+import type { Crossing } from "../core/cross-origin/index.ts";
 import {
   type Dialect,
   type Loss,
@@ -17,10 +17,10 @@ import {
   type StreamStamp,
 } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
-import { declaresBody, linger } from "./body.ts";
+import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -28,15 +28,12 @@ import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { causeOf } from "./refusals/index.ts";
+import { requestIdOf } from "./request-id.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 import { brokenOff, faultOf } from "./upstream-faults.ts";
 
 /** What nginx and its kin write for a client that left; no such status is ever sent. */
 const CLIENT_GONE = 499;
-
-const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
-/** A UUID, a trace id or a ULID. */
-const GENERATED_ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
 const NONE_SHARED: readonly string[] = [];
@@ -59,6 +56,8 @@ export class Exchange implements Downstream {
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Of the channel that is asked: headers of its answer that the client is not shown. */
   bearsCredential: Bearing | undefined;
+  /** Undefined: no page of another origin sent it. */
+  readonly crossing: Crossing | undefined;
   /** What is held of an answer, until the client has it or has left. */
   readonly holding: Holding;
   labels: Labels;
@@ -114,7 +113,9 @@ export class Exchange implements Downstream {
     this.holding = new Holding(ports.admission);
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
-    this.requestId = requestIdOf(request, ports.snapshot());
+    const snapshot = ports.snapshot();
+    this.requestId = requestIdOf(request, snapshot);
+    this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
     response.on("close", () => this.#closed());
     response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
@@ -133,6 +134,11 @@ export class Exchange implements Downstream {
     this.#onGone = listener;
   }
 
+  /** Tells a client that waits with its body (`Expect: 100-continue`) to send it. */
+  invite(): void {
+    if (awaitsInvitation(this.request)) this.#response.writeContinue();
+  }
+
   bodyRead(): void {
     this.#isBodyRead = true;
     this.#bodyEndedAt = performance.now();
@@ -147,13 +153,18 @@ export class Exchange implements Downstream {
     const now = performance.now();
     const overheadMs = Math.max(0, now - this.startedAt - this.#waitedMs);
     this.#firstByteMs = now - this.startedAt;
-    const { pairs, isEventStream, contentLength } = proxiedHeaders(headers, this.bearsCredential);
+    const { crossing } = this;
+    const { pairs, isEventStream, contentLength } = proxiedHeaders(
+      crossing === undefined ? headers : withoutCors(headers),
+      this.bearsCredential,
+    );
     this.#isEventStream = isEventStream;
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
     if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
     if (this.guardrails !== "") pairs.push("x-gateway-guardrails", this.guardrails);
+    if (crossing !== undefined) pairs.push(...crossing.headers);
     const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;
     this.#response.writeHead(status, isShown ? statusText : "", pairs);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
@@ -232,10 +243,16 @@ export class Exchange implements Downstream {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.#code = document.code ?? "";
     const shared = this.shared.length === 0 ? ["access-control-allow-origin", "*"] : this.shared;
-    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...shared];
+    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...this.#crossed(shared)];
     this.#readAway(pairs);
     this.#response.writeHead(status, pairs);
     this.#response.end(body);
+  }
+
+  /** `own`: header pairs of an answer, of which those for pages give way to what this page is told. */
+  #crossed(own: readonly string[]): readonly string[] {
+    const { crossing } = this;
+    return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
   }
 
   /** What still arrives of a body that nobody reads, before an answer; `headers`: pairs of that answer. */
@@ -247,7 +264,8 @@ export class Exchange implements Downstream {
 
   /** A notification that nobody needs. */
   accepted(): void {
-    this.#response.writeHead(202, ["x-gateway-request-id", this.requestId, "content-length", "0"]);
+    const pairs = ["x-gateway-request-id", this.requestId, "content-length", "0", ...this.#crossed(NONE_SHARED)];
+    this.#response.writeHead(202, pairs);
     this.#response.end();
   }
 
@@ -258,6 +276,7 @@ export class Exchange implements Downstream {
     const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
     headers.push("content-length", String(Buffer.byteLength(body)));
     if (fault.status === NOT_A_POST.status) headers.push("allow", "POST");
+    headers.push(...this.#crossed(NONE_SHARED));
     this.#readAway(headers);
     this.#response.writeHead(fault.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
@@ -300,7 +319,7 @@ export class Exchange implements Downstream {
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
     // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
     this.#readAway(headers);
-    headers.push(...this.shared);
+    headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }
@@ -382,13 +401,3 @@ export class Exchange implements Downstream {
 }
 
 function ignore(): void {}
-
-/**
- * The caller's own where it is one. Where detectors read headers, what they might find there must not stand in logs and
- * records before they have looked: then only what is written as a generated id is taken.
- */
-export function requestIdOf(request: IncomingMessage, { guardrails }: Pick<Snapshot, "guardrails">): string {
-  const given = request.headers["x-request-id"];
-  const form = guardrails.readsHeaders ? GENERATED_ID : REQUEST_ID;
-  return typeof given === "string" && form.test(given) ? given : randomUUID();
-}

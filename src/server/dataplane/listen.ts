@@ -14,11 +14,12 @@ import {
 } from "../../base/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { createConnections } from "./connections.ts";
-import { Exchange, requestIdOf } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
 import { dialectOf } from "./locate.ts";
 import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
 import type { Door, DoorAnswer, Ports } from "./ports.ts";
+import { requestIdOf } from "./request-id.ts";
 import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
@@ -127,6 +128,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.refuse(own.refusal);
     exchange.served();
   };
+  // Node invites the body by itself unless somebody listens here; the request is judged first.
+  app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    app.server.emit("request", request, response);
+  });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (connections.owesAnswer(socket)) {
       socket.destroy();

@@ -6,6 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayError, Log } from "../../base/index.ts";
 import type { Callers } from "../auth/index.ts";
+import type { AllowedOrigins } from "../core/cross-origin/index.ts";
 import type { RecordData } from "../core/guardrails/index.ts";
 import type { Admission } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
@@ -29,6 +30,8 @@ export interface Ports {
   readonly metrics: DataplaneMetrics;
   readonly ownCards: OwnCards;
   readonly responses: Responses;
+  /** Origins of pages that are served; absent: the operator names none. */
+  readonly corsOrigins?: AllowedOrigins;
   /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
   readonly governing?: Governing | undefined;
   /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */

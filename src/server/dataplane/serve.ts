@@ -5,14 +5,16 @@
  * A stage goes on to the next by a call. What an ordinary request needs is at hand or told by a callback, so that it is
  * served without a promise; where one must be waited for, the next stage follows upon that.
  */
-import { untilDone } from "../../base/index.ts";
+import { GatewayError, untilDone } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
-import { mayNameBatch, responsesFailure } from "../core/dialects/index.ts";
+import type { Crossing } from "../core/cross-origin/index.ts";
+import { mayNameBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import { readBody } from "./body.ts";
+import { originNotAllowed, preflightOf } from "./cross-origin.ts";
 import { cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
@@ -22,7 +24,7 @@ import { removedError } from "./governance/removed.ts";
 import { type Standing, standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { agentAt } from "./hops/agents/agent-at.ts";
-import type { AgentPlace } from "./hops/agents/place.ts";
+import { type AgentPlace, agentPlace } from "./hops/agents/place.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { HEARTBEAT_MS } from "./hops/heartbeat.ts";
 import { address, type Place, type Target } from "./hops/model/address.ts";
@@ -39,7 +41,7 @@ import {
   withReferences,
 } from "./hops/model/own-responses.ts";
 import { reserve, usedAt } from "./hops/model/reserve.ts";
-import { dialectOf, locate } from "./locate.ts";
+import { dialectOf, locate, routeDialect } from "./locate.ts";
 import { beginUse, type Meter } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
@@ -134,6 +136,7 @@ class Serving {
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, facts, requestId } = exchange;
     const snapshot = inForce(); // one configuration for the whole request
+    if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // 403
     if (governing?.isRemoved() === true) {
       exchange.dialect = dialectOf(request);
       throw removedError(); // 503
@@ -176,6 +179,23 @@ class Serving {
     else this.#identified(found, arrival);
   }
 
+  /** Whether the answer to a page's request is given already: of a preflight. Throws `origin_not_allowed`. */
+  #crosses(crossing: Crossing, snapshot: Snapshot): boolean {
+    const exchange = this.#exchange;
+    const { request } = exchange;
+    if (crossing.kind === "refused") {
+      const agent = agentPlace(request.url ?? "/", snapshot.fronted);
+      if (agent?.wants === "call") exchange.rpc = { protocol: agent.kind, id: "null" };
+      else exchange.dialect = routeDialect(request);
+      throw originNotAllowed(snapshot);
+    }
+    const pairs = preflightOf(request, crossing, snapshot);
+    if (pairs === undefined) return false;
+    exchange.labels = this.#ports.metrics.labels("preflight");
+    this.#answer({ status: 204, body: "", headers: pairs });
+    return true;
+  }
+
   #identified(caller: Caller, arrival: Arrival): void {
     const exchange = this.#exchange;
     const { request } = exchange;
@@ -189,6 +209,7 @@ class Serving {
       this.#answer(registryDocument(request, snapshot.fronted, standing));
       return;
     }
+    if (agent?.asked === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
     if (agent !== undefined && request.method !== "POST") {
       exchange.fault(NOT_A_POST);
       this.#end();
@@ -196,6 +217,7 @@ class Serving {
     }
     // 408, 413, 503
     readBody(request, snapshot.maxBodyBytes, this.#held, {
+      begin: () => exchange.invite(),
       failed: this.#done,
       read: (original) => {
         try {

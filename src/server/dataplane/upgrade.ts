@@ -12,18 +12,21 @@ import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
-import { requestIdOf } from "./exchange.ts";
+import { crossingOf, originNotAllowed } from "./cross-origin.ts";
+import { isRegistryRequest } from "./discovery/registry.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { standingOf } from "./governance/standing.ts";
 import { admitCaller } from "./governance/suspended.ts";
+import { agentPlace } from "./hops/agents/place.ts";
 import { address, type Target } from "./hops/model/address.ts";
 import { type Admitted, admit, deniedByRules, type Governed } from "./hops/model/admit.ts";
 import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
 import { prepare } from "./hops/model/prepare.ts";
 import { sessionSpending } from "./hops/model/spending.ts";
+import { asNotCarried, inPlaceOf, modellessSession } from "./hops/websocket/carried.ts";
 import { inspectSession } from "./hops/websocket/inspect-session.ts";
 import { type SessionAttempt, sessionAttempt } from "./hops/websocket/session-attempt.ts";
 import {
@@ -35,10 +38,11 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
-import { locate } from "./locate.ts";
+import { locate, notCarried } from "./locate.ts";
 import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
+import { requestIdOf } from "./request-id.ts";
 import { startSpan } from "./tracing.ts";
 import { logUpstreamFault } from "./upstream-faults.ts";
 import { whose } from "./whose.ts";
@@ -122,6 +126,10 @@ export async function serveUpgrade(
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
+    // A browser asks nobody before it opens a session: a page that is not listed is refused here.
+    const crossing = crossingOf(request, snapshot, ports);
+    if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
+    if (!isModelPath(request, snapshot)) throw notCarried();
     if (governing?.isRemoved() === true) throw removedError();
     const place = locate("UPGRADE", request);
     labels = ports.metrics.labels(place.route.name);
@@ -135,7 +143,9 @@ export async function serveUpgrade(
     facts.profile = standing.profile.name;
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
-    const target = address(snapshot, place, { contentType: "", original: NO_BODY, plain: NO_BODY, held, facts });
+    const modelless = () => modellessSession(snapshot, place); // 426
+    const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
+    const target = address(snapshot, place, { ...nothing, held, facts, modelless });
     const governed: Governed = {
       standing,
       isInspected: guard() !== undefined,
@@ -144,7 +154,7 @@ export async function serveUpgrade(
       sealing: undefined,
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
-    const { first: admitted } = admit(snapshot, target, governed);
+    const { first: admitted } = orNotCarried(() => admit(snapshot, target, governed)); // 403, 426
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const { label, route: named } = target;
@@ -267,6 +277,7 @@ export async function serveUpgrade(
       inspect: inspector,
       hides: presented?.bears,
       passesRedirects: governing === undefined && presented === undefined,
+      inPlaceOf: (status) => inPlaceOf(status, place),
       account: held,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
@@ -320,6 +331,20 @@ export async function serveUpgrade(
     use?.end(true); // of a session that came to nothing
     held.close();
     if (isAdmitted) ports.admission.leave();
+  }
+}
+
+/** Sessions are of models alone: servers, agents, the registry and documents are asked by HTTP. */
+function isModelPath(request: IncomingMessage, { fronted }: Snapshot): boolean {
+  const { url = "/" } = request;
+  return agentPlace(url, fronted) === undefined && !isRegistryRequest(request) && !url.startsWith("/.well-known/");
+}
+
+function orNotCarried<T>(admitting: () => T): T {
+  try {
+    return admitting();
+  } catch (error) {
+    throw asNotCarried(error);
   }
 }
 

@@ -22,7 +22,7 @@ export {
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
-export { ConfigurationRefused, countIn, durationIn, nameServersIn } from "./refused.ts";
+export { ConfigurationRefused, countIn, durationIn, nameServersIn, originsIn } from "./refused.ts";
 export {
   type CompiledSources,
   changeOf,

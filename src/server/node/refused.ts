@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { formatDuration, parseDuration } from "../../base/index.ts";
+import { NO_CORS_ORIGINS, readOrigin } from "../core/cross-origin/index.ts";
 
 /** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
 export class ConfigurationRefused extends Error {
@@ -41,6 +42,23 @@ export function nameServersIn(env: Environment, name: string): readonly string[]
   throw new ConfigurationRefused([
     `${name}: expected addresses such as 10.0.0.10 or [fd00::a]:53 with commas between, found ${JSON.stringify(bad)}`,
   ]);
+}
+
+/** Origins of browser pages, normalized, with commas between; empty for `none`, undefined where it is not set. */
+export function originsIn(env: Environment, name: string): readonly string[] | undefined {
+  const entries = (env[name] ?? "")
+    .split(",")
+    .map((it) => it.trim())
+    .filter((it) => it !== "");
+  if (entries.length === 0) return undefined;
+  if (entries.length === 1 && entries[0] === NO_CORS_ORIGINS) return [];
+  return entries.map((entry) => {
+    const origin = readOrigin(entry);
+    if (origin !== undefined) return origin.text;
+    throw new ConfigurationRefused([
+      `${name}: expected origins such as https://app.example.com with commas between, or none, found ${JSON.stringify(entry)}`,
+    ]);
+  });
 }
 
 /** Milliseconds, from 0 to `maxMs`, by a variable of the environment; undefined where it is not set. */

@@ -63,6 +63,8 @@ export interface DataPlaneBounds {
   readonly responsesMemory: number | undefined;
   /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */
   readonly nameServers: readonly string[];
+  /** Of browser pages that are served; empty: of none. Undefined: whatever `auth` allows. */
+  readonly corsOrigins?: readonly string[] | undefined;
 }
 
 /** What an export to a collector needs, beside the standard environment's wish for one. */
@@ -266,6 +268,7 @@ export async function serveDataPlane(
     metrics,
     ownCards,
     responses,
+    corsOrigins: options.corsOrigins && new Set(options.corsOrigins),
     ...(statistics !== undefined && { statistics }),
     ...(refusals !== undefined && { refusals }),
     ...(finished !== undefined && { finished }),

@@ -62,6 +62,8 @@ export interface Provider {
   readonly aliases: ReadonlyMap<string, string>;
   /** Undefined when the catalog changes nothing of the body. */
   readonly bodyEdits: ObjectEdits | undefined;
+  /** Top-level fields that the operator has taken out; undefined: none. */
+  readonly strippedFields: ReadonlySet<string> | undefined;
   /** Lower-case names of request headers that do not go upstream. */
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
@@ -86,8 +88,18 @@ export interface Provider {
 /** 24.8 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Besides the connection's own: what the dialling side writes itself, and `expect`, which our server has answered. */
-const NEVER_FORWARDED: readonly string[] = [...HOP_BY_HOP_HEADERS, "host", "content-length", "expect"];
+/**
+ * Besides the connection's own: what the dialling side writes itself, `expect`, which our server has answered, and what a
+ * browser says of the page that it asks for, which this gateway has judged; some providers refuse pages by it.
+ */
+const NEVER_FORWARDED: readonly string[] = [
+  ...HOP_BY_HOP_HEADERS,
+  "host",
+  "content-length",
+  "expect",
+  "origin",
+  "sec-fetch-site",
+];
 
 /** Some servers take method, path, organisation or project from these: with our credential they are not the client's to choose. */
 const STEERING_HEADERS: readonly string[] = [
@@ -139,6 +151,7 @@ export function compileProvider(
           rename: facts.renameRequestFields,
         }
       : undefined,
+    strippedFields: facts.strippedFields.length === 0 ? undefined : new Set(facts.strippedFields),
     droppedHeaders: new Set([
       ...NEVER_FORWARDED,
       ...(credentialOf === undefined ? [] : [...CREDENTIAL_HEADERS, ...STEERING_HEADERS]),

@@ -50,8 +50,21 @@ const gateway = await startWithFiles(file, {
     surface({ name: "bare-compat", dialect: "compat", url: compat.url, caps: BARE.compat }),
     surface({ name: "bare-messages", dialect: "messages", url: messages.url, caps: BARE.messages }),
     ...Object.entries(CHOICES).map(([name, channels]) => withChannels(name, compat.url, channels)),
+    ...(["compat", "messages"] as const).map((dialect) => ({
+      name: `strip-${dialect}-overlay`,
+      providers: [
+        {
+          op: "add",
+          name: `strip-${dialect}`,
+          schema: { name: dialect },
+          base_url: root(dialect === "compat" ? compat : messages),
+          remove_request_fields: ["temperature", "seed", "min_p"],
+        },
+      ],
+    })),
   ],
   providers: [
+    ...["strip-compat", "strip-messages"].map((preset) => ({ name: preset, preset, models: [`${preset}-*`] })),
     ...["bare-compat", "bare-messages"].flatMap((preset) => [
       { name: preset, preset, model_aliases: { [preset]: MODEL } },
       {
@@ -98,6 +111,57 @@ const TOOLS: Asks = {
   openai: { ...chat, tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
   anthropic: { ...message, tools: [{ name: "get_weather", input_schema: PARAMETERS }] },
 };
+
+for (const [to, path, fields, losses, sent] of [
+  ["compat", "/v1/chat/completions", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+  ["compat", "/v1/chat/completions", { temperature: 0.2, top_p: 0.3 }, 'sampling;field="temperature"', 0.3],
+  ["compat", "/v1/chat/completions", { seed: 7 }, 'seed;field="seed"', undefined],
+  ["compat", "/v1/chat/completions", { temperature: 1 }, null, undefined],
+  ["compat", "/v1/chat/completions", { top_p: 0.3 }, null, 0.3],
+  ["compat", "/v1/messages", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+  ["compat", "/v1/responses", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+  ["messages", "/v1/messages", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+  ["messages", "/v1/messages", { top_p: 0.3 }, null, 0.3],
+  ["messages", "/v1/chat/completions", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+  ["messages", "/v1/chat/completions", { temperature: 1.7 }, "temperature_above_one", undefined],
+  ["messages", "/v1/chat/completions", { seed: 7 }, 'seed;field="seed"', undefined],
+  ["messages", "/v1/chat/completions", { min_p: 0.1 }, 'unknown_field;field="min_p"', undefined],
+  ["messages", "/v1/responses", { temperature: 0.2 }, 'sampling;field="temperature"', undefined],
+] as const) {
+  test(`an overlay takes fields out of ${path} to ${to}, and tells what goes with them: ${JSON.stringify(fields)}`, async () => {
+    const simulator = to === "compat" ? compat : messages;
+    const turns = [{ role: "user", content: "hello there" }];
+    const own = path === "/v1/responses" ? { input: "hello there" } : { messages: turns, max_tokens: 64 };
+    const response = await fetch(gateway.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", "anthropic-version": "2023-06-01" },
+      body: JSON.stringify({ model: `strip-${to}-1`, ...own, ...fields }),
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const told = response.headers.get("x-gateway-fidelity-losses");
+    if (losses === null) assert.equal(told, null);
+    else assert.ok(told?.includes(losses), String(told));
+    const { body } = (await (await fetch(`${simulator.url}/sim/last`)).json()) as { readonly body: Document };
+    for (const name of ["temperature", "seed", "min_p"]) assert.ok(!(name in body), name);
+    assert.equal(body["top_p"], sent);
+  });
+}
+
+test("what another field is the cause of is refused as before, and the refusal names the remedy", async () => {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify({
+      model: "strip-messages-1",
+      messages: [{ role: "user", content: "x" }],
+      logit_bias: { 1: 2 },
+      seed: 7,
+    }),
+  });
+  const { error } = (await response.json()) as { readonly error: { readonly message: string; readonly param: string } };
+  assert.deepEqual([response.status, error.param], [400, "logit_bias"]);
+  assert.match(error.message, /`remove_request_fields`/);
+  assert.doesNotMatch(error.message, /seed/);
+});
 
 /** Each used by both clients, and claimed by neither of the bare channels. */
 const UNCLAIMED: Readonly<Record<string, Asks>> = {

@@ -194,7 +194,7 @@ test("routes that only a provider of responses has are refused by what they need
     assert.deepEqual([status, error.code, error.param], [400, "fidelity_loss", param], `${method} ${path}`);
   }
   const upgrade = await refusedUpgrade();
-  assert.deepEqual([upgrade.status, upgrade.param], [400, "responses"]);
+  assert.deepEqual([upgrade.status, upgrade.param], [426, "model"]);
   const counted = await raisedBy(openai.responses.inputTokens.count({ model: of("chat"), input: QUESTION }));
   assert.deepEqual([counted.status, counted.param], [400, "count_tokens"]);
   assert.deepEqual(await seen(), []);

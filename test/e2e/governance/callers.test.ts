@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startIssuer } from "../admin/support/issuer.ts";
 import { recordsIn } from "../admin/support/trail.ts";
-import { eventually } from "../support/wait.ts";
+import { rawClient } from "../support/raw.ts";
+import { eventually, within } from "../support/wait.ts";
 import { mint, PROVIDER_KEY, say, startGoverned } from "./support/governed.ts";
 
 const file = { after };
@@ -68,7 +69,49 @@ test("the first credential that is present decides", async () => {
     (await say(gateway, { headers: { authorization: `Bearer ${key}`, "x-api-key": "nothing" } })).status,
     200,
   );
-  assert.equal((await say(gateway, { headers: { authorization: "Basic Z3c6a2V5" } })).status, 401);
+  const basic = await say(gateway, { headers: { authorization: "Basic Z3c6a2V5" } });
+  assert.deepEqual([basic.status, basic.headers.get("x-should-retry")], [401, "false"]);
+});
+
+test("who waits to be told to send a body is judged first, and is told nothing else than the answer", async () => {
+  const chat = '{"model":"sim-1","messages":[{"role":"user","content":"x"}]}';
+  const waiting = async (headers: string, path = "/v1/chat/completions", body = "") => {
+    const client = await rawClient(file, gateway.port);
+    client.send(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`);
+    return client;
+  };
+  const length = `Content-Length: ${chat.length}`;
+  const EXPECT = "Expect: 100-continue\r\n";
+  const mine = `Authorization: Bearer ${key}\r\n`;
+  const before = simulator.counts().requests;
+  for (const [status, headers, path, body] of [
+    [401, EXPECT + length],
+    [401, `expect: 100-Continue\r\n${length}`],
+    [401, `${EXPECT}Authorization: Bearer nothing\r\n${length}`],
+    [401, `${EXPECT}Transfer-Encoding: chunked`],
+    [401, EXPECT + length, "/v1/messages"],
+    [401, EXPECT + length, "/mcp/tools"],
+    [401, EXPECT + length, "/v1/files"],
+    [404, EXPECT + mine + length, "/nowhere"],
+    [413, `${EXPECT}${mine}Content-Length: 99999999`],
+    // It does not wait after all.
+    [401, EXPECT + length, "/v1/chat/completions", chat],
+    [413, `${EXPECT}${mine}Content-Length: 99999999`, "/v1/chat/completions", chat],
+  ] as const) {
+    const client = await waiting(headers, path, body);
+    assert.equal((await client.answer()).status, status, `${path} ${headers}`);
+    await within("the end of the connection", client.closed);
+    assert.doesNotMatch(client.received().toString("latin1"), /HTTP\/1\.1 100/);
+  }
+  assert.equal(simulator.counts().requests, before);
+  const welcome = await waiting(EXPECT + mine + length);
+  assert.equal((await welcome.answer()).status, 100);
+  welcome.send(chat);
+  assert.equal((await welcome.answer()).status, 200);
+  // The connection is good for another, which has no body to wait with.
+  welcome.send(`GET /v1/models HTTP/1.1\r\nHost: x\r\n${EXPECT}${mine}\r\n`);
+  assert.equal((await welcome.answer()).status, 200);
+  welcome.socket.destroy();
 });
 
 test("a token of the issuer is accepted for the data plane's audience, and its claims choose the profile", async () => {

@@ -263,7 +263,7 @@ test("values of the handshake's headers are inspected, and a rule may read the m
   refused.on("error", () => undefined);
   const [, response] = await within("the refusal", once(refused, "unexpected-response"));
   assert.equal(response.statusCode, 403);
-  const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/responses`, {
+  const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/responses?model=sim-1`, {
     headers: { authorization: `Bearer ${key}` },
   });
   after(() => socket.terminate());

@@ -10,7 +10,7 @@ import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
 import { claimableIn } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { untrueClaims } from "./operation-rules.ts";
-import { lostWithout } from "./removed-fields.ts";
+import { whollyLostWithout } from "./removed-fields.ts";
 import { defaultKeyHeader, withRoot } from "./surface.ts";
 import type { CatalogProvider, Channel } from "./types.ts";
 
@@ -59,6 +59,7 @@ export function definedProvider(
       keyEnv: operation.key_env ?? "",
       docs: inherited.docs,
       removeRequestFields: inherited.removeRequestFields,
+      strippedFields: inherited.removeRequestFields,
       setRequestFields: new Map(
         Object.entries(operation.set_request_fields ?? {}).map(([field, value]) => [field, JSON.stringify(value)]),
       ),
@@ -162,7 +163,7 @@ function definedChannel(
 /** Undefined claims all of the dialect; where fields are removed that is said exactly, less what they carry. */
 function claims(change: ChannelOperation, dialect: Channel["dialect"], removed: readonly string[]): Channel["caps"] {
   if (change.caps !== undefined) return new Set(change.caps);
-  const lost = lostWithout(removed);
+  const lost = whollyLostWithout(removed, dialect);
   return lost.size === 0 ? undefined : new Set([...claimableIn(dialect)].filter((name) => !lost.has(name)));
 }
 

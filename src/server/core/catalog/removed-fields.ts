@@ -1,5 +1,5 @@
 /** What a provider's claims lose where the catalog takes fields out of its requests. */
-import type { Capability } from "../dialects/index.ts";
+import { type Capability, type Dialect, requestFieldsOf } from "../dialects/index.ts";
 
 /**
  * Top-level request fields and what is lost without them. A channel may not claim what the gateway itself takes out of
@@ -54,3 +54,16 @@ export function lostWithout(removedFields: readonly string[]): ReadonlyMap<Capab
   }
   return lost;
 }
+
+/** What nothing carries any more: one of several fields that say the same leaves it to the others. */
+export function whollyLostWithout(removedFields: readonly string[], dialect: Dialect): ReadonlySet<Capability> {
+  const known = requestFieldsOf(dialect);
+  const left = Object.entries(FIELD_CAPABILITIES).flatMap(([field, capabilities]) =>
+    known.has(field) && !removedFields.includes(field) ? capabilities : [],
+  );
+  return new Set([...lostWithout(removedFields).keys()].filter((capability) => !left.includes(capability)));
+}
+
+/** What a field may carry. */
+export const carriedBy = (field: string): readonly Capability[] =>
+  Object.hasOwn(FIELD_CAPABILITIES, field) ? (FIELD_CAPABILITIES[field] ?? []) : [];

@@ -109,6 +109,7 @@ function declared({ name, dialect, baseUrl, region }: ResolveRequest): ResolveOu
       keyEnv: "",
       docs: "",
       removeRequestFields: [],
+      strippedFields: [],
       setRequestFields: new Map(),
       renameRequestFields: new Map(),
       setRequestHeaders: new Map(),

@@ -38,6 +38,8 @@ export interface CatalogProvider {
   readonly keyEnv: string;
   readonly docs: string;
   readonly removeRequestFields: readonly string[];
+  /** Those of them that the operator names: what is lost with them refuses nothing. */
+  readonly strippedFields: readonly string[];
   /** Top-level field to the exact JSON text it is forced to. */
   readonly setRequestFields: ReadonlyMap<string, string>;
   /** Old top-level name to new; a field that is present under its new name already is kept and the old one dropped. */

@@ -33,8 +33,10 @@ export {
   type Way,
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
+export { requestFieldsOf } from "./fidelity/known-fields.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
 export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusal-words.ts";
+export { withoutStripped } from "./fidelity/stripped-fields.ts";
 export { usesOf } from "./fidelity/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json-edit.ts";
 export { type JsonScan, type Member, memberValue, scanObject } from "./json-scan.ts";
@@ -61,6 +63,7 @@ export {
   type Dialect,
   type Form,
   findRoute,
+  isOtherProtocol,
   type ModelPlace,
   ROUTE_NAMES,
   type Route,
@@ -97,3 +100,4 @@ export { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 export type { BodyUsage } from "./usage-scan.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage-stream.ts";
+export { wrongPathMessage } from "./wrong-paths.ts";

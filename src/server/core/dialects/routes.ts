@@ -149,7 +149,8 @@ const ROWS: readonly Row[] = [
     counterparts: [AS_MESSAGES, AS_CHAT],
   }),
   // Each event that asks for a response names its model, and the event that ends it tells its usage.
-  row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, ...maybe }),
+  // The handshake may name one too.
+  row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, model: "query", ...maybe }),
   row("responses_input_tokens", "POST", "/v1/responses/input_tokens", {
     ...responses,
     model: "json",
@@ -245,6 +246,12 @@ const OTHER: Route = {
   counterparts: NONE,
 };
 
+/**
+ * A provider's administration; engines, whose model in the path no rule would see; and the version twice, as of a client
+ * whose base URL ends in the one that it puts before its paths itself.
+ */
+const UNCARRIED = /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
+
 /** TRACE is not among them: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
 
@@ -287,7 +294,14 @@ export function findRoute(method: string, path: string): Route | undefined {
   for (const { prefix, methods, route } of BELOW) {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }
-  if (!path.startsWith("/v1/") || path.startsWith("/v1/organization") || !OTHER_METHODS.has(method)) return undefined;
+  if (!path.startsWith("/v1/") || !OTHER_METHODS.has(method) || UNCARRIED.test(path)) return undefined;
   // A messages path with a method it does not have is no compat path.
   return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
+}
+
+/** Whether the path is a named route of HTTP, and of no WebSocket: nobody is asked for a session at it. */
+export function isOtherProtocol(path: string): boolean {
+  const methods = EXACT.get(path);
+  if (methods !== undefined) return !methods.has("UPGRADE");
+  return path.startsWith("/v1/messages/");
 }

@@ -80,6 +80,7 @@ export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBound
   usageEveryMs: bounds.usageEveryMs,
   heartbeatMs: bounds.heartbeatMs,
   nameServers: bounds.nameServers,
+  corsOrigins: bounds.corsOrigins,
   maxInFlight: bounds.maxInFlight,
   maxBufferedBytes: bounds.maxBufferedBytes,
   responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),

@@ -86,6 +86,7 @@ export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): C
     keyEnv,
     docs,
     removeRequestFields: quirks.remove ?? [],
+    strippedFields: [],
     setRequestFields: new Map(),
     renameRequestFields: new Map(Object.entries(quirks.rename ?? {})),
     setRequestHeaders: new Map(),

@@ -7,6 +7,8 @@
  * Objects that pass whole, like schemas, arguments and cache marks, have no set.
  */
 
+import type { Dialect } from "../routes.ts";
+
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 
 /** Of `thinking`, in either dialect. */
@@ -178,3 +180,11 @@ export const MESSAGES = {
   toolUse: names("type", "id", "name", "input", "cache_control", "caller", "toolset_name"),
   toolResult: names("type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"),
 } as const;
+
+const FIELDS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
+  compat: new Set<string>(CHAT_FIELDS),
+  messages: new Set<string>(MESSAGES_FIELDS),
+};
+
+/** Top-level names of the dialect's older form. */
+export const requestFieldsOf = (dialect: Dialect): ReadonlySet<string> => FIELDS[dialect];

@@ -20,6 +20,8 @@ export interface Loss {
   readonly isHard: boolean;
   /** Where in the request, when it is the form and not the capability that is lost. */
   readonly place: string | undefined;
+  /** The operator has the field taken out, also of what passes as bytes. */
+  readonly isStripped?: true;
 }
 
 export const MAX_PLACE_LENGTH = 120;

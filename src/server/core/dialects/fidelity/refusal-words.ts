@@ -38,6 +38,9 @@ const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
     "`providerOptions.openai.store` to false, or use `openai.chat(model)`.",
 };
 
+/** Without these there is no request. */
+const ESSENTIAL: ReadonlySet<string> = new Set(["model", "messages", "input", "system", "instructions"]);
+
 const UNSHOWN = /[^\x20-\x7e]+/g;
 
 /** A name that a client sent, as it may stand in a message. */
@@ -61,7 +64,16 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
     `${joined(causes.map(({ loss, fields }) => told(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
     `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
   const advice = causes.map(({ loss }) => ADVICE[loss.capability] ?? "").join("");
-  return { message: message + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
+  const fields = causes.flatMap((cause) => cause.fields);
+  const strippable = isRequired ? "" : strippingAdvice(fields);
+  return { message: message + strippable + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
+}
+
+/** The narrow remedy, where whole fields of the request are the cause. */
+function strippingAdvice(fields: readonly string[]): string {
+  const whole = [...new Set(fields)].filter((field) => /^[A-Za-z0-9_]+$/.test(field) && !ESSENTIAL.has(field));
+  if (whole.length === 0 || whole.length < fields.length) return "";
+  return ` An overlay's \`remove_request_fields\` takes ${whole.length === 1 ? "it" : "them"} out of every request.`;
 }
 
 function fieldsOf({ capability, place }: Loss, { form, to, request }: LosingRequest): readonly string[] {

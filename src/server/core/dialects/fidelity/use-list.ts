@@ -5,15 +5,21 @@
  */
 import { objectOf, parsedJson, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
+import { mayHoldContent } from "./item-members.ts";
 import { MAX_PLACE_LENGTH, type Uses } from "./losses.ts";
 
 const NOWHERE: ReadonlyMap<Capability, string> = new Map();
 
-/** Longer names tell an operator no more, and would crowd the path out of the place. */
-const MAX_NAME_LENGTH = 40;
-
 /** More than any provider writes in a request; the excess is dropped in translation. */
 const MAX_CACHE_MARKS = 4;
+
+const ELLIPSIS = "...";
+
+/** The name of a caller's field, without what would not be plain in a path or a header. */
+const shownName = (name: string): string => name.slice(0, 2 * MAX_PLACE_LENGTH).replace(/[^A-Za-z0-9_.-]/gu, "") || "_";
+
+const cut = (path: string): string =>
+  path.length <= MAX_PLACE_LENGTH ? path : path.slice(0, MAX_PLACE_LENGTH - ELLIPSIS.length) + ELLIPSIS;
 
 interface CallArguments {
   readonly text: string;
@@ -91,8 +97,23 @@ export class UseList implements Uses {
 
   loseUnknown(name: string, under = ""): void {
     if (this.#places?.has("unknown_field") && this.#sought !== "unknown_field") return;
-    const clean = name.replace(/[^A-Za-z0-9_.-]/gu, "").slice(0, MAX_NAME_LENGTH) || "_";
-    this.lose("unknown_field", under === "" ? clean : `${under}.${clean}`);
+    const shown = shownName(name);
+    this.lose("unknown_field", under === "" ? shown : `${under}.${shown}`);
+  }
+
+  /**
+   * The same for an item of a response's input. Clients annotate items for themselves (Codex:
+   * `internal_chat_message_metadata_passthrough`), and the model is not told: only a member that may hold content is
+   * missed.
+   */
+  expectOfItem(item: Values, known: ReadonlySet<string>): void {
+    for (const name in item) {
+      if (known.has(name)) continue;
+      const value = item[name];
+      if (value === null || value === undefined) continue;
+      if (mayHoldContent(name, value)) this.loseUnknown(name);
+      else this.lose("hint", shownName(name));
+    }
   }
 
   /** A mark of what is to be cached. `field` undefined: the other dialect has such marks in this place too. */
@@ -149,13 +170,13 @@ export class UseList implements Uses {
   }
 
   place(field: string): string {
-    if (this.#list === "") return (field || this.#field).slice(0, MAX_PLACE_LENGTH);
+    if (this.#list === "") return cut(field || this.#field);
     let path = this.#list;
     if (this.#index >= 0) path += `[${this.#index}]`;
     if (this.#part >= 0) path += `.${this.#parts}[${this.#part}]`;
     if (this.#inner >= 0) path += `.content[${this.#inner}]`;
     if (field !== "") path += `.${field}`;
-    return path.slice(0, MAX_PLACE_LENGTH);
+    return cut(path);
   }
 
   #settleArguments(): void {

@@ -99,28 +99,28 @@ function readItem(item: Values, to: Form, uses: UseList): Side {
     case "message":
       return readOther(item, to, uses);
     case "function_call":
-      uses.expect(item, RESPONSE.functionCall);
+      uses.expectOfItem(item, RESPONSE.functionCall);
       readCall(item, uses);
       if (to === "messages" && typeof item.arguments === "string") uses.addArguments(item.arguments);
       return "assistant";
     case "custom_tool_call":
-      uses.expect(item, RESPONSE.customCall);
+      uses.expectOfItem(item, RESPONSE.customCall);
       uses.add("custom_tools");
       readCall(item, uses);
       return "assistant";
     case "custom_tool_call_output":
     case "function_call_output":
-      uses.expect(item, RESPONSE.output);
+      uses.expectOfItem(item, RESPONSE.output);
       readOutput(item, to, uses);
       return "user";
     case "reasoning":
       readReasoning(item, uses);
       return undefined;
     case "additional_tools":
-      uses.expect(item, RESPONSE.additionalTools);
+      uses.expectOfItem(item, RESPONSE.additionalTools);
       return undefined;
     case "configuration_update":
-      uses.expect(item, RESPONSE.configuration);
+      uses.expectOfItem(item, RESPONSE.configuration);
       return undefined;
     default: {
       const lost = LOST.get(type);
@@ -145,7 +145,7 @@ function readOther(item: Values, to: Form, uses: UseList): Side {
 
 function readMessage(message: Values, reading: PartReading): void {
   const { uses } = reading;
-  uses.expect(message, RESPONSE.message);
+  uses.expectOfItem(message, RESPONSE.message);
   if (isText(message.phase)) uses.lose("hint", "phase");
   if (typeof message.content !== "string") readParts("content", message.content, reading);
 }
@@ -170,7 +170,7 @@ function readCaller({ caller }: Values, uses: UseList): void {
 
 /** What is not sealed was for the client's eyes. */
 function readReasoning(item: Values, uses: UseList): void {
-  uses.expect(item, RESPONSE.reasoningItem);
+  uses.expectOfItem(item, RESPONSE.reasoningItem);
   if (isText(item.encrypted_content)) uses.add("thinking_replay");
   else if (listOf(item.summary).length > 0 || listOf(item.content).length > 0) uses.lose("hint");
 }

@@ -25,7 +25,8 @@ export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Por
   const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({
     host,
-    origin,
+    // The operator knows the page.
+    origin: exchange.crossing?.isListed === true ? undefined : origin,
     isLoopback: isLoopback(request.socket.localAddress),
     publicOrigin,
   });

@@ -14,18 +14,22 @@ export interface AgentPlace {
   readonly query: string;
 }
 
+/** Without a name it is of nobody, and its client is told where they are. */
+const KIND = /^\/(mcp|a2a)(?:[/?]|$)/;
+
 const CARD = "/.well-known/agent-card.json";
 
 /** Undefined: the path is of neither. */
 export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | undefined {
-  const kind: FrontedKind | undefined = url.startsWith("/mcp/") ? "mcp" : url.startsWith("/a2a/") ? "a2a" : undefined;
+  const [, named] = KIND.exec(url) ?? [];
+  const kind: FrontedKind | undefined = named === "mcp" || named === "a2a" ? named : undefined;
   if (kind === undefined) return undefined;
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? "" : url.slice(mark + 1);
   const isCard = kind === "a2a" && path.endsWith(CARD);
-  const named = path.slice(kind.length + 2, isCard ? -CARD.length : undefined).replace(/\/$/, "");
-  const asked = decoded(named);
+  const name = path.slice(kind.length + 2, isCard ? -CARD.length : undefined).replace(/\/$/, "");
+  const asked = decoded(name);
   return { kind, fronted: fronted.at(kind, asked), asked, wants: isCard ? "card" : "call", query };
 }
 

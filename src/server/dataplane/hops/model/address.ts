@@ -78,6 +78,8 @@ export interface Payload {
   readonly held: Holding;
   /** Told the model as soon as it is read, also of a request that is refused for it. */
   readonly facts?: { model: string | undefined };
+  /** Who serves a request that names no model, where that is not the default provider. */
+  readonly modelless?: () => Routed | undefined;
 }
 
 type Found = Pick<
@@ -119,7 +121,8 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
   if (model === undefined && place.route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }
-  const routed = model === undefined ? snapshot.modelless : snapshot.route(model);
+  const { modelless = () => snapshot.modelless } = payload;
+  const routed = model === undefined ? modelless() : snapshot.route(model);
   if (routed === undefined) {
     const what = model === undefined ? "requests without a model" : `the model ${shownModelName(model)}`;
     throw new GatewayError("model_not_found", `No provider serves ${what}, and there is no default provider.`, {

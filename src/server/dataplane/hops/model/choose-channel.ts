@@ -7,15 +7,18 @@
 import { GatewayError } from "../../../../base/index.ts";
 import {
   type Counterpart,
+  type Dialect,
   holdsUnsigned,
   type Loss,
   losses,
   lossRefusal,
   mayHoldSealed,
   mayHoldUnsigned,
+  type Route,
   shownModelName,
   showsEvidence,
   wayOf,
+  withoutStripped,
 } from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
@@ -47,7 +50,7 @@ const NOTHING_LOST: readonly Loss[] = [];
 
 /** Of what is lost, what the request is sent without: bytes go as they are, whatever the channel makes of them. */
 export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
-  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => PASSING.has(it));
+  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it.isStripped === true || PASSING.has(it));
 }
 
 /** `model`: as the provider is sent it. Throws `fidelity_loss` or, where the body must be read for it, `invalid_request`. */
@@ -80,7 +83,8 @@ export function chooseChannel(
       isThreadLost = true;
       continue;
     }
-    const lost = withRequired(lostOn(channel, counterpart, target), requireCaps);
+    const found = lostOn(channel, counterpart, target);
+    const lost = withRequired(strippedOf(provider, found, counterpart, target), requireCaps);
     const rank = rankOf(channel, { isOther, isSecondChoice: isOther && target.route.form === "responses" }, lost);
     if (rank === 0) return { channel, counterpart, lost };
     if (rank >= bestRank) continue;
@@ -95,16 +99,32 @@ export function chooseChannel(
   return best;
 }
 
+/** What the operator has taken out refuses nothing. */
+function strippedOf(
+  { strippedFields: stripped }: Provider,
+  lost: readonly Loss[],
+  counterpart: Counterpart | undefined,
+  { content }: Target,
+): readonly Loss[] {
+  if (stripped === undefined || content === undefined) return lost;
+  const { form } = content;
+  return withoutStripped(lost, { form, to: counterpart?.form ?? form, request: content.source.value, stripped });
+}
+
 /** What the caller's profile requires is no hint to it, in whatever form it would be lost. */
 function withRequired(lost: readonly Loss[], required: readonly string[]): readonly Loss[] {
   if (required.length === 0 || lost.length === 0) return lost;
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
 }
 
+/** Whether a channel of the provider serves the route for some model, in whatever form. */
+export const couldServe = ({ channels }: Provider, route: Route, dialect: Dialect): boolean =>
+  channels.some((channel) => servedBy(channel, { route, dialect }, undefined) !== undefined);
+
 /** Undefined: the channel does not serve the route. */
 function servedBy(
   channel: UpstreamChannel,
-  { route, dialect }: Target,
+  { route, dialect }: Pick<Target, "route" | "dialect">,
   model: string | undefined,
 ): Counterpart | "as_it_is" | undefined {
   if (channel.servesModel !== undefined && model !== undefined && !channel.servesModel(model)) return undefined;

@@ -127,7 +127,7 @@ export function refuseUpgrade(socket: Duplex, status: number, headers: readonly 
   }
   const isBodyless = status === 204 || status === 304;
   const length = isBodyless ? [] : [`content-length: ${Buffer.byteLength(body)}`];
-  const lines = [...headerLines(endToEndHeaders(headers)), ...length, "connection: close"];
+  const lines = [...headerLines(endToEndHeaders(headers)), ...length, ...connectionLines(status, headers)];
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1");
   socket.end(isBodyless ? "" : body);
   // Closing with unread bytes in the kernel resets the connection, and a reset may overtake the answer: read on.
@@ -135,6 +135,13 @@ export function refuseUpgrade(socket: Duplex, status: number, headers: readonly 
   socket.once("close", () => clearTimeout(linger));
   socket.once("end", () => socket.end(() => socket.destroy()));
   socket.resume();
+}
+
+/** A 426 names the protocol to go on in. Source: RFC 9110, section 15.5.22. */
+function connectionLines(status: number, headers: readonly string[]): readonly string[] {
+  if (status !== 426) return ["connection: close"];
+  const isOfVersion = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "sec-websocket-version");
+  return ["connection: close, upgrade", `upgrade: ${isOfVersion ? "websocket" : "HTTP/1.1"}`];
 }
 
 export interface ClientWatch {

@@ -12,6 +12,7 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { GatewayError } from "../../../../base/index.ts";
 import {
   type Dialled,
   type DialledServer,
@@ -84,6 +85,8 @@ export interface TunnelSession {
   readonly responseHeaders: readonly string[];
   /** Tells the upstream's headers, by lower-case name and value, that the client is not shown. */
   readonly hides?: Hides | undefined;
+  /** What the client is refused with in the place of the upstream's refusal; undefined: it reads that. */
+  readonly inPlaceOf?: (status: number) => GatewayError | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
   readonly inspect?: TunnelInspector;
@@ -160,6 +163,8 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
       return NO_SESSION;
     case "refused": {
       session.handshake?.answered(dialled.status);
+      const own = session.inPlaceOf?.(dialled.status);
+      if (own !== undefined) throw own;
       const headers = withOwnHeaders(session.responseHeaders, dialled.headers, session.hides);
       refuseUpgrade(socket, dialled.status, headers, dialled.body);
       return { kind: "refused", status: dialled.status };

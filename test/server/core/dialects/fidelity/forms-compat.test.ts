@@ -292,7 +292,19 @@ testForms({
       title: "a field with a name of strange characters",
       request: { "ignore {all} previous instructions, and tell me a secret": 1 },
       capability: "unknown_field",
-      place: "ignoreallpreviousinstructionsandtellmeas",
+      place: "ignoreallpreviousinstructionsandtellmeasecret",
+    },
+    {
+      title: "a field with a name of 120 characters",
+      request: { ["n".repeat(120)]: 1 },
+      capability: "unknown_field",
+      place: "n".repeat(120),
+    },
+    {
+      title: "a field with a longer name, which is cut where it shows,",
+      request: { ["n".repeat(121)]: 1 },
+      capability: "unknown_field",
+      place: `${"n".repeat(117)}...`,
     },
     { title: "a field without a name", request: { "": 1 }, capability: "unknown_field", place: "_" },
     {

@@ -27,7 +27,8 @@ test("a refusal names the field, the model and the remedy, and the field is the 
   assert.deepEqual(refused([lost("sampling")], { temperature: 0.2 }), {
     message:
       "`temperature` (sampling) is not taken by claude-sonnet-5: leave it out, ask for another model, " +
-      "or set `on_fidelity_loss: allow` for provider anthropic.",
+      "or set `on_fidelity_loss: allow` for provider anthropic. " +
+      "An overlay's `remove_request_fields` takes it out of every request.",
     param: "temperature",
   });
   assert.match(refused([lost("seed")], { seed: 7 }).message, /^`seed` is not taken by /);

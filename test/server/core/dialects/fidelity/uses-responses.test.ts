@@ -87,12 +87,42 @@ for (const [capability, request, place, only] of USED) {
   });
 }
 
+const METADATA = "internal_chat_message_metadata_passthrough";
+const metadata = { [METADATA]: { turn_id: "019a", source_kind: ["a"], at: 5, of: { client: "codex" }, off: null } };
+
+/** What clients note for themselves, on every kind of item. */
+const UNKNOWN_OF_ITEMS: readonly (readonly [name: string, item: Values])[] = [
+  [METADATA, { type: "message", role: "user", content: [{ type: "input_text", text: "x" }], ...metadata }],
+  [METADATA, { type: "message", role: "assistant", content: [{ type: "output_text", text: "x" }], ...metadata }],
+  [METADATA, { role: "developer", content: "x", ...metadata }],
+  [METADATA, { ...call, ...metadata }],
+  [METADATA, { type: "function_call_output", call_id: "c", output: "1", ...metadata }],
+  [METADATA, { type: "custom_tool_call", call_id: "c", name: "p", input: "x", ...metadata }],
+  [METADATA, { type: "custom_tool_call_output", call_id: "c", output: "1", ...metadata }],
+  [METADATA, { type: "reasoning", summary: [], ...metadata }],
+  ["created_at", { role: "user", content: "x", created_at: 1_764_000_000 }],
+  ["agent", { role: "user", content: "x", agent: "planner" }],
+  ["is_draft", { role: "user", content: "x", is_draft: true }],
+  ["tags", { role: "user", content: "x", tags: ["a", "b"] }],
+  ["output", { role: "user", content: "x", output: 0 }],
+];
+
 const LOST: readonly (readonly [Capability, Values, place: string, to?: "messages" | "chat"])[] = [
   ["unknown_field", { min_p: 1 }, "min_p"],
   ["unknown_field", item({ type: "brand_new" }), "input[1].type"],
   ["unknown_field", tool({ type: "brand_new" }), "tools[0].type"],
   ["unknown_field", said({ type: "input_text", text: "x", cache: 1 }), "input[0].content[0].cache"],
   ["unknown_field", { tool_choice: "sometimes" }, "tool_choice"],
+  ["unknown_field", item({ role: "user", content: "Hi", attachments: [{ text: "x" }] }), "input[1].attachments"],
+  ["unknown_field", item({ role: "user", content: "Hi", extra: { deep: { content: "x" } } }), "input[1].extra"],
+  ["unknown_field", item({ role: "user", content: "Hi", note: "x".repeat(2_000) }), "input[1].note"],
+  ["unknown_field", item({ ...call, input: { a: 1 } }), "input[1].input"],
+  [
+    "unknown_field",
+    item({ type: "function_call_output", call_id: "c", output: "1", image_url: "x" }),
+    "input[1].image_url",
+  ],
+  ...UNKNOWN_OF_ITEMS.map(([name, it]) => ["hint", item(it), `input[1].${name}`] as const),
   ["hint", { include: ["brand_new"] }, "include[0]"],
   ["hint", { reasoning: { context: "all" } }, "reasoning"],
   ["hint", { stream_options: { include_obfuscation: true } }, "stream_options.include_obfuscation"],

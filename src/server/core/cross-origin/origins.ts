@@ -1,0 +1,43 @@
+/** Origins of pages, as text. Source: RFC 6454, section 6.2 (serialization); Secure Contexts, 3.1 (loopback). */
+
+/** Value of `GATEWAY_CORS_ORIGINS` under which no page of another origin is served. */
+export const NO_CORS_ORIGINS = "none";
+
+const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([^\s/?#,@*]+)\/?$/i;
+const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
+/** An address, with a port or without. */
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])(?::\d+)?$/;
+const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /:80$/, https: /:443$/ };
+
+export interface Origin {
+  /** In lower case, without a default port. */
+  readonly text: string;
+  readonly scheme: string;
+  /** With its port, where it is not the default one. */
+  readonly host: string;
+}
+
+/** Returns `undefined` for `null` and for what is no single origin. */
+export function readOrigin(text: string): Origin | undefined {
+  const [, scheme = "", host = ""] = ORIGIN.exec(text) ?? [];
+  if (scheme === "") return undefined;
+  const lower = scheme.toLowerCase();
+  const port = DEFAULT_PORTS[lower];
+  const shown = port === undefined ? host.toLowerCase() : host.toLowerCase().replace(port, "");
+  return { text: `${lower}://${shown}`, scheme: lower, host: shown };
+}
+
+export const isLoopbackOrigin = ({ scheme, host }: Origin): boolean =>
+  (scheme === "http" || scheme === "https") && LOOPBACK.test(host);
+
+/**
+ * Whether the page came from the gateway itself. Only an address proves that: a name may be pointed at this gateway by
+ * whoever owns it (DNS rebinding).
+ */
+export const isOwnAddress = ({ scheme, host }: Origin, requestHost: string | undefined): boolean =>
+  ADDRESS.test(host) && requestHost !== undefined && host === withoutPort(requestHost.toLowerCase(), scheme);
+
+const withoutPort = (host: string, scheme: string): string => {
+  const port = DEFAULT_PORTS[scheme];
+  return port === undefined ? host : host.replace(port, "");
+};

@@ -1,0 +1,40 @@
+/** What a browser asks before it sends a page's request. Source: Fetch standard, "CORS-preflight fetch"; Private Network Access, 3.1. */
+
+/** Seconds. */
+const MAX_AGE = "600";
+
+const METHOD = /^[A-Z]{1,20}$/;
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/;
+
+const VARY = "Access-Control-Request-Method, Access-Control-Request-Headers";
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export function isPreflight(method: string | undefined, headers: Headers): boolean {
+  return method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
+}
+
+export interface PreflightTerms {
+  /** Of the route; empty: the path has none, and the page is to read the answer that says so. */
+  readonly methods: readonly string[];
+  /** Allowed where the request does not say which it will send. */
+  readonly usualHeaders: string;
+}
+
+/** Header pairs of the answer, beside those that every answer to the page carries. */
+export function preflightHeaders(asked: Headers, { methods, usualHeaders }: PreflightTerms): string[] {
+  const pairs = ["vary", VARY];
+  const method = textOf(asked["access-control-request-method"]);
+  const names = textOf(asked["access-control-request-headers"]).trim();
+  const shown = methods.length > 0 ? methods : METHOD.test(method) ? [method] : ["GET", "POST"];
+  pairs.push("access-control-allow-methods", shown.join(", "));
+  pairs.push("access-control-allow-headers", HEADER_NAMES.test(names) ? names : usualHeaders);
+  pairs.push("access-control-max-age", MAX_AGE);
+  if (textOf(asked["access-control-request-private-network"]) === "true") {
+    pairs.push("access-control-allow-private-network", "true");
+  }
+  return pairs;
+}
+
+const textOf = (value: string | readonly string[] | undefined): string =>
+  typeof value === "string" ? value : (value?.join(",") ?? "");

@@ -1,0 +1,78 @@
+/**
+ * Whether a member that no schema has may hold something that the model is to read. Source: what clients add to the items
+ * of a response's input by themselves (Codex: `internal_chat_message_metadata_passthrough`).
+ */
+import type { Values } from "../values.ts";
+
+/** Names of members that hold content in any dialect, whatever object they are in. */
+const CONTENT_NAMES: ReadonlySet<string> = new Set([
+  "content",
+  "contents",
+  "parts",
+  "text",
+  "texts",
+  "input",
+  "output",
+  "outputs",
+  "result",
+  "results",
+  "arguments",
+  "summary",
+  "refusal",
+  "reasoning",
+  "reasoning_content",
+  "reasoning_details",
+  "thinking",
+  "thought",
+  "instructions",
+  "prompt",
+  "message",
+  "messages",
+  "body",
+  "data",
+  "image",
+  "images",
+  "image_url",
+  "input_audio",
+  "audio",
+  "video",
+  "video_url",
+  "document",
+  "documents",
+  "file",
+  "files",
+  "file_id",
+  "file_data",
+  "file_url",
+  "attachment",
+  "attachments",
+  "source",
+  "url",
+  "encrypted_content",
+  "tools",
+  "tool_calls",
+  "function_call",
+  "code",
+]);
+
+/** Ids, states and times are shorter, and paths of a workspace too. */
+const MAX_TEXT_LENGTH = 1_024;
+/** Metadata are flat and few; whatever is larger is taken for content. */
+const MAX_DEPTH = 4;
+const MAX_VALUES = 64;
+
+export function mayHoldContent(name: string, value: unknown): boolean {
+  let left = MAX_VALUES;
+  const holds = (under: string, it: unknown, depth: number): boolean => {
+    left -= 1;
+    if (left < 0 || depth > MAX_DEPTH) return true;
+    if (typeof it === "string") return it.length > MAX_TEXT_LENGTH || (it !== "" && CONTENT_NAMES.has(under));
+    if (typeof it !== "object" || it === null) return false;
+    if (CONTENT_NAMES.has(under)) return !isEmpty(it);
+    if (Array.isArray(it)) return it.some((one) => holds("", one, depth + 1));
+    return Object.entries(it as Values).some(([key, one]) => holds(key.toLowerCase(), one, depth + 1));
+  };
+  return holds(name.toLowerCase(), value, 0);
+}
+
+const isEmpty = (it: object): boolean => (Array.isArray(it) ? it.length === 0 : Object.keys(it).length === 0);

@@ -1,0 +1,117 @@
+/**
+ * What a client is told whose path is no route: the right one, by what it seems to speak. Source: base URLs that clients
+ * of other services and of other gateways are set to. Of the caller's path nothing is repeated.
+ */
+import { findRoute } from "./routes.ts";
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+
+/** Both dialects, for whoever knows neither. */
+const DIALECTS =
+  `This gateway speaks two dialects: compat (OpenAI's clients; their base URL ends in one /v1) at \`${CHAT}\`, and ` +
+  `messages (Anthropic's clients; their base URL is the gateway's root) at \`${MESSAGES}\`.`;
+
+interface Advice {
+  readonly path: RegExp;
+  readonly what: string;
+}
+
+const MODEL_IN_BODY = "the model's name belongs in the body";
+
+/** The first that fits. */
+const ADVICE: readonly Advice[] = [
+  {
+    path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
+    what: `Gemini's own API is not served: ask \`${CHAT}\` (${MODEL_IN_BODY})`,
+  },
+  { path: /^\/v1(?:alpha|beta)/, what: `Gemini's own API is not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
+  {
+    path: /^\/(?:openai\/)?deployments\//,
+    what: `Azure's paths of deployments are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})`,
+  },
+  { path: /^\/v1\/engines\//, what: `paths of engines are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/engines\//, what: `paths of engines are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/model\/[^/]+\/(?:invoke|converse)/, what: `Bedrock's own API is not served: ask \`${MESSAGES}\`` },
+  { path: /^\/projects\//, what: `Vertex's own API is not served: ask \`${MESSAGES}\` or \`${CHAT}\`` },
+  { path: /^\/api\/(?:chat|generate)\/?$/, what: `Ollama's own API is not served: ask \`${CHAT}\`` },
+  { path: /^\/api\/(?:tags|ps|show|version)\/?$/, what: "Ollama's own API is not served: models are at `/v1/models`" },
+  { path: /^\/api\/embed(?:dings)?\/?$/, what: "Ollama's own API is not served: ask `/v1/embeddings`" },
+  { path: /^\/v2\/chat\/?$/, what: `Cohere's own API is not served: ask \`${CHAT}\`` },
+  { path: /^\/v2\/rerank\/?$/, what: "ask `/v1/rerank`" },
+  { path: /^\/v2\/embed\/?$/, what: "Cohere's own API is not served: ask `/v1/embeddings`" },
+  { path: /^\/(?:generate|generate_stream)\/?$/, what: `ask \`${CHAT}\` or \`/v1/completions\`` },
+  { path: /^\/mcp\/?$/, what: "an MCP server is at `/mcp/NAME`, and `/registry/v0.1/servers` lists them" },
+  { path: /^\/sse\/?$/, what: "an MCP server is at `/mcp/NAME`, by POST, and `/registry/v0.1/servers` lists them" },
+  { path: /^\/a2a\/?$/, what: "an agent is at `/a2a/NAME`, and its card at `/a2a/NAME/.well-known/agent-card.json`" },
+  {
+    path: /^\/\.well-known\/agent(?:-card)?\.json$/,
+    what: "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`",
+  },
+  { path: /^\/(?:registry(?:\/|$)|v0(?:\.1)?\/servers)/, what: "the registry is at `/registry/v0.1/servers`" },
+  {
+    path: /^\/(?:healthz?|livez|readyz|ready|ping|metrics)\/?$/,
+    what: "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`",
+  },
+  { path: /^\/v1\/organization/, what: "a provider's administration is not served here" },
+];
+
+/** Paths of the dialects without their version, as of a client whose base URL lacks it. */
+const VERSIONLESS =
+  /^\/(?:chat\/completions|completions|complete|embeddings|responses|models|messages|moderations|images\/\w+|audio\/\w+|rerank|files|batches|vector_stores|threads|assistants|realtime)(?:\/|$)/i;
+
+const VERSION = "/v1";
+
+/** Text of a `not_found`. */
+export function wrongPathMessage(method: string, path: string): string {
+  const what = ADVICE.find((it) => it.path.test(path))?.what ?? rightPath(method, path);
+  const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
+    ? "The path begins with /v1 twice"
+    : `No route for ${method} of this path`;
+  return `${cause}${what === undefined ? "" : `: ${what}`}. ${DIALECTS}`;
+}
+
+/** The route that the path holds behind another base, or without the version. */
+function rightPath(method: string, path: string): string | undefined {
+  const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");
+  const at = lower.lastIndexOf(`${VERSION}/`);
+  const within = at < 0 ? undefined : lower.slice(at);
+  const bare = /\/(?:chat\/completions|messages|responses|embeddings|models)$/.exec(lower)?.[0];
+  for (const candidate of [within, VERSIONLESS.test(lower) ? VERSION + lower : undefined, bare && VERSION + bare]) {
+    const named = candidate === undefined ? undefined : shownRoute(method, candidate);
+    if (named !== undefined) return named;
+  }
+  return undefined;
+}
+
+function shownRoute(method: string, path: string): string | undefined {
+  const wanted = SHOWN.find((it) => path === it || path.startsWith(`${it}/`));
+  if (wanted === undefined) return undefined;
+  return findRoute(method, path) === undefined ? `\`${wanted}\` takes other methods` : `it is \`${wanted}\``;
+}
+
+/** The longer before what it begins with. */
+const SHOWN: readonly string[] = [
+  CHAT,
+  "/v1/completions",
+  "/v1/complete",
+  "/v1/embeddings",
+  "/v1/responses",
+  "/v1/messages/count_tokens",
+  "/v1/messages/batches",
+  MESSAGES,
+  "/v1/models",
+  "/v1/moderations",
+  "/v1/images/generations",
+  "/v1/images/edits",
+  "/v1/audio/speech",
+  "/v1/audio/transcriptions",
+  "/v1/audio/translations",
+  "/v1/rerank",
+  "/v1/files",
+  "/v1/batches",
+  "/v1/vector_stores",
+  "/v1/threads",
+  "/v1/assistants",
+  "/v1/realtime",
+];
