@@ -21,6 +21,7 @@ import type { Bearing, Downstream } from "../upstream/index.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
+import { lossItem } from "./fidelity-header.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
@@ -37,10 +38,6 @@ const CLIENT_GONE = 499;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
 const NONE_SHARED: readonly string[] = [];
-
-/** An item of a list and its parameter (RFC 9651); places hold neither quotes nor backslashes. */
-const itemOf = ({ capability, place }: Loss): string =>
-  place === undefined || place === "" ? capability : `${capability};field="${place}"`;
 
 export class Exchange implements Downstream {
   readonly request: IncomingMessage;
@@ -162,7 +159,7 @@ export class Exchange implements Downstream {
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", this.labels.provider);
     pairs.push("x-gateway-attempts", String(this.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
-    if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(itemOf).join(", "));
+    if (this.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", this.leftOut.map(lossItem).join(", "));
     if (this.guardrails !== "") pairs.push("x-gateway-guardrails", this.guardrails);
     if (crossing !== undefined) pairs.push(...crossing.headers);
     const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;

@@ -2,7 +2,7 @@
  * The body of an answer with its content encodings taken off as it flows. Providers and what stands before them compress
  * although `identity` was asked for. Source: RFC 9110, section 8.4; design decisions, section 20.
  */
-import type { Transform } from "node:stream";
+import type { Duplex } from "node:stream";
 import { codingOf } from "../coding/index.ts";
 
 /** Nobody needs two; each costs a decoder. */
@@ -49,7 +49,7 @@ export class AnswerDecoding {
   readonly #layers: readonly string[];
   readonly #sink: DecodedSink;
   /** Outermost first. Undefined until enough of the body was seen. */
-  #decoders: readonly Transform[] | undefined;
+  #decoders: readonly Duplex[] | undefined;
   #head: Buffer = NOTHING;
   #bytesIn = 0;
   #bytesOut = 0;
@@ -104,7 +104,7 @@ export class AnswerDecoding {
     return head.length === 0 || this.#write(head, onRoom);
   }
 
-  #open(head: Buffer): readonly Transform[] {
+  #open(head: Buffer): readonly Duplex[] {
     const decoders = this.#layers.toReversed().map((name, at) => {
       // The bytes themselves say more than the header, where they say anything.
       const coding = codingOf(at === 0 ? (magicOf(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
