@@ -89,8 +89,9 @@ const AGENTS: readonly Agent[] = [
   {
     name: "aider",
     peer: "python-aider",
-    program: "bin/aider",
+    program: "bin/python",
     args: ({ model }) => [
+      ...["-m", "aider"],
       "--no-git",
       "--yes-always",
       "--no-check-update",
@@ -111,11 +112,12 @@ const AGENTS: readonly Agent[] = [
   {
     name: "llm",
     peer: "python-llm",
-    program: "bin/llm",
+    // Scripts beside it name the folder that they were installed in, which was moved since.
+    program: "bin/python",
     files: ({ url, model }) => ({
       "extra-openai-models.yaml": JSON.stringify([{ model_id: model, model_name: model, api_base: `${url}/v1` }]),
     }),
-    args: ({ model }) => ["-m", model, PROMPT],
+    args: ({ model }) => ["-m", "llm", "-m", model, PROMPT],
     env: (place) => ({ LLM_USER_PATH: place.home, OPENAI_API_KEY: "sk-client" }),
   },
 ];

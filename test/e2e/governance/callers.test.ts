@@ -77,7 +77,9 @@ test("who waits to be told to send a body is judged first, and is told nothing e
   const chat = '{"model":"sim-1","messages":[{"role":"user","content":"x"}]}';
   const waiting = async (headers: string, path = "/v1/chat/completions", body = "") => {
     const client = await rawClient(file, gateway.port);
-    client.send(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`);
+    client.send(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`,
+    );
     return client;
   };
   const length = `Content-Length: ${chat.length}`;

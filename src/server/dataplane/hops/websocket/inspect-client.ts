@@ -106,7 +106,9 @@ export function namingModel({
 
 /** `message`: of the client, of a session whose handshake may have named no model. */
 export function noteModel(session: InspectedSession, { data }: Frame): void {
-  if (session.target.model === undefined) session.asked = modelIn(data) ?? session.asked;
+  // Of a session of responses each event names its own, whatever the handshake named; in the others that holds.
+  const { model, route } = session.target;
+  if (model === undefined || route.name === "responses_ws") session.asked = modelIn(data) ?? session.asked;
 }
 
 /** An event names it itself, or in its response or its session. */
