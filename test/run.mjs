@@ -61,6 +61,8 @@ const env = {
   ...process.env,
   GATEWAY_TEST_LENGTH: length,
   GATEWAY_TEST_PROGRAMS: folder,
+  // A test may run the runner, whose counts are its own.
+  GATEWAY_TEST_COUNTS: undefined,
   // Test support appends a character for each gateway that it starts.
   GATEWAY_TEST_STARTS: startsFile,
   ...(isWhole && tier === "long" && { GATEWAY_VERSIONS: process.env.GATEWAY_VERSIONS ?? "all" }),

@@ -149,22 +149,31 @@ test("a judge, whom somebody pays, is asked only where it is named", async (t) =
 test("others are let in while it runs, and it ends when it is told to", async (t) => {
   const rows = Array.from({ length: 1_500 }, (_, at) => `${JSON.stringify(CASES[at % CASES.length])}\n`);
   const { sweep } = sweeper(t, { "many.jsonl": rows.join("") });
-  const waits: number[] = [];
-  let last = performance.now();
-  const timer = setInterval(() => {
-    waits.push(performance.now() - last);
-    last = performance.now();
-  }, 5);
-  t.after(() => clearInterval(timer));
-  const { cases, turned } = resultOf(await sweep("many.jsonl"));
-  clearInterval(timer);
-  assert.deepEqual([cases, turned], [1_500, 1_125]);
+  /** Returns how long others waited for their turn while `work` ran, in milliseconds, the shortest first. */
+  const waitsIn = async (work: () => Promise<unknown>): Promise<readonly number[]> => {
+    const waits: number[] = [];
+    let last = performance.now();
+    const timer = setInterval(() => {
+      waits.push(performance.now() - last);
+      last = performance.now();
+    }, 5);
+    t.after(() => clearInterval(timer));
+    await work();
+    clearInterval(timer);
+    return waits.sort((a, b) => a - b);
+  };
+  const mostOf = (waits: readonly number[]): number => waits[Math.floor(waits.length * 0.95)] ?? 0;
+  const idle = await waitsIn(() => new Promise((done) => setTimeout(done, 500)));
   // Compiling is the longest part of one piece.
-  const sorted = waits.sort((a, b) => a - b);
+  const sorted = await waitsIn(async () => {
+    const { cases, turned } = resultOf(await sweep("many.jsonl"));
+    assert.deepEqual([cases, turned], [1_500, 1_125]);
+  });
   t.diagnostic(
     `turns: ${sorted.length}, median ${sorted[sorted.length >> 1]?.toFixed(1)} ms, longest ${sorted.at(-1)?.toFixed(1)} ms`,
   );
-  assert.ok((sorted[Math.floor(sorted.length * 0.95)] ?? 0) < 100, `${sorted.at(-1)}`);
+  // What others wait for while nothing runs here is due to the machine.
+  assert.ok(mostOf(sorted) < Math.max(100, 10 * mostOf(idle)), `${mostOf(sorted)} ms, ${mostOf(idle)} ms when idle`);
 
   const stop = new AbortController();
   const stopped = sweep("many.jsonl", [owned(DOCUMENT)], stop.signal);

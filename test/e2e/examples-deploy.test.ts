@@ -1,6 +1,6 @@
 /**
- * examples/deploy, each file read by the program that it is for, or run: the unit by systemd, manifests by their schemas,
- * rules by promtool, and the nodes of the manifest as processes.
+ * examples/deploy, each file read by the program that it is for, or run: the unit by systemd, rules by promtool, and the nodes
+ * of the manifest as processes. examples-deploy-schemas.test.ts reads the manifests by the schemas of Kubernetes.
  */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -20,11 +20,7 @@ import { atEnd, eventually, type Owner } from "./support/wait.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const DEPLOY = join(ROOT, "examples/deploy");
-const [promtool, kubernetes, logrotate] = await Promise.all([
-  peer("promtool"),
-  peer("kubernetes-schemas"),
-  peer("logrotate"),
-]);
+const [promtool, logrotate] = await Promise.all([peer("promtool"), peer("logrotate")]);
 
 const run = promisify(execFile);
 const textOf = (name: string): Promise<string> => readFile(join(DEPLOY, name), "utf8");
@@ -132,13 +128,6 @@ test("the nodes of the Compose file are the members of its node file, which comp
   await writeFile(join(dir, "node.yaml"), node.replace("/run/secrets", secrets));
   await copyFile(join(DEPLOY, "compose/deployment.yaml"), join(dir, "deployment.yaml"));
   await assertCompiles(t, join(dir, "node.yaml"), { NODE_NAME: "gateway-1" });
-});
-
-test("the manifests are sound by the schemas of Kubernetes", { skip: kubernetes.missing }, async () => {
-  const path = join(DEPLOY, "kubernetes/gateway.yaml");
-  await run(kubernetes.path, ["-m", "kubernetes_validate", "--strict", path]).catch((error: { stdout: string }) =>
-    assert.fail(error.stdout),
-  );
 });
 
 test("the pods come up in order as one cluster, and the first alone is ready when all were stopped", async (t) => {

@@ -1,4 +1,4 @@
-// tier: all
+// tier: long
 /** How peers are found and installed, by recipes that take no network; and that those of the table run. */
 
 import assert from "node:assert/strict";

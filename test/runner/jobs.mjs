@@ -56,13 +56,13 @@ export function jobsOf(files, isLong) {
   return jobs;
 }
 
-/** Whether a file can share a process. */
+/** Returns whether a file can share a process. */
 export function isPure(file) {
   const isShared = SHARED_FOLDERS.some((folder) => file.startsWith(`${folder}/`));
   return isShared && !APART.test(readFileSync(join(root, file), "utf8"));
 }
 
-/** The folder that names a file's group: its own in a large area, else the third from the top, or what there is of it. */
+/** Returns the folder that names a file's group: its own folder in a large area, otherwise at most the third from the top. */
 function groupOf(file) {
   const folder = dirname(file);
   return LARGE_AREAS.some((area) => file.startsWith(`${area}/`)) ? folder : folder.split("/").slice(0, 3).join("/");

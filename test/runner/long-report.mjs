@@ -1,4 +1,4 @@
-/** test/LONG.md: the results of the last `npm run test:long`, for a reader who wonders when a long test last passed. */
+/** Writes test/LONG.md: date, commit and figures of the last `npm run test:long`. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";

@@ -1,4 +1,4 @@
-/** What the runner says: a line for each job, and the summary at the end. */
+/** Output of the runner: a line for each job, and the summary at the end. */
 import { readFileSync } from "node:fs";
 
 const SHOWN_SLOWEST = 15;
@@ -47,7 +47,7 @@ function tellSlowest(results) {
   for (const { job, seconds, cpu } of slowest) say(`  ${cores(seconds)}  ${cores(cpu)} of CPU  ${job.name}`);
 }
 
-/** Random tests of the full length fail at the full length only. */
+/** Prints the command that runs a failed job again; a random test may fail at its full length only. */
 function tellFailed({ job, failed }, length) {
   const prefix = length === "full" ? "GATEWAY_TEST_LENGTH=full " : "";
   const command = `${prefix}node test/run.mjs`;
@@ -59,7 +59,7 @@ function tellFailed({ job, failed }, length) {
   }
 }
 
-/** Whether a failed test is one of the file `own`: by the place that Node names, or since its name is in the text. */
+/** Returns whether a failed test is of the file `own`: by the place that Node names, or because the file has its name. */
 function isOf(own, place, name) {
   if (place?.replaceAll("\\", "/").includes(own.replace(/\.tsx?$/, "."))) return true;
   return readFileSync(own, "utf8").includes(JSON.stringify(name).slice(1, -1));

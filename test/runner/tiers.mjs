@@ -41,7 +41,7 @@ export function tierOf(path, text) {
 }
 
 /**
- * Whether a file has random tests, which are a tenth as long in the tiers `test` and `all`. The tier `long` runs these files
+ * Returns whether a file has random tests, which are a tenth as long in the tiers `test` and `all`. The tier `long` runs these files
  * as well, at their full length.
  */
 export function isRandom(text) {

@@ -14,7 +14,7 @@ export interface ChildProgram {
   readonly path: string;
 }
 
-/** Returns how to run the file at `path` relative to `base`, which is `import.meta.url`: bundle.mjs looks for this call. */
+/** Returns how to run the file at `path`, relative to `base`. `base` is `import.meta.url`, since bundle.mjs looks for that. */
 export function childProgram(path: string, base: string): ChildProgram {
   const source = fileURLToPath(new URL(path, base));
   const folder = process.env["GATEWAY_TEST_PROGRAMS"];

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { PEERS } from "../peers/table.ts";
 import { TIERS, tierOf } from "../runner/tiers.mjs";
 import { filesUnder, read } from "./source.ts";
 
@@ -23,6 +24,29 @@ test("a line that names a tier is the first of its file, and names one that exis
   });
   assert.deepEqual(
     misplaced.map(({ path }) => path),
+    [],
+  );
+});
+
+/** Peers that are neither of npm nor of Debian. */
+const OF_PYPI = Object.entries(PEERS)
+  .filter(([, { steps }]) => steps.some((step) => step.includes("pip")))
+  .map(([name]) => name);
+
+test("a file that names a peer from PyPI is run by npm run test:long, as is one for other versions of Node.js", () => {
+  assert.ok(OF_PYPI.includes("envoy") && OF_PYPI.includes("python-sdks"), OF_PYPI.join(" "));
+  const named = new RegExp(`\\bpeer\\("(?:${[...OF_PYPI, "node-\\d+"].join("|")})"\\)`);
+  const early = tests.filter(({ path, text }) => named.test(text) && tierOf(path, text) !== "long");
+  assert.deepEqual(
+    early.map(({ path }) => path),
+    [],
+  );
+});
+
+test("a file of npm test installs no peer", () => {
+  const installing = tests.filter(({ path, text }) => /\bpeer\("/.test(text) && tierOf(path, text) === "test");
+  assert.deepEqual(
+    installing.map(({ path }) => path),
     [],
   );
 });

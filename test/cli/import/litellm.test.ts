@@ -51,6 +51,23 @@ router_settings:
   assert.deepEqual(variables, ["KEY_A", "KEY_B", "KEY_C"]);
 });
 
+test("a fallback to several models goes to each of them, in their order", () => {
+  const { document } = imported(
+    "litellm",
+    `model_list:
+  - { model_name: big, litellm_params: { model: openai/gpt-a, api_key: os.environ/KEY_A } }
+  - { model_name: small, litellm_params: { model: anthropic/claude-s, api_key: os.environ/KEY_B } }
+  - { model_name: spare, litellm_params: { model: mistral/m-large, api_key: os.environ/KEY_C } }
+router_settings: { fallbacks: [{ big: [spare, small] }] }
+`,
+  );
+  const { providers } = document as { readonly providers: readonly { readonly failover?: { readonly to: unknown } }[] };
+  assert.deepEqual(
+    providers.flatMap(({ failover }) => failover?.to ?? []),
+    ["mistral", "anthropic"],
+  );
+});
+
 test("two models that stand in for each other: whoever comes later is a provider of its own behind the first", () => {
   const { document } = imported(
     "litellm",

@@ -10,6 +10,7 @@ import { differencePage } from "../../../src/console/pages/difference.ts";
 import { documentPage } from "../../../src/console/pages/document.ts";
 import { masked } from "../../../src/console/pages/mask.ts";
 import { bufferIo } from "../../cli/buffers.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const CASES: readonly (readonly [what: string, written: string, shown: string])[] = [
   ["a plain value", "api_key: sk-1 2 # live", "api_key: (hidden)"],
@@ -110,9 +111,9 @@ test("no document shows one, in any style", () => {
 
 test("a line of megabytes takes no longer than its length", () => {
   for (const part of ["x", " ", '"', "{", "token:", '{"api_key":"a"},', "api_key: ${", "a: "]) {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     masked(part.repeat((2 << 20) / part.length));
-    assert.ok(performance.now() - startedAt < 5_000, part);
+    assert.ok(cpuMs() - startedAt < 5_000, part);
   }
 });
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterOf } from "../../../src/console/store/filter.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const CASES: readonly (readonly [filter: string, subject: string, isFound: boolean])[] = [
   ["acme", "ACME-chat failing", true],
@@ -87,9 +88,9 @@ test("what a pattern is allowed takes no long time over the worst of texts", () 
   ]) {
     const parsed = filterOf(filter);
     assert.ok(parsed.kind === "match", filter);
-    const began = performance.now();
+    const began = cpuMs();
     for (let row = 0; row < 20; row += 1) parsed.test("ab".repeat(40_000));
     // What a pattern that backtracks without bound takes is hours.
-    assert.ok(performance.now() - began < 15_000, filter);
+    assert.ok(cpuMs() - began < 15_000, filter);
   }
 });

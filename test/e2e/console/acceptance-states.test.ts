@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../src/admin-api/index.ts";
 import { ptySkip } from "../../console/support/terminal.ts";
+import { isShort } from "../../support/random-length.ts";
 import { startPlane } from "../admin/support/plane.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { provider } from "../config/support/nodes.ts";
@@ -37,16 +38,20 @@ describe("a view without its rows", { skip: ptySkip }, async () => {
   test("says in a sentence that there is nothing, and what to do next", async (t) => {
     const { socket } = await openDoor(t, socketPath, hasNothing);
     const console = await openConsole(t, { socket });
-    await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])));
+    await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])), { isShort });
   });
 
   test("says that it could not be read, and why", async (t) => {
     const { socket } = await openDoor(t, socketPath, () => failure);
     const console = await openConsole(t, { socket }, /could not be read/);
-    await sweep(console, ({ reads, normal }) => {
-      return reads
-        ? shows(console, /This could not be read: 500 internal: the disk is full r tries again\./)
-        : shows(console, normal);
-    });
+    await sweep(
+      console,
+      ({ reads, normal }) => {
+        return reads
+          ? shows(console, /This could not be read: 500 internal: the disk is full r tries again\./)
+          : shows(console, normal);
+      },
+      { isShort },
+    );
   });
 });

@@ -19,8 +19,13 @@ const DRAIN = "3s";
 
 const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];
 
+/** Files about what the node's own process does: further processes of the data plane would only make their starts longer. */
+const OF_THE_NODE = /[/\\]e2e[/\\](?:(?:admin|audit|reconcile)[/\\]|config[/\\](?:sealed-)?cluster\.)/;
+
 /** Several processes, on whatever machine; with another number: `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
-const WORKERS = { GATEWAY_WORKERS: process.env["GATEWAY_WORKERS"] ?? "2" };
+const WORKERS = {
+  GATEWAY_WORKERS: process.env["GATEWAY_WORKERS"] ?? (OF_THE_NODE.test(process.argv[1] ?? "") ? "1" : "2"),
+};
 
 /** For tests that count what each process of the data plane keeps for itself: tokens, cards and lists that were fetched, verdicts, models. */
 export const ONE_PROCESS = { GATEWAY_WORKERS: "1" } as const;

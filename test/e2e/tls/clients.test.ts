@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { peer } from "../../peers/index.ts";
 import { twoDialects } from "../support/config.ts";
 import { simulated } from "../support/simulated.ts";
 import { eventually, within } from "../support/wait.ts";
@@ -147,34 +146,4 @@ test("the official SDKs are answered whole and streamed where they trust the roo
   const [none, why] = await sdks({});
   assert.equal(none, "");
   assert.match(why, /Connection error|UNABLE_TO_GET_ISSUER_CERT_LOCALLY|unable to get local issuer/);
-});
-
-const python = await peer("python-sdks");
-
-const PYTHON_SDKS = `
-import json, sys
-from openai import OpenAI
-from anthropic import Anthropic
-url = sys.argv[1]
-asked = {"model": "sim-small", "messages": [{"role": "user", "content": "hello"}]}
-openai = OpenAI(base_url=url + "/v1", api_key="k", max_retries=0)
-anthropic = Anthropic(base_url=url, api_key="k", max_retries=0)
-words = [openai.chat.completions.create(**asked).choices[0].message.content]
-words.append("".join(it.choices[0].delta.content or "" for it in openai.chat.completions.create(**asked, stream=True) if it.choices))
-words.append(anthropic.messages.create(**asked, max_tokens=100).content[0].text)
-with anthropic.messages.stream(**asked, max_tokens=100) as stream:
-    words.append("".join(stream.text_stream))
-print(json.dumps(words))
-`;
-
-test("so are the official Python SDKs", { skip: python.missing }, async () => {
-  const trusting = { SSL_CERT_FILE: gateway.rootFile, PYTHONDONTWRITEBYTECODE: "1" };
-  const [out, err] = await run(python.path, ["-c", PYTHON_SDKS], trusting);
-  assert.equal(err, "");
-  const words = JSON.parse(out) as readonly string[];
-  assert.equal(words.length, 4);
-  for (const each of words) assert.match(each, /simulated answer/);
-  const [none, why] = await run(python.path, ["-c", PYTHON_SDKS], { PYTHONDONTWRITEBYTECODE: "1" });
-  assert.equal(none, "");
-  assert.match(why, /CERTIFICATE_VERIFY_FAILED/);
 });

@@ -1,4 +1,4 @@
-// tier: all
+// tier: long
 /** Connections of a real Envoy, which resets each stream once it is done with it: none of its requests is lost for that. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -151,20 +151,25 @@ export async function shows(console: SeenConsole, ...expected: readonly RegExp[]
   assert.deepEqual(faultsOf(console), [], console.screen());
 }
 
-/** All views at all sizes, one after the other; `visit` is called with the view on the screen. */
+/**
+ * All views at all sizes, one after the other; `visit` is called with the view on the screen. `isShort`: each view at one of
+ * the sizes, and each size with some of the views.
+ */
 export async function sweep(
   console: SeenConsole,
   visit: (view: ViewUnderTest) => Promise<void>,
   {
     sizes = SIZES,
     views = VIEWS_UNDER_TEST,
-  }: { readonly sizes?: readonly Size[]; readonly views?: readonly ViewUnderTest[] } = {},
+    isShort = false,
+  }: { readonly sizes?: readonly Size[]; readonly views?: readonly ViewUnderTest[]; readonly isShort?: boolean } = {},
 ): Promise<void> {
-  for (const [columns, rows] of sizes) {
+  for (const [turn, [columns, rows]] of sizes.entries()) {
     console.resize(columns, rows);
     await console.until(() => console.row(2).length === columns && /^┌─ .*┐$/.test(console.row(2)), "the new size");
     await console.settled();
-    for (const view of views) {
+    for (const [at, view] of views.entries()) {
+      if (isShort && at % sizes.length !== turn) continue;
       await goTo(console, view);
       await visit(view);
     }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { after, describe, it } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { ALL_TABLES, fixedRows, INDEX, never, openTestEngine, readData } from "./support.ts";
 
 interface Example {
@@ -97,7 +98,7 @@ describe("refusals", () => {
   });
 
   it("refuses what nests too deep or is too long before it takes long", async () => {
-    const began = performance.now();
+    const began = cpuMs();
     for (const sql of [
       `SELECT ${"(".repeat(101)}1${")".repeat(101)}`,
       `SELECT ${"(".repeat(60_000)}`,
@@ -116,6 +117,6 @@ describe("refusals", () => {
     ]) {
       await refused(sql);
     }
-    assert.ok(performance.now() - began < 5_000);
+    assert.ok(cpuMs() - began < 5_000);
   });
 });

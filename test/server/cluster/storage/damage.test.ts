@@ -14,6 +14,7 @@ import { ClassicLevel } from "classic-level";
 import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 import { digestOf } from "../../../../src/server/core/state/index.ts";
 import { childProgram } from "../../../support/child-program.ts";
+import { randomRuns } from "../../../support/random-length.ts";
 import { bootstrap, contents, damage, entries, fileOf, makeDir, open, refusal, writeLog } from "./fixtures.ts";
 import type { Found } from "./read-storage.ts";
 
@@ -150,7 +151,7 @@ for (const database of ["raft", "state-1"] as const) {
     // Opening writes tables anew, so what is copied is what lies there now.
     const table = fileOf(dir, /\.ldb$/, database);
     let refused = 0;
-    const TRIALS = 25;
+    const TRIALS = randomRuns(25, 8);
     for (let trial = 0; trial < TRIALS; trial++) {
       const copy = makeDir(t);
       cpSync(dir, copy, { recursive: true });

@@ -10,6 +10,7 @@ import {
   mapOf,
   STRING,
 } from "../../../../src/server/core/cel/index.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { answer, evaluated, expressionOf } from "./evaluating.ts";
 
 const VARIABLES = { model: STRING, tags: listOf(STRING), args: mapOf(STRING, DYN) };
@@ -83,9 +84,9 @@ test("a bomb costs an error and some milliseconds", (context) => {
   };
   for (const source of BOMBS) {
     const expression = expressionOf(source, { variables: VARIABLES });
-    const begun = performance.now();
+    const begun = cpuMs();
     const outcome = expression.evaluate(given);
-    const took = performance.now() - begun;
+    const took = cpuMs() - begun;
     context.diagnostic(`${took.toFixed(1).padStart(7)} ms ${source.slice(0, 70)}`);
     const kind = outcome.kind === "error" ? outcome.error.kind : String(outcome.value);
     assert.ok(["cost", "other"].includes(kind), `${source}: ${kind}`);

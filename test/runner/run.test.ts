@@ -1,0 +1,58 @@
+/** What the runner says at its end, of a file with tests of every outcome, and what .ci/run adds up. */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const MIXED = "test/data/runner/mixed.test.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-runner-"));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Ran {
+  readonly status: number;
+  readonly lines: readonly string[];
+}
+
+/** `NODE_TEST_CONTEXT` would have the tests within told to this process's runner. */
+function runShell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const options = { cwd: ROOT, env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...env } };
+  return new Promise((done) => {
+    execFile("/bin/sh", ["-c", command], options, (error, stdout) => {
+      done({ status: error === null ? 0 : Number(error.code), lines: stdout.trimEnd().split("\n") });
+    });
+  });
+}
+
+test("a failed test names the command that runs it alone, a skipped one why, and the last line counts", async () => {
+  const { status, lines } = await runShell(`node test/run.mjs ${MIXED}`);
+  assert.equal(status, 1);
+  assert.equal(lines.at(-1), "1 passed, 2 failed, 1 skipped");
+  assert.ok(lines.includes(`skipped: ${MIXED}: one that is skipped: no such program`), lines.join("\n"));
+  const commands = lines.flatMap((line) => /^failed: .*: run again by `(.*)`$/.exec(line)?.[1] ?? []);
+  assert.equal(commands.length, 2);
+  const [first = "", group = ""] = await Promise.all(
+    commands.map(async (command) => (await runShell(command)).lines.at(-1)),
+  );
+  assert.match(first, /^0 passed, 1 failed/);
+  assert.match(group, /^0 passed, 1 failed/);
+});
+
+test("with GATEWAY_TEST_COUNTS the counts go to that file, and are added up with runs that could not begin", async () => {
+  const counts = join(folder, "counts");
+  writeFileSync(counts, "");
+  const { status, lines } = await runShell(`node test/run.mjs ${MIXED}`, { GATEWAY_TEST_COUNTS: counts });
+  assert.equal(status, 1);
+  assert.doesNotMatch(lines.at(-1) ?? "", /passed/);
+  assert.deepEqual(JSON.parse(readFileSync(counts, "utf8")), { passed: 1, failed: 2, skipped: 1 });
+  const sumOf = (...statuses: readonly string[]) =>
+    spawnSync(process.execPath, [join(ROOT, "test/runner/sum-counts.mjs"), counts, ...statuses], { encoding: "utf8" });
+  assert.equal(sumOf("1").stdout, "1 passed, 2 failed, 1 skipped\n");
+  assert.equal(sumOf("1", "1").stdout, "1 passed, 3 failed, 1 skipped\n");
+  assert.equal(sumOf("1", "0").stdout, "1 passed, 2 failed, 1 skipped\n");
+  writeFileSync(counts, "");
+  assert.equal(sumOf("1", "0").stdout, "0 passed, 1 failed, 0 skipped\n");
+});

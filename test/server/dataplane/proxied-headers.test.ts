@@ -1,0 +1,38 @@
+/** What of an upstream's answer head the client is shown. Source: RFC 9110, section 7.6.1. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isWritable, proxiedHeaders } from "../../../src/server/dataplane/proxied-headers.ts";
+
+const ROWS: readonly (readonly [what: string, headers: readonly string[], kept: readonly string[]])[] = [
+  ["order, case and repetitions", ["B", "2", "a", "1", "b", "3"], ["B", "2", "a", "1", "b", "3"]],
+  ["a header of the connection", ["Keep-Alive", "timeout=5", "a", "1"], ["a", "1"]],
+  ["a header that `connection` names", ["Connection", "X-Own, close", "x-own", "1", "a", "1"], ["a", "1"]],
+  ["a header of the gateway", ["X-Gateway-Provider", "forged", "x-gateway-cost", "0", "a", "1"], ["a", "1"]],
+  ["a credential that is sent back", ["x-echo", "the-key", "a", "1"], ["a", "1"]],
+  ["nothing", [], []],
+];
+
+for (const [what, headers, kept] of ROWS) {
+  test(`of an answer head: ${what}`, () => {
+    const { pairs } = proxiedHeaders(headers, (_name, value) => value.includes("the-key"));
+    assert.deepEqual(pairs, kept);
+  });
+}
+
+test("an answer head tells its length, and whether it is an event stream that can be added to", () => {
+  const stream = proxiedHeaders(["Content-Type", "Text/Event-Stream; charset=utf-8"], undefined);
+  assert.deepEqual([stream.isEventStream, stream.contentLength], [true, Number.NaN]);
+  const encoded = proxiedHeaders(["content-type", "text/event-stream", "content-encoding", "gzip"], undefined);
+  assert.equal(encoded.isEventStream, false);
+  assert.equal(proxiedHeaders(["Content-Length", "12"], undefined).contentLength, 12);
+});
+
+test("a status text with controls or beyond one byte a character is not written", () => {
+  assert.deepEqual(["Not Found", "", "caf\u00e9", "a\r\nb", "\u2026"].map(isWritable), [
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,7 @@
+/** Bounds on computing, which a busy machine must not break. */
+
+/** Returns the CPU time that this process has used, in milliseconds; other processes on the machine do not add to it. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
