@@ -7,7 +7,15 @@
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
 import { openPresenter } from "../../server/credentials/index.ts";
-import { issuersOf, type LoadedNode, loadNode, nameServersIn, readNode } from "../../server/node/index.ts";
+import { readForwardProxies } from "../../server/forward-proxy/index.ts";
+import {
+  issuersOf,
+  type LoadedNode,
+  loadNode,
+  nameServersIn,
+  proxiedUpstreams,
+  readNode,
+} from "../../server/node/index.ts";
 import { acmeAnswers, acmeProbes } from "../check/acme.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
@@ -63,6 +71,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     tell([{ verdict: "note", subject: `secret ${name}`, words }]);
   }
   tell(nodeAnswers(node, path));
+  tell(proxyAnswers(node, io.env));
   tell(await policyAnswers(nodeFile, path));
   tell(await modelAnswers(node, io.signal));
   if (options.offline) return failures === 0 ? 0 : 1;
@@ -73,7 +82,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(await machineAnswers(nodeFile, diskPlaces(nodeFile, path), io.env));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
-  const issuers = issuersOf(nodeFile, path);
+  const issuers = issuersOf(nodeFile, path, io.env);
   const presenter = openPresenter({
     issuer: (name) => issuers.find((it) => it.name === name),
     env: io.env,
@@ -83,14 +92,15 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     log: nullLog,
   });
   const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
+  const { proxies } = readForwardProxies(io.env);
   const probes = [
-    ...providers.flatMap((provider) => providerProbes(provider, presenter, nameServers)),
+    ...providers.flatMap((provider) => providerProbes(provider, presenter, { nameServers, proxies })),
     ...providers.flatMap((provider) => poolProbes(provider, nameServers)),
-    ...issuerProbes(nodeFile, path),
+    ...issuerProbes(nodeFile, path, io.env),
     ...credentialProbes(node, presenter),
-    ...frontedProbes(node, presenter),
+    ...frontedProbes(node, presenter, proxies),
     ...detectorProbes(node, io.env),
-    ...reconcileProbes(node),
+    ...reconcileProbes(node, proxies),
     ...acmeProbes(nodeFile, { env: io.env, nameServers }),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
@@ -173,6 +183,20 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
           ),
         ]
       : []),
+  ];
+}
+
+/** Forward proxies of the environment, and what is reached through them. */
+function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["env"]): readonly Answer[] {
+  const { proxies, problems, warnings } = readForwardProxies(env);
+  const { snapshot } = compiled;
+  const through = proxiedUpstreams({ nodeFile, snapshot, document: deployment.document }, proxies);
+  return [
+    ...problems.map((words): Answer => ({ verdict: "fail", subject: "forward proxy", words })),
+    ...warnings.map((words): Answer => ({ verdict: "note", subject: "forward proxy", words })),
+    ...through.map(({ upstream, proxy }): Answer => {
+      return { verdict: "note", subject: upstream, words: `is reached through the forward proxy ${proxy}` };
+    }),
   ];
 }
 

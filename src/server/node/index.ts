@@ -22,7 +22,15 @@ export {
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
-export { ConfigurationRefused, countIn, durationIn, nameServersIn, originsIn } from "./refused.ts";
+export { proxiedUpstreams } from "./proxied-upstreams.ts";
+export {
+  ConfigurationRefused,
+  checkForwardProxies,
+  countIn,
+  durationIn,
+  nameServersIn,
+  originsIn,
+} from "./refused.ts";
 export {
   type CompiledSources,
   changeOf,
