@@ -33,7 +33,7 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
       revision: options.revision,
       model: options.model,
       endpoint: options.endpoint,
-      token: options.token || io.env["HUB_TOKEN"] || undefined,
+      token: (options.token || io.env["HUB_TOKEN"])?.trim() || undefined,
       proxies: readForwardProxies(io.env).proxies,
       userAgent: `gateway/${buildOf().version}`,
       signal: io.signal,

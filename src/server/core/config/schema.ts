@@ -6,7 +6,7 @@
  * wrapped in `notYet`, which refuses it wherever it is present; building the function means taking the wrapper off.
  *
  * Which references a text may hold is marked: without a mark `${VAR}` alone; `x-references: none` none; `x-references:
- * any` and `x-secret` secrets and files as well.
+ * any`, `x-references: header` and `x-secret` secrets and files as well.
  */
 
 declare const type: unique symbol;
@@ -88,8 +88,18 @@ export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "any" },
 });
 
-/** A credential or key material: its value is in no problem, and written literally where it travels it is warned of. */
+/** A credential, trimmed at load and refused with a character that no header carries: its value is in no problem, and written literally where it travels it is warned of. */
 export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
+
+/** As `mayBeSecret`, of what is sent in a header: trimmed at load, and refused with a character that no header carries. */
+export const headerValue = <T>(schema: Schema<T>): Schema<T> => ({
+  json: { ...schema.json, "x-references": "header" },
+});
+
+/** Key material that is taken as it is, white space included: PEM, and what other keys are derived from. */
+export const verbatimSecret = (schema: Schema<string>): Schema<string> => ({
+  json: { ...schema.json, "x-secret": "verbatim" },
+});
 
 /** A credential that must be a reference: a literal one is refused. */
 export const referenceOnly = (schema: Schema<string>): Schema<string> => ({

@@ -13,6 +13,7 @@ import {
   secret,
   type TypeOf,
   text,
+  verbatimSecret,
   withDefault,
 } from "../schema.ts";
 import { filled, pathName } from "./terms.ts";
@@ -115,7 +116,7 @@ export const a2aCards = object("Signs the agent cards that the gateway serves; a
   signing_keys: required(
     list(
       "EC P-256 private keys; the first signs, all are published under their RFC 7638 thumbprint.",
-      secret(filled("A private key in PEM, normally a `secret` reference.")),
+      verbatimSecret(filled("A private key in PEM, normally a `secret` reference.")),
       { minItems: 1 },
     ),
   ),
