@@ -271,7 +271,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     documents = next;
     options.onNodeFile(next.nodeFile);
     file.forget();
-    if (next.document !== undefined) await applyByReload();
+    if (next.document !== undefined) await applyBySignal();
     await turn;
     // Not before the document: what is stored may need what has just been taken away.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
@@ -285,9 +285,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  const applyByReload = async (): Promise<void> => {
+  /** As at a start: a document without a version that differs from what is stored waits for a reload by the admin API. */
+  const applyBySignal = async (): Promise<void> => {
     try {
-      file.tell(await file.apply(documents.document, "reload", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
+      file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {
