@@ -171,7 +171,8 @@ export function expand(
     if (node.kind === "refused") return null;
     if (node.kind === "list") return node.items.map(below);
     if (node.kind === "map") {
-      return Object.fromEntries([...node.entries].map(([key, entry]) => [key, below(entry.value, key)]));
+      const members = [...node.entries].map(([key, entry]) => [key, below(entry.value, key)] as const);
+      return Object.fromEntries(members.filter(([key, value]) => value !== "" || !meansAbsent(schemaBelow(at, key))));
     }
     if (typeof node.value !== "string") return node.value;
     const text = expandText(node.value, path, { allowed: schemesIn(at), at: node.at });
@@ -194,6 +195,8 @@ interface Here {
   readonly allowed: readonly Scheme[];
   readonly at: number;
 }
+
+const meansAbsent = (schema: JsonSchema): boolean => schema["x-empty"] === true;
 
 function schemesIn(schema: JsonSchema): readonly Scheme[] {
   const mark = schema["x-references"];

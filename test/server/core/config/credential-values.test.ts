@@ -126,7 +126,7 @@ test("Latin-1 passes, a value of white space alone counts as empty", () => {
   for (const [path, document] of PLACES) {
     assert.notEqual(read(document, "ca\u00e9 \u00fcnary").document, undefined, path);
     const { problems } = read(document, " \n ");
-    if (!path.includes("eaders"))
+    if (!/eaders|cloudsig/.test(path))
       assert.ok(
         problems.some((each) => each.path === path),
         path,

@@ -9,6 +9,7 @@ import {
   list,
   mayBeSecret,
   object,
+  orEmpty,
   required,
   secret,
   type TypeOf,
@@ -20,12 +21,14 @@ import { filled, label } from "./terms.ts";
 const cloudsig = object(
   "Signs upstream requests instead of sending a fixed value; for model providers only. With no key given, the platform's own chain of credentials is used and kept fresh.",
   {
-    access_key_id: secret(filled("Access key id, normally an environment reference; goes with `secret_access_key`.")),
-    secret_access_key: secret(
-      filled("Secret access key, normally an environment reference; goes with `access_key_id`."),
+    access_key_id: orEmpty(
+      secret(filled("Access key id, normally an environment reference; goes with `secret_access_key`.")),
     ),
-    session_token: secret(filled("Session token of temporary credentials.")),
-    service: filled("Name of the signing service; left out, the preset's own service is used."),
+    secret_access_key: orEmpty(
+      secret(filled("Secret access key, normally an environment reference; goes with `access_key_id`.")),
+    ),
+    session_token: orEmpty(secret(filled("Session token of temporary credentials."))),
+    service: orEmpty(filled("Name of the signing service; left out, the preset's own service is used.")),
   },
   { together: [["access_key_id", "secret_access_key"]] },
 );

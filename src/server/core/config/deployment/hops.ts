@@ -9,6 +9,7 @@ import {
   list,
   mayBeSecret,
   object,
+  orEmpty,
   required,
   secret,
   type TypeOf,
@@ -55,8 +56,8 @@ const registry = object(
         examples: ["com.example/search"],
       }),
     ),
-    version: text(
-      "Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins.",
+    version: orEmpty(
+      text("Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins."),
     ),
     title: text("Title for people, shown in lists in place of the name."),
     description: required(filled("What the server does, in at most 100 characters.", { maxLength: 100 })),
