@@ -378,3 +378,27 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "inline");
   });
 });
+
+test("without `auth` the start says once whose credential anybody spends, and check says it too", async (t) => {
+  const upstream = await named(t, "open");
+  const deployment = (version: number, more: Document = {}): Document => ({
+    version,
+    providers: [provider("open", upstream.url, { api_key: "k" }), provider("bare", upstream.url)],
+    default_provider: "open",
+    ...more,
+  });
+  const gateway = await startWithFiles(t, deployment(1));
+  const warnings = () =>
+    gateway.log().filter(({ warning }) => /spends the credential of provider open: set `auth`/.test(String(warning)));
+  assert.equal(warnings().length, 1);
+  await gateway.files.writeDeployment(deployment(2));
+  await reload(gateway, APPLIED);
+  assert.equal(warnings().length, 1);
+  const { stdout } = await check(t, gateway.files, "-offline");
+  assert.match(stdout, /^note {2}node: whoever reaches the data listener spends the credential of provider open: /m);
+  await gateway.files.writeDeployment(
+    deployment(3, { auth: { virtual_keys: true }, providers: [provider("open", upstream.url, { api_key: "k" })] }),
+  );
+  const guarded = await check(t, gateway.files, "-offline");
+  assert.doesNotMatch(guarded.stdout, /spends the credential/);
+});

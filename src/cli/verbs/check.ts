@@ -13,6 +13,7 @@ import {
   type LoadedNode,
   loadNode,
   nameServersIn,
+  openCredentialWords,
   proxiedUpstreams,
   readNode,
 } from "../../server/node/index.ts";
@@ -20,12 +21,13 @@ import { acmeAnswers, acmeProbes } from "../check/acme.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
-import { certificateAnswers, listenerWords } from "../check/certificates.ts";
+import { listenerWords } from "../check/certificates.ts";
 import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
+import { localFileAnswers } from "../check/local-files.ts";
 import { machineAnswers } from "../check/machine.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { permissionAnswers } from "../check/permissions.ts";
@@ -73,10 +75,13 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(nodeAnswers(node, path));
   tell(proxyAnswers(node, io.env));
   tell(await policyAnswers(nodeFile, path));
+  tell(await localFileAnswers(nodeFile, path, io.env));
+  // Loads native libraries and model files.
+  if (options.offline) {
+    if (node.compiled.prepare !== undefined) tell([UNTRIED_MODELS]);
+    return failures === 0 ? 0 : 1;
+  }
   tell(await modelAnswers(node, io.signal));
-  if (options.offline) return failures === 0 ? 0 : 1;
-
-  tell(await certificateAnswers(nodeFile, path));
   tell(await placeAnswers(nodeFile, path));
   tell(await permissionAnswers(nodeFile, path));
   tell(await machineAnswers(nodeFile, diskPlaces(nodeFile, path), io.env));
@@ -110,6 +115,12 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
 }
+
+const UNTRIED_MODELS: Answer = {
+  verdict: "note",
+  subject: "models",
+  words: "not tried: models and native libraries are loaded without `-offline` alone",
+};
 
 /** Each model of this machine is loaded and run once; of one on a server the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
@@ -176,6 +187,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
     ...(isRouting
       ? [
           ...callerAnswers(compiled.snapshot.governance),
+          ...[openCredentialWords(compiled.snapshot) ?? []].flat().map(note),
           note(
             defaultProvider === undefined
               ? "refuses models that no provider claims, and requests without a model: no default provider"

@@ -23,6 +23,7 @@ import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./
 import { type FileText, openDisk } from "./files.ts";
 import { readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
+import { openCredentialWords } from "./open-credentials.ts";
 import {
   type CompiledSources,
   compileSources,
@@ -55,6 +56,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   /** What is stored, where models that it needs are being fetched. */
   let awaiting: CompiledSources | undefined;
   let told = "";
+  let isToldOfOpen = false;
   let watching: { close(): void } | undefined;
   let retry: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
@@ -172,6 +174,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     running = next;
     served = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
+    const open = openCredentialWords(snapshot);
+    if (open !== undefined && !isToldOfOpen) log.warn("configuration", { warning: open });
+    isToldOfOpen = open !== undefined;
     options.onSnapshot(snapshot);
     guardrails?.keep(snapshot.guardrails);
     log.info("configuration applied", {

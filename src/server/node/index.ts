@@ -5,7 +5,7 @@ export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts
 export { compileAlone } from "./compile-alone.ts";
 export { startConfigNode } from "./config-node.ts";
 export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
-export { beside } from "./files.ts";
+export { beside, beside, readTextSync } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
 export { certificateFilesOf } from "./front-door.ts";
 export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./guardrails-alone.ts";
@@ -22,7 +22,9 @@ export {
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
+export { openCredentialWords } from "./open-credentials.ts";
 export { proxiedUpstreams } from "./proxied-upstreams.ts";
+export { openCredentialWords } from "./open-credentials.ts";
 export {
   ConfigurationRefused,
   checkForwardProxies,
@@ -44,3 +46,4 @@ export {
 } from "./sources.ts";
 export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
 export { neededMemory, workersIn } from "./worker/index.ts";
+export { keySourcesOf } from "./sealing-keys.ts";
