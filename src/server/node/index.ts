@@ -5,7 +5,7 @@ export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts
 export { compileAlone } from "./compile-alone.ts";
 export { startConfigNode } from "./config-node.ts";
 export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
-export { beside, beside, readTextSync } from "./files.ts";
+export { beside, readTextSync } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
 export { certificateFilesOf } from "./front-door.ts";
 export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./guardrails-alone.ts";
