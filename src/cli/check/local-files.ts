@@ -28,7 +28,10 @@ function keyAnswers(nodeFile: NodeFile, path: string, env: Environment): readonl
     return [];
   } catch (error) {
     if (!(error instanceof ConfigurationRefused)) throw error;
-    return error.problems.map((words) => ({ verdict: "fail", subject: "configuration", words }));
+    return error.problems.map((problem) => {
+      const [, subject = "configuration", words = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? [];
+      return { verdict: "fail", subject, words };
+    });
   }
 }
 

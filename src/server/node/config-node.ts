@@ -64,8 +64,7 @@ const AUDIT_CLOSE_MS = 30_000;
 /** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, workers, build, log, signal } = options;
-  const { nodeFile, path } = documents;
-  const { proxies } = readForwardProxies(env);
+  const [{ nodeFile, path }, { proxies }] = [documents, readForwardProxies(env)];
   const fleet = workers === 1 ? undefined : createFleet(nodeFile);
   const [startedAt, startedMonotonic] = [systemClock.now(), systemClock.monotonic()];
   const keySources = keySourcesOf(nodeFile, path, env);
@@ -160,9 +159,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     openModelStore({
       directory: await modelCacheOf(nodeFile, path),
       userAgent: `gateway/${build.version}`,
-      now: systemClock.now,
-      monotonic: systemClock.monotonic,
-      proxies,
+      ...{ now: systemClock.now, monotonic: systemClock.monotonic, proxies },
     }),
     (it) => it.close(),
   );

@@ -1,13 +1,13 @@
 /** The connection of a WebSocket to an upstream behind a forward proxy: a tunnel, for `ws:` too. */
 import type { Duplex } from "node:stream";
+import type { ConnectionOptions } from "node:tls";
 import { createProxyConnection, type ForwardProxy, hostOf, portOf } from "../../../forward-proxy/index.ts";
-import type { DialOptions, UpstreamAddress } from "./handshake.ts";
 
 /** Returns the `createConnection` that `ws` hands to `node:http`. */
 export function connectionThrough(
   proxy: ForwardProxy,
-  upstream: Pick<UpstreamAddress, "url" | "connect">,
-  { handshakeMs, left }: Pick<DialOptions, "handshakeMs" | "left">,
+  upstream: { readonly url: string; readonly connect?: ConnectionOptions },
+  { handshakeMs, left }: { readonly handshakeMs: number; readonly left: AbortSignal },
 ) {
   const url = new URL(upstream.url);
   const tls = url.protocol === "wss:" ? (upstream.connect ?? {}) : undefined;
