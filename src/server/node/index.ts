@@ -24,7 +24,6 @@ export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
 export { openCredentialWords } from "./open-credentials.ts";
 export { proxiedUpstreams } from "./proxied-upstreams.ts";
-export { openCredentialWords } from "./open-credentials.ts";
 export {
   ConfigurationRefused,
   checkForwardProxies,
@@ -33,6 +32,7 @@ export {
   nameServersIn,
   originsIn,
 } from "./refused.ts";
+export { keySourcesOf } from "./sealing-keys.ts";
 export {
   type CompiledSources,
   changeOf,
@@ -46,4 +46,3 @@ export {
 } from "./sources.ts";
 export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
 export { neededMemory, workersIn } from "./worker/index.ts";
-export { keySourcesOf } from "./sealing-keys.ts";

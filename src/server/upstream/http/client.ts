@@ -134,7 +134,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
   /** A connection is made for it even while the client is being closed: it was under way already. */
   function replay({ outgoing, request, handler }: Waiting): void {
-    connect({ outgoing, request, handler, connection: undefined, isReplay: true });
+    connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
 
   function place(next: Waiting): void {
