@@ -18,6 +18,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 /** In words where the code of an error is known; else the code, and undefined where it has none. */
 export function wireReason(error: unknown): string | undefined {
-  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
+  // Names the proxy, whose address is the operator's own.
+  if (code === "FORWARD_PROXY") return message;
   return typeof code === "string" && code !== "" ? (REASONS.get(code) ?? code) : undefined;
 }

@@ -1,6 +1,6 @@
 /** A file of the command line that is to be read: looked at before anything is asked of the gateway. */
 
-import { createReadStream, type ReadStream } from "node:fs";
+import { constants, createReadStream, type ReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { clip, UsageError } from "./flags.ts";
 import { type Io, resolvePath } from "./io.ts";
@@ -22,7 +22,8 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
   const whole = resolvePath(io, path);
   const openStream = (): ReadStream => createReadStream(whole, { signal: io.signal });
   try {
-    await using file = await open(whole);
+    // Without waiting for a writer of a pipe: whoever reads the stream waits, and a signal ends that.
+    await using file = await open(whole, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await file.stat();
     if (stat.isDirectory()) throw new UsageError(`'${clip(path)}' is a directory`);
     const { buffer, bytesRead } = stat.isFile()
@@ -34,6 +35,18 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`'${clip(path)}' cannot be read: ${whyUnreadable(error)}`);
   }
+}
+
+/**
+ * Reads a whole file of at most `maxBytes`. A pipe or device is refused unread: opening one can wait for ever. Rejects with
+ * what the file system says, or with a `UsageError`. `shown`: the name in messages.
+ */
+export async function readRegular(path: string, shown: string, maxBytes: number): Promise<Buffer> {
+  await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const stat = await file.stat();
+  if (!stat.isFile()) throw new UsageError(`'${clip(shown)}' cannot be read: it is no regular file`);
+  if (stat.size > maxBytes) throw new UsageError(`'${clip(shown)}' is longer than ${maxBytes} bytes`);
+  return await file.readFile();
 }
 
 /** Of what opening a file failed with. */

@@ -19,6 +19,8 @@ interface FlagCommon {
   readonly words?: "presets";
   /** The default in words, where it is not a constant. */
   readonly defaultText?: string;
+  /** A flag beside which this one counts for nothing, so that not even its value is judged. */
+  readonly ignoredWith?: string;
   /** Refused when absent or empty. */
   readonly required?: true;
 }
@@ -84,6 +86,7 @@ export function parseFlags<const Table extends FlagTable>(
 ): Parsed<Table> {
   const given = new Map<string, FlagValue>();
   const before: string[] = [];
+  const faults: { readonly flag: Flag; readonly error: unknown }[] = [];
   let at = 0;
   for (; at < args.length; at += 1) {
     const arg = args[at] ?? "";
@@ -110,8 +113,14 @@ export function parseFlags<const Table extends FlagTable>(
     const text = inline ?? args[at];
     if (text === undefined) throw new UsageError(`flag '-${name}' needs a value`);
     const earlier = given.get(name);
-    given.set(name, readValue(name, flag, text, Array.isArray(earlier) ? earlier : []));
+    try {
+      given.set(name, readValue(name, flag, text, Array.isArray(earlier) ? earlier : []));
+    } catch (error) {
+      faults.push({ flag, error });
+    }
   }
+  const fault = faults.find(({ flag: { ignoredWith } }) => ignoredWith === undefined || !given.has(ignoredWith));
+  if (fault !== undefined) throw fault.error;
   return { kind: "options", options: complete(table, given), positionals: [...before, ...args.slice(at)] };
 }
 

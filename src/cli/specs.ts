@@ -25,24 +25,28 @@ export const runFlags = {
   listen: { kind: "string", value: "ADDR", default: ":8484", meaning: "address to serve on" },
   "metrics-listen": {
     kind: "string",
+    ignoredWith: "config",
     value: "ADDR",
     default: ":9464",
     meaning: "address of /metrics; 'none' serves no metrics",
   },
   preset: {
     kind: "string",
+    ignoredWith: "config",
     value: "NAME",
     words: "presets",
     meaning: "provider of the built-in catalog; overrides -upstream and -dialect",
   },
   upstream: {
     kind: "string",
+    ignoredWith: "config",
     value: "URL",
     defaultText: "the catalog's default provider",
     meaning: "base URL of the provider",
   },
   dialect: {
     kind: "string",
+    ignoredWith: "config",
     value: "DIALECT",
     choices: ["compat", "messages"],
     default: "compat",
@@ -50,6 +54,7 @@ export const runFlags = {
   },
   "max-body": {
     kind: "integer",
+    ignoredWith: "config",
     value: "BYTES",
     min: 1,
     default: DEFAULT_MAX_BODY_BYTES,
@@ -91,6 +96,7 @@ export const importFlags = {
 export const devFlags = {
   listen: {
     kind: "string",
+    ignoredWith: "config",
     value: "ADDR",
     default: "127.0.0.1:8484",
     meaning: "address of the data plane, or of the inspector; port 0 takes a free one",

@@ -17,6 +17,7 @@ import { eventually, type Owner } from "./support/wait.ts";
 const PATH = "/v1/chat/completions";
 const NOBODY = "http://127.0.0.1:1";
 const KEPT = "the previous configuration keeps serving";
+const WAITS = "the deployment document on disk waits for a reload; what the cluster stores keeps serving";
 const APPLIED = "configuration applied";
 const NOT_APPLIED = "the deployment document on disk is not applied; what the cluster stores keeps serving";
 const RELOADED = "reloaded";
@@ -95,7 +96,7 @@ describe("configuration", { concurrency: 2 }, () => {
     client.send(post(PATH, body, ["Content-Type: application/json"]));
     await eventually("the first event", () => client.received().includes('"n":1'));
 
-    await gateway.files.writeDeployment({ providers: [provider("next", next.url)] });
+    await gateway.files.writeDeployment({ version: 1, providers: [provider("next", next.url)] });
     const { sources, providers } = await reload(gateway, APPLIED);
     assert.deepEqual({ sources, providers }, { sources: ["default@2"], providers: 1 });
     assert.equal(await served(t, gateway), "next");
@@ -127,7 +128,13 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "first");
 
     await files.writeDeployment({ providers: [provider("second", second.url)] });
+    assert.match(String((await reload(gateway, WAITS))["reason"]), /has no version; a reload applies it/);
+    assert.equal(await served(t, gateway), "first");
+    await files.writeDeployment({ version: 1, providers: [provider("second", second.url)] });
     await reload(gateway, APPLIED);
+    assert.equal(await served(t, gateway), "second");
+    await files.writeDeployment({ providers: [provider("first", first.url)] });
+    await reload(gateway, WAITS);
     assert.equal(await served(t, gateway), "second");
   });
 
@@ -351,12 +358,13 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "first");
 
     await write("local-b.yaml", overlay("local-b", second.url));
-    await files.writeDeployment({ providers: [{ preset: "local-b" }] });
+    await files.writeDeployment({ version: 1, providers: [{ preset: "local-b" }] });
     await reload(gateway, APPLIED);
     assert.equal(await served(t, gateway), "second");
 
     const over = { ...overlay("local-b", inline.url), op: "replace" };
     await files.writeDeployment({
+      version: 2,
       catalog_overlays: [{ name: "ours", providers: [over] }],
       providers: [{ preset: "local-b" }],
     });
@@ -369,4 +377,23 @@ describe("configuration", { concurrency: 2 }, () => {
     assert.match(String(problem?.["problem"]), /other-name\.yaml:1:\d+: name: must equal the file's base name/);
     assert.equal(await served(t, gateway), "inline");
   });
+});
+
+test("without `auth` the start says once whose credential anybody spends, and check says it too", async (t) => {
+  const upstream = await named(t, "open");
+  const deployment = (version: number, more: Document = {}): Document => ({
+    version,
+    providers: [provider("open", upstream.url, { api_key: "k" }), provider("bare", upstream.url)],
+    default_provider: "open",
+    ...more,
+  });
+  const gateway = await startWithFiles(t, deployment(1));
+  const warnings = () =>
+    gateway.log().filter(({ warning }) => /spends the credential of provider open: set `auth`/.test(String(warning)));
+  assert.equal(warnings().length, 1);
+  await gateway.files.writeDeployment(deployment(2));
+  await reload(gateway, APPLIED);
+  assert.equal(warnings().length, 1);
+  const { stdout } = await check(t, gateway.files, "-offline");
+  assert.match(stdout, /^note {2}node: whoever reaches the data listener spends the credential of provider open: /m);
 });

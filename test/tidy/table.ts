@@ -31,19 +31,21 @@ const CORE = {
 const PARTS = {
   "server/audit": [],
   "server/telemetry": [],
+  // Which addresses are reached through a forward proxy, and the way through it.
+  "server/forward-proxy": [],
   // Bytes that are held for requests, in account with each other.
   "server/memory": [],
   // Content encodings, of the data plane and of what another proxy routes.
   "server/coding": ["server/memory"],
   // The wire of ext_proc, for the client of pickers and the server of proxies.
   "server/ext-proc": [],
-  "server/models": ["server/core/config"],
-  "server/tls": ["server/core/config"],
-  "server/auth": ["server/core/config"],
+  "server/models": ["server/core/config", "server/forward-proxy"],
+  "server/tls": ["server/core/config", "server/forward-proxy"],
+  "server/auth": ["server/core/config", "server/forward-proxy"],
   "server/secrets": ["server/core/config", "server/core/state"],
   // Bodies of model answers before the guard: of the data plane, and of what another proxy routes.
   "server/answers": ["server/core/guardrails", "server/core/dialects"],
-  "server/credentials": ["server/core/config", "server/auth"],
+  "server/credentials": ["server/core/config", "server/auth", "server/forward-proxy"],
   "server/detectors": ["server/core/config", "server/core/guardrails", "server/core/dialects", "server/models"],
   "server/upstream": [
     "server/core/config",
@@ -52,6 +54,7 @@ const PARTS = {
     "server/coding",
     "server/credentials",
     "server/ext-proc",
+    "server/forward-proxy",
   ],
   "server/cluster": ["server/core/config", "server/core/raft", "server/core/state"],
   "server/snapshot": [
@@ -86,6 +89,7 @@ const PARTS = {
     "server/snapshot",
     "server/auth",
     "server/upstream",
+    "server/forward-proxy",
   ],
   // The data plane in processes of its own: each port that it asks of the node, over a channel.
   "server/workers": [

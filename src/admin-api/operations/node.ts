@@ -97,6 +97,18 @@ export const nodeStatus = object("The node that is asked.", {
       last_end_by: nullable(text("What it ended by: a signal, a status, or why the node ended it.")),
     }),
   ),
+  // Nodes of builds before this one do not say.
+  forward_proxies: optional(
+    list(
+      "Upstreams that are reached through a forward proxy; all others are reached directly.",
+      object("An upstream.", {
+        upstream: text(
+          "What is reached, such as `provider NAME`. A server or agent whose name resolves to a private address is reached directly all the same.",
+        ),
+        proxy: text("Address of the proxy, without credentials."),
+      }),
+    ),
+  ),
 });
 
 /** Specification document 2, `admin.issuers[].login`. Holds no secret. */

@@ -61,9 +61,9 @@ const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Pr
   },
 });
 
-async function askAuthority({ ca, roots, eab }: AcmeSettings, signal: AbortSignal): Promise<Told> {
+async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: AbortSignal): Promise<Told> {
   const { now } = systemClock;
-  const authority = openAuthority({ directory: ca, roots, eab, userAgent: "gateway", now });
+  const authority = openAuthority({ directory: ca, roots, eab, userAgent: "gateway", now, proxies });
   const startedAt = performance.now();
   try {
     const { requiresEab, terms, renewalInfo, skewMs = 0 } = await authority.directory(signal);

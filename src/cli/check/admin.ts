@@ -68,8 +68,12 @@ export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answ
 }
 
 /** Discovery and keys of each issuer. */
-export function issuerProbes(nodeFile: NodeFile, path: string): readonly Probe[] {
-  return issuersOf(nodeFile, path).map((issuer) => ({
+export function issuerProbes(
+  nodeFile: NodeFile,
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly Probe[] {
+  return issuersOf(nodeFile, path, env).map((issuer) => ({
     subject: `issuer ${issuer.name}`,
     ask: (limits) => askIssuer(issuer, limits),
   }));

@@ -7,27 +7,39 @@ import { asRefusal } from "../../base/index.ts";
 import { MCP_VERSION, projectCard, readOwnCard } from "../../server/core/agents/index.ts";
 import type { Presented, Presenter } from "../../server/credentials/index.ts";
 import { fetchOwnCard } from "../../server/dataplane/index.ts";
+import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
 import type { Answer, Limits, Probe } from "./answer.ts";
 import { isSealed } from "./credentials.ts";
 
-export function frontedProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
+export function frontedProbes(
+  { compiled: { snapshot } }: LoadedNode,
+  presenter: Presenter,
+  proxies: ForwardProxies,
+): readonly Probe[] {
   return snapshot.fronted.all.map((fronted) => {
     const subject = `${fronted.kind === "mcp" ? "MCP server" : "agent"} ${fronted.name}`;
-    return { subject, ask: (limits) => ask(subject, fronted, presenter, limits) };
+    return { subject, ask: (limits) => ask(subject, fronted, { presenter, proxies }, limits) };
   });
 }
 
-async function ask(subject: string, fronted: Fronted, presenter: Presenter, limits: Limits): Promise<Answer> {
+async function ask(
+  subject: string,
+  fronted: Fronted,
+  { presenter, proxies }: { readonly presenter: Presenter; readonly proxies: ForwardProxies },
+  limits: Limits,
+): Promise<Answer> {
   const { channel, path, cardUrl = "" } = fronted;
   if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
     return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();
   const pool = (origin: string): Pool => {
-    const known = pools.get(origin) ?? new Pool(origin, { connect: { timeout: limits.timeoutMs } });
+    const connect = { timeout: limits.timeoutMs };
+    const connector = proxyConnector({ proxies, connect, sparesPrivate: true, tunnelsPlain: true });
+    const known = pools.get(origin) ?? new Pool(origin, { connect: connector });
     pools.set(origin, known);
     return known;
   };

@@ -21,7 +21,7 @@ export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<re
   if (dataDir !== undefined) answers.push(await directory("cluster.data_dir", dataDir));
   if (auditDir !== undefined && auditDir !== dataDir) answers.push(await directory("audit.dir", auditDir));
   if (admin?.local_socket !== undefined) answers.push(await socketPlace(beside(path, admin.local_socket)));
-  if (cluster.kek_file !== undefined) answers.push(kekFile(beside(path, cluster.kek_file)));
+  if (cluster.kek_file !== undefined) answers.push(...kekFile(beside(path, cluster.kek_file)));
   return answers;
 }
 
@@ -83,12 +83,11 @@ function hidden(subject: string, path: string, code: string): Answer {
     : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
 }
 
-function kekFile(path: string): Answer {
+/** One that cannot be read is a failure of the files that a start reads. */
+function kekFile(path: string): readonly Answer[] {
   const subject = "cluster.kek_file";
   const read = readKekFile(path);
-  return read.kind === "problem"
-    ? { verdict: "fail", subject, words: read.message }
-    : { verdict: "ok", subject, words: `${path} can be read` };
+  return read.kind === "problem" ? [] : [{ verdict: "ok", subject, words: `${path} can be read` }];
 }
 
 type Look =

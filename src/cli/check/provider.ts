@@ -1,7 +1,8 @@
 /** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
-import { Agent, request as undiciRequest } from "undici";
+import { Agent, type Dispatcher, request as undiciRequest } from "undici";
 import { asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
+import { type ForwardProxies, openProxyAgent } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { failureWords } from "../../server/upstream/index.ts";
@@ -13,13 +14,15 @@ import { memberLookup } from "./pool.ts";
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
 
-/** One a channel. `nameServers`: of pools. */
+/** One a channel. */
 export function providerProbes(
   provider: Provider,
   presenter: Presenter,
-  nameServers: readonly string[],
+  { nameServers, proxies }: { readonly nameServers: readonly string[]; readonly proxies: ForwardProxies },
 ): readonly Probe[] {
-  const dispatcher = provider.pool && new Agent({ connect: { lookup: memberLookup(nameServers) } });
+  const dispatcher = provider.pool
+    ? new Agent({ connect: { lookup: memberLookup(nameServers) } })
+    : openProxyAgent({ connect: {} }, proxies);
   return provider.channels.map((channel) => {
     const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
     return { subject, ask: (limits) => askProvider(subject, { provider, channel, presenter, dispatcher }, limits) };
@@ -38,8 +41,7 @@ async function askProvider(
     readonly provider: Provider;
     readonly channel: Channel;
     readonly presenter: Presenter;
-    /** Undefined: the system resolves the name. */
-    readonly dispatcher: Agent | undefined;
+    readonly dispatcher: Dispatcher;
   },
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
@@ -59,7 +61,7 @@ async function askProvider(
   try {
     const answer = await undiciRequest(url, {
       headers: [...(presented?.headers ?? headers)],
-      ...(dispatcher !== undefined && { dispatcher }),
+      dispatcher,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });

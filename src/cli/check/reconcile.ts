@@ -1,6 +1,8 @@
 /** What `gateway check` asks of providers that are audited: yesterday's usage report, with the administrator's key. */
+
 import { formatDuration } from "../../base/index.ts";
 import { openGuardedDialler } from "../../server/credentials/index.ts";
+import type { ForwardProxies } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { fetchReport, windowAt } from "../../server/reconcile/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
@@ -10,18 +12,23 @@ import type { Answer, Limits, Probe } from "./answer.ts";
 const DAY_MS = 86_400_000;
 const MAX_REPORT_BYTES = 8 << 20;
 
-export function reconcileProbes({ compiled: { snapshot } }: LoadedNode): readonly Probe[] {
+export function reconcileProbes({ compiled: { snapshot } }: LoadedNode, proxies: ForwardProxies): readonly Probe[] {
   return (snapshot.audits?.providers ?? []).map((audited) => {
     const subject = `usage report of ${audited.provider}`;
-    return { subject, ask: (limits) => ask(subject, audited, limits) };
+    return { subject, ask: (limits) => ask(subject, audited, proxies, limits) };
   });
 }
 
-async function ask(subject: string, audited: Audited, { timeoutMs, signal }: Limits): Promise<Answer> {
+async function ask(
+  subject: string,
+  audited: Audited,
+  proxies: ForwardProxies,
+  { timeoutMs, signal }: Limits,
+): Promise<Answer> {
   if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
     return { verdict: "note", subject, words: "not asked: what it is asked with is sealed in the cluster" };
   }
-  const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES });
+  const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
   const limit = AbortSignal.timeout(timeoutMs);
   const startedAt = performance.now();
   try {

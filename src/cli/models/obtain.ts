@@ -6,6 +6,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { escapeControls } from "../../base/index.ts";
+import { readForwardProxies } from "../../server/forward-proxy/index.ts";
 import {
   ModelError,
   type ModelNeed,
@@ -39,6 +40,7 @@ export async function obtainModels(
     userAgent: `gateway/${buildOf().version}`,
     now: () => io.now(),
     monotonic: () => performance.now(),
+    proxies: readForwardProxies(io.env).proxies,
   });
   try {
     const absent: string[] = [];

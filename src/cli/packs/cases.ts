@@ -3,13 +3,18 @@
 import type { BaseOf, Pack } from "../../server/core/packs/index.ts";
 import type { Io } from "../io.ts";
 import { type OnCase, runSuites, type SuitesRun, subjectOf } from "../rule-suite/index.ts";
-import { compileWith } from "./compile.ts";
+import { type CompiledPacks, compileWith } from "./compile.ts";
+
+/** The pack in the document that it is tried in, with what it builds on. */
+export function compileTrial(pack: Pack, baseOf: BaseOf, io: Io): Promise<CompiledPacks> {
+  const source = pack.files.trial ?? { name: `the document of ${pack.id}`, text: "" };
+  return compileWith(source, inOrder(pack, baseOf), baseOf, io);
+}
 
 export async function runCases(pack: Pack, baseOf: BaseOf, io: Io, onCase?: OnCase): Promise<SuitesRun> {
-  const { tests, trial } = pack.files;
+  const { tests } = pack.files;
   if (tests === undefined) return { kind: "refused", problems: [`the pack ${pack.id} has no tests.yaml`] };
-  const source = trial ?? { name: `the document of ${pack.id}`, text: "" };
-  const made = await compileWith(source, inOrder(pack, baseOf), baseOf, io);
+  const made = await compileTrial(pack, baseOf, io);
   if (made.kind === "refused") return made;
   const { compiled, deployment } = made;
   // What a model finds is given by the cases.

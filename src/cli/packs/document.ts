@@ -1,9 +1,9 @@
 /** The deployment document that packs are put into: read as bytes, and written back with the mode and owner it had. */
 
 import { constants } from "node:fs";
-import { access, readFile, stat } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
 import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
-import { whyUnreadable } from "../file-input.ts";
+import { readRegular, whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
 import { type FileTarget, fileTarget, type Kept, writeWhole } from "../whole-file.ts";
@@ -49,9 +49,7 @@ export async function openDeployment(path: string, writes: boolean, io: Io): Pro
 
 async function bytesOf(path: string, shown: string): Promise<Buffer | undefined> {
   try {
-    const { size } = await stat(path);
-    if (size > MAX_DOCUMENT_BYTES) throw new UsageError(`'${shown}' is longer than ${MAX_DOCUMENT_BYTES} bytes`);
-    return await readFile(path);
+    return await readRegular(path, shown, MAX_DOCUMENT_BYTES);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -1,12 +1,12 @@
 /** Packs from disk: those that come with the program, and directories of the operator's own. */
 
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { nearest } from "../../base/index.ts";
 import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
 import { type BaseOf, checkPack, PACK_FILES, type Pack, readPack } from "../../server/core/packs/index.ts";
 import { BUILT_IN_PACKS, builtInPackIds } from "../../server/node/index.ts";
-import { whyUnreadable } from "../file-input.ts";
+import { readRegular, whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
 
@@ -109,9 +109,8 @@ async function fileOf(path: string, name: string, file: string, mayMiss = false)
   const whole = join(path, file);
   const shown = join(name, file);
   try {
-    const { size } = await stat(whole);
-    if (size > MAX_DOCUMENT_BYTES) throw new UsageError(`'${clip(shown)}' is longer than ${MAX_DOCUMENT_BYTES} bytes`);
-    return { name: shown, text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(whole)) };
+    const bytes = await readRegular(whole, shown, MAX_DOCUMENT_BYTES);
+    return { name: shown, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (mayMiss && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

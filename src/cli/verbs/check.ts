@@ -7,17 +7,27 @@
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
 import { openPresenter } from "../../server/credentials/index.ts";
-import { issuersOf, type LoadedNode, loadNode, nameServersIn, readNode } from "../../server/node/index.ts";
+import { readForwardProxies } from "../../server/forward-proxy/index.ts";
+import {
+  issuersOf,
+  type LoadedNode,
+  loadNode,
+  nameServersIn,
+  openCredentialWords,
+  proxiedUpstreams,
+  readNode,
+} from "../../server/node/index.ts";
 import { acmeAnswers, acmeProbes } from "../check/acme.ts";
 import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
 import type { Answer, Limits, Probe } from "../check/answer.ts";
 import { callerAnswers } from "../check/callers.ts";
-import { certificateAnswers, listenerWords } from "../check/certificates.ts";
+import { listenerWords } from "../check/certificates.ts";
 import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
+import { localFileAnswers } from "../check/local-files.ts";
 import { machineAnswers } from "../check/machine.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { permissionAnswers } from "../check/permissions.ts";
@@ -63,17 +73,21 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     tell([{ verdict: "note", subject: `secret ${name}`, words }]);
   }
   tell(nodeAnswers(node, path));
+  tell(proxyAnswers(node, io.env));
   tell(await policyAnswers(nodeFile, path));
+  tell(await localFileAnswers(nodeFile, path, io.env));
+  // Loads native libraries and model files.
+  if (options.offline) {
+    if (node.compiled.prepare !== undefined) tell([UNTRIED_MODELS]);
+    return failures === 0 ? 0 : 1;
+  }
   tell(await modelAnswers(node, io.signal));
-  if (options.offline) return failures === 0 ? 0 : 1;
-
-  tell(await certificateAnswers(nodeFile, path));
   tell(await placeAnswers(nodeFile, path));
   tell(await permissionAnswers(nodeFile, path));
   tell(await machineAnswers(nodeFile, diskPlaces(nodeFile, path), io.env));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
-  const issuers = issuersOf(nodeFile, path);
+  const issuers = issuersOf(nodeFile, path, io.env);
   const presenter = openPresenter({
     issuer: (name) => issuers.find((it) => it.name === name),
     env: io.env,
@@ -83,14 +97,15 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     log: nullLog,
   });
   const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
+  const { proxies } = readForwardProxies(io.env);
   const probes = [
-    ...providers.flatMap((provider) => providerProbes(provider, presenter, nameServers)),
+    ...providers.flatMap((provider) => providerProbes(provider, presenter, { nameServers, proxies })),
     ...providers.flatMap((provider) => poolProbes(provider, nameServers)),
-    ...issuerProbes(nodeFile, path),
+    ...issuerProbes(nodeFile, path, io.env),
     ...credentialProbes(node, presenter),
-    ...frontedProbes(node, presenter),
+    ...frontedProbes(node, presenter, proxies),
     ...detectorProbes(node, io.env),
-    ...reconcileProbes(node),
+    ...reconcileProbes(node, proxies),
     ...acmeProbes(nodeFile, { env: io.env, nameServers }),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
@@ -100,6 +115,12 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
 }
+
+const UNTRIED_MODELS: Answer = {
+  verdict: "note",
+  subject: "models",
+  words: "not tried: models and native libraries are loaded without `-offline` alone",
+};
 
 /** Each model of this machine is loaded and run once; of one on a server the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
@@ -166,6 +187,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
     ...(isRouting
       ? [
           ...callerAnswers(compiled.snapshot.governance),
+          ...[openCredentialWords(compiled.snapshot) ?? []].flat().map(note),
           note(
             defaultProvider === undefined
               ? "refuses models that no provider claims, and requests without a model: no default provider"
@@ -173,6 +195,20 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
           ),
         ]
       : []),
+  ];
+}
+
+/** Forward proxies of the environment, and what is reached through them. */
+function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["env"]): readonly Answer[] {
+  const { proxies, problems, warnings } = readForwardProxies(env);
+  const { snapshot } = compiled;
+  const through = proxiedUpstreams({ nodeFile, snapshot, document: deployment.document }, proxies);
+  return [
+    ...problems.map((words): Answer => ({ verdict: "fail", subject: "forward proxy", words })),
+    ...warnings.map((words): Answer => ({ verdict: "note", subject: "forward proxy", words })),
+    ...through.map(({ upstream, proxy }): Answer => {
+      return { verdict: "note", subject: upstream, words: `is reached through the forward proxy ${proxy}` };
+    }),
   ];
 }
 

@@ -7,7 +7,6 @@
  * the node runs, its directory is damaged, or the membership asked for cannot be.
  */
 
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import {
@@ -17,6 +16,7 @@ import {
   recoverMembership,
   type StorageFacts,
 } from "../../server/cluster/index.ts";
+import { readRegular } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { clusterRecoverFlags } from "../specs.ts";
@@ -141,12 +141,15 @@ async function targetOf({ config, dataDir, nodeId }: Options, io: Io): Promise<T
   };
 }
 
+const MAX_NODE_FILE_BYTES = 4 << 20;
+
 /** The rest of the file is not judged: the secrets it names may be out of reach where a cluster is being recovered. */
 async function readCluster(path: string): Promise<Readonly<Record<string, unknown>>> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = (await readRegular(path, path, MAX_NODE_FILE_BYTES)).toString("utf8");
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
   const document = parseDocument(text);

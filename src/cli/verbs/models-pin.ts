@@ -8,6 +8,7 @@
 import { stringify } from "yaml";
 import { escapeControls } from "../../base/index.ts";
 import { formatProblem, readDeployment } from "../../server/core/config/index.ts";
+import { readForwardProxies } from "../../server/forward-proxy/index.ts";
 import { ModelError, type Pin, pinModel } from "../../server/models/index.ts";
 import { buildOf } from "../build.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
@@ -32,7 +33,8 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
       revision: options.revision,
       model: options.model,
       endpoint: options.endpoint,
-      token: options.token || io.env["HUB_TOKEN"] || undefined,
+      token: (options.token || io.env["HUB_TOKEN"])?.trim() || undefined,
+      proxies: readForwardProxies(io.env).proxies,
       userAgent: `gateway/${buildOf().version}`,
       signal: io.signal,
     });

@@ -2,15 +2,26 @@
 
 import { escapeControls } from "../../base/index.ts";
 import type { Pack } from "../../server/core/packs/index.ts";
-import type { FlagsOf } from "../flags.ts";
+import { clip, type FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { loadPacks } from "../packs/load.ts";
+import { compileTrial } from "../packs/cases.ts";
+import { isDirectory, loadPacks } from "../packs/load.ts";
 import type { noFlags } from "../specs.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
-  const { named } = await loadPacks(names, io);
+  const { named, baseOf } = await loadPacks(names, io);
   for (const pack of named) io.stdout.write(`${textOf(pack).split("\n").map(escapeControls).join("\n")}\n`);
-  return 0;
+  let refused = 0;
+  for (const [at, pack] of named.entries()) {
+    // Those of this program are known to compile; a directory may hold what no gateway takes.
+    const name = names[at] ?? pack.id;
+    const compiled = isDirectory(name) ? await compileTrial(pack, baseOf, io) : undefined;
+    if (compiled?.kind !== "refused") continue;
+    refused += 1;
+    for (const problem of compiled.problems) io.stderr.write(`${escapeControls(problem)}\n`);
+    io.stderr.write(`gateway: the pack '${clip(name)}' does not compile\n`);
+  }
+  return refused === 0 ? 0 : 1;
 }
 
 function textOf({ id, version, buildsOn, controls, attaches, mechanisms, files }: Pack): string {

@@ -8,6 +8,7 @@ import {
   beside,
   type ConfigNode,
   ConfigurationRefused,
+  checkForwardProxies,
   compileDocuments,
   compileFlags,
   countIn,
@@ -212,6 +213,7 @@ async function untilStopped(
   const build = { version, commit, node: process.versions.node };
   try {
     const bounds = boundsOf(io);
+    checkForwardProxies(io.env, log);
     // First, so that it closes last: a drain is life too.
     const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
     const started = await start({ owner, bounds, build, signal: io.signal });

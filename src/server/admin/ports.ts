@@ -148,6 +148,7 @@ export interface NodeFacts {
   configuration(): NodeStatus["configuration"];
   models(): NonNullable<NodeStatus["models"]>;
   workers(): NonNullable<NodeStatus["workers"]>;
+  forwardProxies(): NonNullable<NodeStatus["forward_proxies"]>;
   /** When this node last saw a key used, milliseconds since 1970, to the minute; undefined when it has not. */
   keyLastUsedAt(id: string): number | undefined;
 }

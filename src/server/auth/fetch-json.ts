@@ -7,18 +7,32 @@
 
 import * as http from "node:http";
 import * as https from "node:https";
+import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
+import { wireReason } from "../../base/index.ts";
+import {
+  createProxyConnection,
+  type ForwardProxies,
+  type ForwardProxy,
+  hostOf,
+  portOf,
+  refusedByProxy,
+} from "../forward-proxy/index.ts";
 
 const MAX_DOCUMENT_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 32 << 10;
 const MAX_REDIRECTS = 3;
 const MAX_MESSAGE_LENGTH = 200;
+/** Above every limit of a fetch, which its signal keeps. */
+const PROXY_LIMIT_MS = 60_000;
 
 export interface FetchOptions {
   /** Undefined: what Node.js trusts. */
   readonly secureContext: SecureContext | undefined;
   /** A bearer token; sent to the origin of the address. */
   readonly token: string | undefined;
+  /** Left out: everything is reached directly. */
+  readonly proxies?: ForwardProxies | undefined;
   /** Limits the time; its reason is told. */
   readonly signal: AbortSignal;
 }
@@ -53,7 +67,7 @@ interface Answer {
 }
 
 /** A connection of its own, which ends with the answer or with `signal`, whatever state it is in by then. */
-async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOptions): Promise<Answer> {
+async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: FetchOptions): Promise<Answer> {
   const options = {
     signal,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -61,13 +75,16 @@ async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOption
   };
   try {
     signal.throwIfAborted();
+    const proxy = proxies?.proxyFor(url);
     const request =
-      url.protocol === "https:"
-        ? https.get(url, {
-            ...options,
-            agent: new https.Agent({ ...(secureContext !== undefined && { secureContext }) }),
-          })
-        : http.get(url, { ...options, agent: new http.Agent() });
+      proxy !== undefined
+        ? getThrough(proxy, url, { secureContext, signal }, options)
+        : url.protocol === "https:"
+          ? https.get(url, {
+              ...options,
+              agent: new https.Agent({ ...(secureContext !== undefined && { secureContext }) }),
+            })
+          : http.get(url, { ...options, agent: new http.Agent() });
     try {
       const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
         // Both stay: what fails after the answer began is told here too, and to whoever reads the body.
@@ -75,6 +92,7 @@ async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOption
         // An answer that would switch protocols is none, and Node closes it without an error.
         request.once("close", () => reject(new Error("closed without an answer")));
       });
+      if (answer.statusCode === 407 && proxy !== undefined) throw refusedByProxy(proxy, url.origin, 407);
       return await readAnswer(answer, url);
     } finally {
       request.destroy();
@@ -83,6 +101,29 @@ async function fetchOnce(url: URL, { secureContext, token, signal }: FetchOption
     if (error instanceof FetchFailure) throw error;
     throw new FetchFailure(`${place(url)}: ${reasonOf(signal.aborted ? signal.reason : error)}`, { cause: error });
   }
+}
+
+/** Through a tunnel, which the signal limits as it limits all else. Documents are small, so plain HTTP is tunneled too. */
+function getThrough(
+  proxy: ForwardProxy,
+  url: URL,
+  { secureContext, signal }: Pick<FetchOptions, "secureContext" | "signal">,
+  options: http.RequestOptions,
+): http.ClientRequest {
+  const tls = url.protocol === "https:" ? { ...(secureContext !== undefined && { secureContext }) } : undefined;
+  const connecting = { proxy, target: { host: hostOf(url), port: portOf(url) }, tls, limitMs: PROXY_LIMIT_MS, signal };
+  const createConnection = (_: unknown, done: (error: Error | null, socket: Duplex) => void): undefined => {
+    createProxyConnection(connecting, (error, socket) => done(error, socket as Duplex));
+  };
+  // `http:` since the connection that is handed over is encrypted already.
+  return http.get({
+    ...options,
+    protocol: "http:",
+    host: url.host,
+    path: url.pathname + url.search,
+    headers: { ...options.headers, host: url.host },
+    createConnection,
+  });
 }
 
 async function readAnswer(answer: http.IncomingMessage, url: URL): Promise<Answer> {
@@ -119,6 +160,7 @@ export function place({ origin, pathname }: URL): string {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "failed";
+  if ("code" in error && error.code === "FORWARD_PROXY") return wireReason(error) ?? error.message;
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   const message = error.message.slice(0, MAX_MESSAGE_LENGTH);
   return message === "" || code === undefined || message.includes(code)

@@ -42,7 +42,8 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
     signal.addEventListener("abort", onAbort, { once: true });
     let step: "discovery" | "keys" = issuer.jwksUrl === undefined ? "discovery" : "keys";
     try {
-      const request = { secureContext: await trust(), token: await readBearer(issuer.tokenFile), signal: end.signal };
+      const token = await readBearer(issuer.tokenFile);
+      const request = { secureContext: await trust(), token, signal: end.signal, proxies: issuer.proxies };
       const found = await findKeys(issuer, request);
       step = "keys";
       const mayKnowToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;

@@ -26,7 +26,8 @@ export function tokenEndpointFinder(issuer: IssuerOptions): FindTokenEndpoint {
     const secureContext = await trust();
     const token = await readBearer(issuer.tokenFile);
     const limit = AbortSignal.timeout(limitMs);
-    const found = await discovered(issuer, { secureContext, token, signal: AbortSignal.any([signal, limit]) });
+    const { proxies } = issuer;
+    const found = await discovered(issuer, { secureContext, token, proxies, signal: AbortSignal.any([signal, limit]) });
     const methods = found.document["token_endpoint_auth_methods_supported"];
     const authMethods = Array.isArray(methods) ? methods.filter((it) => typeof it === "string") : DEFAULT_METHODS;
     return { url: endpointIn(found, "token_endpoint"), authMethods, secureContext };

@@ -3,6 +3,8 @@
  * design decisions, section 1. What a token may do here (audience, roles, profile) is decided by whoever asks.
  */
 
+import type { ForwardProxies } from "../forward-proxy/index.ts";
+
 /** An entry of `issuers` in the node file, with its defaults applied; an empty `jwks_url` is undefined. */
 export interface IssuerOptions {
   /** Identifies the issuer in policies, bindings and records. */
@@ -17,6 +19,8 @@ export interface IssuerOptions {
   readonly subjectClaim: string;
   /** Undefined: `preferred_username`, then `email`, then the subject. */
   readonly nameClaim: string | undefined;
+  /** On the way to its documents and its token endpoint; left out: everything is reached directly. */
+  readonly proxies?: ForwardProxies;
 }
 
 /** A token whose issuer, signature and times are good. */

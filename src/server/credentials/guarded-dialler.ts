@@ -3,7 +3,8 @@
  * of the machine's own network segment, a bounded answer. Source: credentials reference, 6; design decisions, section 13.
  */
 import type { SecureContext } from "node:tls";
-import { Agent, request } from "undici";
+import { request } from "undici";
+import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../forward-proxy/index.ts";
 import { guardedLookup, isForbiddenAddress, LinkLocal } from "./guarded-lookup.ts";
 
 const MAX_HEADER_BYTES = 32 << 10;
@@ -33,20 +34,19 @@ export interface GuardedDiallerOptions {
   readonly maxAnswerBytes: number;
   /** What is trusted; undefined: what Node.js trusts. */
   readonly secureContext?: SecureContext | undefined;
+  /** Left out: everything is reached directly. */
+  readonly proxies?: ForwardProxies | undefined;
 }
 
 export function openGuardedDialler({
   connectMs,
   maxAnswerBytes,
   secureContext,
+  proxies = NO_FORWARD_PROXIES,
 }: GuardedDiallerOptions): GuardedDialler {
-  const agent = new Agent({
-    connect: { timeout: connectMs, lookup: guardedLookup, ...(secureContext !== undefined && { secureContext }) },
-    maxHeaderSize: MAX_HEADER_BYTES,
-    pipelining: 1,
-    connections: 32,
-    keepAliveTimeout: 10_000,
-  });
+  const connect = { timeout: connectMs, lookup: guardedLookup, ...(secureContext !== undefined && { secureContext }) };
+  const limits = { maxHeaderSize: MAX_HEADER_BYTES, pipelining: 1, connections: 32, keepAliveTimeout: 10_000 };
+  const agent = openProxyAgent({ connect, ...limits }, proxies);
   return {
     async send({ method, url, headers, body, signal }) {
       if (isForbiddenAddress(new URL(url).hostname.replace(/^\[|\]$/g, ""))) throw new LinkLocal();

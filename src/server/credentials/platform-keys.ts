@@ -5,7 +5,9 @@
  * The chain is a library's, loaded when first needed; what is kept, and when it is asked, is ours. Version 1 of the metadata
  * service is off: whoever can have the gateway send a request could ask it too.
  */
+
 import { type FetchShared, GatewayError } from "../../base/index.ts";
+import { openHttpsProxyAgent, readForwardProxies } from "../forward-proxy/index.ts";
 import type { Fetched } from "./renewed.ts";
 import type { SigningKeys } from "./sigv4.ts";
 import { usableMs } from "./usable.ts";
@@ -76,7 +78,12 @@ export function platformChain({
     const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
     const clientConfig = {
       region: env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? region,
-      requestHandler: { connectionTimeout: ANSWER_LIMIT_MS, requestTimeout: ANSWER_LIMIT_MS },
+      requestHandler: {
+        connectionTimeout: ANSWER_LIMIT_MS,
+        requestTimeout: ANSWER_LIMIT_MS,
+        // Token services alone speak TLS; what a machine or container says of itself is near, and plain HTTP.
+        httpsAgent: openHttpsProxyAgent(readForwardProxies(env).proxies, ANSWER_LIMIT_MS),
+      },
     };
     // A file that was rotated is read anew.
     return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });

@@ -2,8 +2,10 @@
  * The port by which requests are given what is presented for them: four kinds of credentials, and what of them is fetched,
  * kept over reloads for as long as a configuration names it. Source: design decisions, section 13.
  */
+
 import { type Clock, type FetchShared, fetchAlone, type Instruments, type Log } from "../../base/index.ts";
 import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import { type BearerToken, bearerOf, withBearer } from "./bearer.ts";
 import { clientCredentials, TokenUnavailable } from "./client-credentials.ts";
 import { createClockOffsets } from "./clock-offsets.ts";
@@ -62,6 +64,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
   const { issuer, env, clock, instruments, log, fetchShared = fetchAlone } = options;
   const request = requestShared(fetchShared, clock.now);
   const metrics = createCredentialMetrics(instruments);
+  const { proxies } = readForwardProxies(env);
   const offsets = createClockOffsets({
     now: clock.now,
     changed(host, offsetMs) {
@@ -139,7 +142,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
     const known = tokens.get(digest);
     if (known !== undefined) return known;
     const tell = teller(name, "oauth");
-    const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS);
+    const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS, proxies);
     const ask = clientCredentials(credential, { dialler, request, now: clock.now });
     const repeated = (): void => metrics.repeated(name, "token");
     const renewed: Renewed<BearerToken> = createRenewed({
@@ -175,6 +178,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
     let failures = 0;
     const exchanger = createExchanger(credential, {
       findEndpoint: tokenEndpointFinder(trusted),
+      proxies,
       request,
       repeated: () => metrics.repeated(name, "token"),
       clock,

@@ -1,5 +1,6 @@
 /** One request at a token endpoint. Source: credentials reference, 6; design decisions, section 13. */
 import type { SecureContext } from "node:tls";
+import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type GuardedAnswer, openGuardedDialler } from "./guarded-dialler.ts";
 
 const MAX_ANSWER_BYTES = 64 << 10;
@@ -13,7 +14,11 @@ export interface TokenDialler {
 }
 
 /** `secureContext`: what is trusted; undefined: what Node.js trusts. */
-export function openTokenDialler(secureContext: SecureContext | undefined, connectMs: number): TokenDialler {
-  const { send, close } = openGuardedDialler({ connectMs, maxAnswerBytes: MAX_ANSWER_BYTES, secureContext });
+export function openTokenDialler(
+  secureContext: SecureContext | undefined,
+  connectMs: number,
+  proxies?: ForwardProxies,
+): TokenDialler {
+  const { send, close } = openGuardedDialler({ connectMs, maxAnswerBytes: MAX_ANSWER_BYTES, secureContext, proxies });
   return { post: (url, headers, body, signal) => send({ method: "POST", url, headers, body, signal }), close };
 }

@@ -5,9 +5,11 @@
  * What was exchanged is kept under the digest of the whole token it was exchanged for: no caller is ever shown another's, and
  * one who comes with a narrower token does not get what a wider one was given.
  */
+
 import { hash } from "node:crypto";
 import { type Clock, GatewayError, type SharedValue } from "../../base/index.ts";
 import type { FindTokenEndpoint, TokenEndpoint } from "../auth/index.ts";
+import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
@@ -53,6 +55,7 @@ const ISSUED_TYPES: ReadonlySet<string> = new Set([
 export interface ExchangeOptions {
   readonly findEndpoint: FindTokenEndpoint;
   readonly request: RequestShared;
+  readonly proxies: ForwardProxies;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -97,7 +100,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     try {
       const endpoint = await options.findEndpoint({ limitMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
       forget();
-      const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS);
+      const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
       known = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };
       return known;
     } catch (error) {

@@ -6,6 +6,7 @@
 
 import { decodeJwt } from "jose";
 import type { ClientAuth, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
+import { wireReason } from "../../base/index.ts";
 import type { TokenAnswer, TokenDialler } from "./token-dialler.ts";
 import type { TokenClient } from "./types.ts";
 
@@ -197,6 +198,8 @@ function wordsOf(fault: unknown): string {
   if (!(fault instanceof Error)) return "the endpoint cannot be asked";
   if (fault.name === "TimeoutError") return `no answer within ${TOKEN_LIMIT_MS / 1_000} s`;
   const { code } = fault as NodeJS.ErrnoException;
+  const proxied = wireReason(fault);
+  if (code === "FORWARD_PROXY" && proxied !== undefined) return proxied;
   const own = fault.message.startsWith("its ") ? fault.message : undefined;
   return own ?? (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the endpoint cannot be asked");
 }

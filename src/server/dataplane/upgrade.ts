@@ -233,8 +233,8 @@ export async function serveUpgrade(
     stopUnlessBusy();
     if (over.aborted) stop();
     const routing = ports.origins.route(channel, standing.profile.poolSubset, { request: prepared, requestId });
-    const routed = channel.pool === undefined ? undefined : await routing;
-    if (routed?.kind === "answered") {
+    const routed = await routing;
+    if (routed.kind === "answered") {
       const { status, contentType, body } = routed.answer;
       attempt.begun();
       attempt.answered(status);
@@ -243,7 +243,7 @@ export async function serveUpgrade(
       return;
     }
     const route = routed;
-    picked = route?.watch;
+    picked = route.watch;
     picked?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
     const gate = mayAsk(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
@@ -259,7 +259,7 @@ export async function serveUpgrade(
       upstream: {
         url: origin.replace(/^http/, "ws") + path,
         headers: prepareUpgradeHeaders(presented?.headers ?? carried),
-        ...(route !== undefined && { route }),
+        route,
         protocols: presented !== undefined ? withoutProtocolCredential(offered) : offered,
       },
       observe: {
@@ -292,7 +292,7 @@ export async function serveUpgrade(
       },
       signal: ending.signal,
     });
-    route?.watch?.ended(false);
+    route.watch?.ended(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
     use?.asked(provider.name, admitted.model ?? "");

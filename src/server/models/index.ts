@@ -1,5 +1,6 @@
 /** Models: declared, pinned, downloaded, verified and cached. */
 
+export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
 export { ModelError, type ModelFault } from "./model-error.ts";
 export { type ModelNeed, modelNeeds } from "./needs.ts";
 export { type Pin, pinModel } from "./pin.ts";

@@ -1,5 +1,6 @@
 /** A revision of a repository resolved to its commit: what `models pin` prints. Nothing is downloaded. */
 
+import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { systemWaiting } from "./fetch/attempts.ts";
 import { refusalOf } from "./fetch/refusal.ts";
 import { openTransport, TRANSPORT_LIMITS } from "./fetch/transport.ts";
@@ -18,6 +19,7 @@ export interface PinQuestion {
   readonly endpoint: string | undefined;
   readonly token: string | undefined;
   readonly userAgent: string;
+  readonly proxies?: ForwardProxies;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +43,7 @@ export interface Pin {
 export async function pinModel(question: PinQuestion): Promise<Pin> {
   const { repo, revision, model, token, userAgent, signal } = question;
   const endpoint = endpointOf({ endpoint: question.endpoint ?? DEFAULT_ENDPOINT });
-  const transport = openTransport({ ...TRANSPORT_LIMITS, userAgent });
+  const transport = openTransport({ ...TRANSPORT_LIMITS, userAgent, proxies: question.proxies });
   try {
     const listing = await listRepository(
       { transport, waiting: systemWaiting, endpoint, token },

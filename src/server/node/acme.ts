@@ -1,7 +1,9 @@
 /** ACME on this node: what the node file asks for, in the terms of `server/tls`, over the cluster's rows. */
+
 import { type Instruments, type Lifetime, type Log, systemClock } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import {
   type AcmeSettings,
   type Certificates,
@@ -28,7 +30,10 @@ function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsPro
   const { now } = systemClock;
   if (dns.provider === "hosted_api") {
     const base = (env[API_IN_ENVIRONMENT] || HOSTED_API).replace(/\/$/, "");
-    return hostedApiProvider({ base, apiToken: dns.api_token ?? "", zoneToken: dns.zone_token, nameServers, now });
+    return hostedApiProvider({
+      ...{ base, apiToken: dns.api_token ?? "", zoneToken: dns.zone_token, nameServers, now },
+      proxies: readForwardProxies(env).proxies,
+    });
   }
   const key = tsigKeyOf(dns.key_name ?? "", dns.key_alg ?? "", dns.key ?? "");
   if (key === undefined) throw new ConfigurationRefused([`tls.dns.key_alg: ${dns.key_alg} is no algorithm of TSIG`]);
@@ -53,6 +58,7 @@ export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings
     eab: eab && { keyId: eab.key_id, macKey: eab.mac_key },
     dns: tls.dns && dnsProviderOf(tls.dns, surroundings),
     dnsSettings: tls.dns,
+    proxies: readForwardProxies(surroundings.env).proxies,
   };
 }
 

@@ -9,6 +9,7 @@ import { GatewayError, type Lifetime, systemClock, withResolvers } from "../../b
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
@@ -42,6 +43,7 @@ import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
 import { listenersOf } from "./listeners.ts";
 import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
 import { observeCluster, observeLoss } from "./observe-cluster.ts";
+import { proxiedUpstreams, upstreamsOf } from "./proxied-upstreams.ts";
 import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
 import { nodeStateOf, openRemovalGate } from "./removal-gate.ts";
@@ -62,7 +64,7 @@ const AUDIT_CLOSE_MS = 30_000;
 /** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, workers, build, log, signal } = options;
-  const { nodeFile, path } = documents;
+  const [{ nodeFile, path }, { proxies }] = [documents, readForwardProxies(env)];
   const fleet = workers === 1 ? undefined : createFleet(nodeFile);
   const [startedAt, startedMonotonic] = [systemClock.now(), systemClock.monotonic()];
   const keySources = keySourcesOf(nodeFile, path, env);
@@ -124,7 +126,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const { instruments, metrics } = observed;
   const { clock } = cluster;
-  const tokens = openTokens({ nodeFile, path, clock, instruments, log }, owner);
+  const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   const auditDir = nodeFile.audit?.dir;
   const decisions = createControlDecisions();
   // While the configuration compiles.
@@ -157,8 +159,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     openModelStore({
       directory: await modelCacheOf(nodeFile, path),
       userAgent: `gateway/${build.version}`,
-      now: systemClock.now,
-      monotonic: systemClock.monotonic,
+      ...{ now: systemClock.now, monotonic: systemClock.monotonic, proxies },
     }),
     (it) => it.close(),
   );
@@ -218,7 +219,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const trail = await opening;
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
-  const reconciled = openReconciling({ cluster, trail, configuration, clock, instruments, log }, owner);
+  const reconciled = openReconciling({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
 
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const governing = openGoverning(
@@ -271,6 +272,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
             const isLeftOut = !isServing && inspector !== undefined;
             return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
+          forwardProxies: () => proxiedUpstreams(upstreamsOf(nodeFile, configuration), proxies),
           keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),

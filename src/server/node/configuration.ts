@@ -23,6 +23,7 @@ import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./
 import { type FileText, openDisk } from "./files.ts";
 import { readNode } from "./load.ts";
 import { compileFromCache, type Views } from "./model-cache.ts";
+import { openCredentialWords } from "./open-credentials.ts";
 import {
   type CompiledSources,
   compileSources,
@@ -55,6 +56,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   /** What is stored, where models that it needs are being fetched. */
   let awaiting: CompiledSources | undefined;
   let told = "";
+  let isToldOfOpen = false;
   let watching: { close(): void } | undefined;
   let retry: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
@@ -172,6 +174,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     running = next;
     served = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
+    const open = openCredentialWords(snapshot);
+    if (open !== undefined && !isToldOfOpen) log.warn("configuration", { warning: open });
+    isToldOfOpen = open !== undefined;
     options.onSnapshot(snapshot);
     guardrails?.keep(snapshot.guardrails);
     log.info("configuration applied", {
@@ -271,7 +276,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     documents = next;
     options.onNodeFile(next.nodeFile);
     file.forget();
-    if (next.document !== undefined) await applyByReload();
+    if (next.document !== undefined) await applyBySignal();
     await turn;
     // Not before the document: what is stored may need what has just been taken away.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
@@ -285,9 +290,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  const applyByReload = async (): Promise<void> => {
+  /** As at a start: a document without a version that differs from what is stored waits for a reload by the admin API. */
+  const applyBySignal = async (): Promise<void> => {
     try {
-      file.tell(await file.apply(documents.document, "reload", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
+      file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {

@@ -1,5 +1,5 @@
 /** Reads what a configuration is made of from disk: the node file, the deployment document, catalog overlay files. */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 
@@ -15,7 +15,9 @@ export type FileText =
 /** `name` is how errors call the file. */
 async function readText(path: string, name: string): Promise<FileText> {
   try {
-    const { size } = await stat(path);
+    const found = await stat(path);
+    if (waits(found)) return { kind: "problem", message: `${name}: no regular file` };
+    const { size } = found;
     if (size > MAX_FILE_BYTES) return { kind: "problem", message: `${name}: larger than ${MAX_FILE_BYTES} bytes` };
     const bytes = await readFile(path);
     return { kind: "text", name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
@@ -24,10 +26,15 @@ async function readText(path: string, name: string): Promise<FileText> {
   }
 }
 
+/** Opening a pipe waits for whoever writes, without a limit; a device may never end. */
+const waits = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
+
 /** For a question that is answered at once: one small file, as it is now. */
 export function readTextSync(path: string): FileText {
   try {
-    if (statSync(path).size > MAX_FILE_BYTES) {
+    const found = statSync(path);
+    if (waits(found)) return { kind: "problem", message: `${path}: no regular file` };
+    if (found.size > MAX_FILE_BYTES) {
       return { kind: "problem", message: `${path}: larger than ${MAX_FILE_BYTES} bytes` };
     }
     const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));

@@ -5,7 +5,7 @@ export { type ClusterSurroundings, clusterOptionsOf } from "./cluster-options.ts
 export { compileAlone } from "./compile-alone.ts";
 export { startConfigNode } from "./config-node.ts";
 export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
-export { beside } from "./files.ts";
+export { beside, readTextSync } from "./files.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./flag-mode.ts";
 export { certificateFilesOf } from "./front-door.ts";
 export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./guardrails-alone.ts";
@@ -22,7 +22,17 @@ export {
 } from "./load.ts";
 export { modelCacheOf, usualCache } from "./model-cache.ts";
 export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./model-calls-alone.ts";
-export { ConfigurationRefused, countIn, durationIn, nameServersIn, originsIn } from "./refused.ts";
+export { openCredentialWords } from "./open-credentials.ts";
+export { proxiedUpstreams } from "./proxied-upstreams.ts";
+export {
+  ConfigurationRefused,
+  checkForwardProxies,
+  countIn,
+  durationIn,
+  nameServersIn,
+  originsIn,
+} from "./refused.ts";
+export { keySourcesOf } from "./sealing-keys.ts";
 export {
   type CompiledSources,
   changeOf,

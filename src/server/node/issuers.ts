@@ -1,11 +1,18 @@
 /** What the node file says of token issuers and of the admin API's bindings to them, in the terms of those who use it. */
+
 import type { LoginIssuer } from "../admin/index.ts";
 import type { IssuerOptions } from "../auth/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import { beside } from "./files.ts";
 
-/** `path`: of the node file, which its paths are relative to. */
-export function issuersOf({ issuers = [] }: NodeFile, path: string): readonly IssuerOptions[] {
+/** `path`: of the node file, which its paths are relative to. `env`: names the forward proxies. */
+export function issuersOf(
+  { issuers = [] }: NodeFile,
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+): readonly IssuerOptions[] {
+  const { proxies } = readForwardProxies(env);
   return issuers.map((issuer) => ({
     name: issuer.name,
     url: issuer.url,
@@ -14,6 +21,7 @@ export function issuersOf({ issuers = [] }: NodeFile, path: string): readonly Is
     tokenFile: issuer.token_file && beside(path, issuer.token_file),
     subjectClaim: issuer.subject_claim,
     nameClaim: issuer.name_claim,
+    proxies,
   }));
 }
 

@@ -3,6 +3,7 @@
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { openPresenter } from "../credentials/index.ts";
 import { createMetrics, createModelCalls } from "../dataplane/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import { openOrigins } from "../upstream/index.ts";
@@ -28,7 +29,7 @@ export function openModelCallsAlone(
   snapshot: Snapshot,
   env: Readonly<Record<string, string | undefined>>,
 ): ModelCallsAlone {
-  const origins = openOrigins();
+  const origins = openOrigins({ proxies: readForwardProxies(env).proxies });
   const instruments = createInstruments();
   const metrics = createMetrics(instruments, nullLog);
   // Of providers, which take no tokens of an issuer.

@@ -1,4 +1,5 @@
 /** Reconciliation joined to the cluster, the ledger of usage and the audit trail. */
+
 import { type Clock, GatewayError, type Instruments, type Lifetime, type Log } from "../../base/index.ts";
 import type { Reconciled } from "../admin/index.ts";
 import type { AuditTrail } from "../audit/index.ts";
@@ -12,6 +13,7 @@ import {
   readLedger,
 } from "../core/state/index.ts";
 import { openGuardedDialler } from "../credentials/index.ts";
+import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type Breach, type Leading, type LedgerRows, type Metered, openReconcile } from "../reconcile/index.ts";
 import { meteredOfProvider } from "../usage/index.ts";
 import { reconciledPort } from "./admin-reconcile.ts";
@@ -30,16 +32,17 @@ export interface ReconcilingOptions {
   readonly trail: Pick<AuditTrail, "append">;
   readonly configuration: Pick<Configuration, "running" | "onChange">;
   readonly clock: Clock;
+  readonly proxies: ForwardProxies;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
 /** What is opened belongs to `owner`. */
 export function openReconciling(options: ReconcilingOptions, owner: Lifetime): Reconciled {
-  const { cluster, trail, configuration, clock, instruments, log } = options;
+  const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
     "connections to usage reports",
-    openGuardedDialler({ connectMs: CONNECT_MS, maxAnswerBytes: MAX_REPORT_BYTES }),
+    openGuardedDialler({ connectMs: CONNECT_MS, maxAnswerBytes: MAX_REPORT_BYTES, proxies }),
     (it) => it.close(),
   );
   const reconcile = openReconcile({

@@ -1,8 +1,9 @@
 /** What a node cannot start with, found out after its documents were read. */
 
 import { isIP } from "node:net";
-import { formatDuration, parseDuration } from "../../base/index.ts";
+import { formatDuration, type Log, parseDuration } from "../../base/index.ts";
 import { NO_CORS_ORIGINS, readOrigin } from "../core/cross-origin/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 
 /** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
 export class ConfigurationRefused extends Error {
@@ -59,6 +60,13 @@ export function originsIn(env: Environment, name: string): readonly string[] | u
       `${name}: expected origins such as https://app.example.com with commas between, or none, found ${JSON.stringify(entry)}`,
     ]);
   });
+}
+
+/** Checks the forward proxies of the environment. Throws `ConfigurationRefused` for a variable that cannot be used. */
+export function checkForwardProxies(env: Environment, log: Pick<Log, "warn">): void {
+  const { problems, warnings } = readForwardProxies(env);
+  if (problems.length > 0) throw new ConfigurationRefused(problems);
+  for (const warning of warnings) log.warn(warning);
 }
 
 /** Milliseconds, from 0 to `maxMs`, by a variable of the environment; undefined where it is not set. */

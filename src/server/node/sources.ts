@@ -166,6 +166,8 @@ export interface FileQuestion {
   readonly lacking?: string | undefined;
 }
 
+/** A signal leaves out what has no version. */
+const RELOAD_BY_API = "send `POST /admin/v1/reload`";
 const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
 
 export function fileStatus({
@@ -237,7 +239,7 @@ function decided(stored: Edition | undefined, document: Edition): FileStatus {
     case "apply":
       return { state: "diverged", message: `${reason}, and is not applied yet`, remedy: RELOAD };
     case "wait":
-      return { state: "no_version", message: reason, remedy: `${RELOAD}, or give the document a \`version\`` };
+      return { state: "no_version", message: reason, remedy: `${RELOAD_BY_API}, or give the document a \`version\`` };
     case "refuse":
       return document.version === stored.version
         ? { state: "diverged", message: reason, remedy: `raise \`version\` in the file and ${RELOAD}` }

@@ -33,6 +33,7 @@ import {
   type SealKey,
   type Statistics,
 } from "../dataplane/index.ts";
+import { readForwardProxies } from "../forward-proxy/index.ts";
 import { type Admission, createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import {
@@ -225,6 +226,7 @@ export async function serveDataPlane(
     "upstream connections",
     openOrigins({
       nameServers: options.nameServers,
+      proxies: readForwardProxies(options.env).proxies,
       instruments,
       log,
       isOwn: (at, port) => ownListeners(listeners())(at, port),

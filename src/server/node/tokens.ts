@@ -23,15 +23,16 @@ export interface TokensOptions {
   readonly nodeFile: NodeFile;
   /** Of the node file. */
   readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
 /** What is opened belongs to `owner`. */
-export function openTokens({ nodeFile, path, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
+export function openTokens({ nodeFile, path, env, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
   const metrics = createTokenMetrics(instruments);
-  let issuers = issuersOf(nodeFile, path);
+  let issuers = issuersOf(nodeFile, path, env);
   let verifier = createTokenVerifier({ issuers, clock, log, metrics });
   const retiring = new Set<NodeJS.Timeout>();
   owner.own("token verifier", undefined, () => {
@@ -43,7 +44,7 @@ export function openTokens({ nodeFile, path, clock, instruments, log }: TokensOp
     issuer: (name) => issuers.find((it) => it.name === name),
     trust(next) {
       // A new one knows no keys: were an issuer out of reach just now, its callers would be as well.
-      const named = issuersOf(next, path);
+      const named = issuersOf(next, path, env);
       if (JSON.stringify(named) === JSON.stringify(issuers)) return;
       const before = verifier;
       issuers = named;

@@ -166,6 +166,7 @@ function compileOne(
   const name = config.name ?? config.preset ?? "";
   const { preset, dialect, pool, region } = config;
   const baseUrl = config.base_url ?? pool?.service;
+  const signs = document.credentials.some((it) => it.name === config.credential && it.cloudsig !== undefined);
   const written = asWritten.providers[at] ?? config;
   for (const { path, message } of pool === undefined ? [] : poolProblems(pool)) {
     problems.push(read.problem(["providers", at, "pool", ...path], message));
@@ -175,7 +176,7 @@ function compileOne(
     problems.push(read.problem(["providers", at, "preset"], message));
     return undefined;
   }
-  const resolved = resolveProvider(catalog, { name, preset, dialect, baseUrl, region });
+  const resolved = resolveProvider(catalog, { name, preset, dialect, baseUrl, region, signs });
   if (resolved.kind === "refused") {
     const { key, message } = resolved;
     const isOfPool = key === "base_url" && pool !== undefined;

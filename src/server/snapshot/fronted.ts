@@ -1,6 +1,6 @@
 /** `mcp` and `a2a` to what requests are addressed to. Source: specification document 3. */
 import { type RegistryEntry, registryEntries } from "../core/agents/index.ts";
-import type { Deployment } from "../core/config/index.ts";
+import { type Deployment, registryOwners } from "../core/config/index.ts";
 import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
 import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
 
@@ -39,8 +39,12 @@ export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedA
     // A signature is of a provider alone, which the document was checked for.
     return compiled.kind === "credential" ? compiled.credential : undefined;
   };
+  const owners = registryOwners(mcp);
+  const published = mcp.map(({ registry, ...config }, at) =>
+    registry !== undefined && owners.get(registry.name) === at ? { ...config, registry } : config,
+  );
   const all = [
-    ...mcp.map((config, at) =>
+    ...published.map((config, at) =>
       compileFronted("mcp", config, credentialOf(config), asWritten.mcp?.[at]?.url ?? config.url),
     ),
     ...a2a.map((config, at) =>
@@ -54,7 +58,7 @@ export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedA
     registry:
       publicUrl === undefined
         ? undefined
-        : registryEntries(mcp, publicUrl, (server) =>
+        : registryEntries(published, publicUrl, (server) =>
             new Date(storedAt(mcp.findIndex(({ name }) => name === server))).toISOString(),
           ),
   });

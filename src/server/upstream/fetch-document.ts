@@ -67,7 +67,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 /** Why a request failed, without an address. */
 export function failureWords(error: unknown, limitMs: number): string {
-  const { code, name } = error as NodeJS.ErrnoException;
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  if (code === "FORWARD_PROXY") return message;
   if (name === "TimeoutError") return `no answer within ${formatDuration(limitMs)}`;
   return REASONS.get(code ?? "") ?? (typeof code === "string" ? code : "the request failed");
 }

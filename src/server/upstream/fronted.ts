@@ -29,6 +29,7 @@ export interface FrontedChannel {
   readonly id: string;
   /** `scheme://host[:port]`. */
   readonly origin: string;
+  readonly isFronted: true;
   /** Value of the `host` header. */
   readonly host: string;
   /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
@@ -64,7 +65,14 @@ export function compileFronted(
     kind,
     name,
     paths: registry === undefined ? [name] : [name, registry],
-    channel: { id: kind, origin, host, shownOrigin: writtenUrl === url ? origin : writtenUrl, credential },
+    channel: {
+      id: kind,
+      origin,
+      isFronted: true as const,
+      host,
+      shownOrigin: writtenUrl === url ? origin : writtenUrl,
+      credential,
+    },
     shownUrl: writtenUrl,
     path: pathname + search,
     costPerCall,

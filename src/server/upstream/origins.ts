@@ -1,6 +1,7 @@
 /** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
+import { type ForwardProxies, NO_FORWARD_PROXIES, proxyConnector } from "../forward-proxy/index.ts";
 import { type HttpClient, openHttpClient } from "./http/index.ts";
 import type { AskedFor } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
@@ -31,29 +32,36 @@ export interface Destination {
   /** `scheme://host[:port]`. */
   readonly origin: string;
   readonly pool?: PoolSpec | undefined;
+  /** An MCP server or agent: on a private network it is reached without a forward proxy. */
+  readonly isFronted?: boolean;
 }
 
 export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
   /** Extra trusted roots, PEM; the system's are kept. For tests and private upstreams. */
   readonly ca?: string;
+  /** Left out: everything is reached directly. Servers of pools always are. */
+  readonly proxies?: ForwardProxies;
 }
 
 interface Lone {
+  readonly origin: string;
   readonly client: HttpClient;
   readonly route: Route;
 }
 
 export function openOrigins(options: OriginOptions = {}): Origins {
-  const { ca, ...ofPools } = options;
+  const { ca, proxies = NO_FORWARD_PROXIES, ...ofPools } = options;
   const lone = new Map<string, Lone>();
   const fetching = new Map<string, Pool>();
   const pools = openPools({ ...ofPools, ca });
-  const loneAt = (origin: string): Lone => {
-    let at = lone.get(origin);
+  const loneAt = (origin: string, isFronted: boolean): Lone => {
+    const key = isFronted ? `${origin} fronted` : origin;
+    let at = lone.get(key);
     if (at === undefined) {
-      const client = openHttpClient({ origin, lookup: guardedLookup, ca, connectLimitMs: CONNECT_LIMIT_MS });
-      at = { client, route: loneRoute(client) };
-      lone.set(origin, at);
+      const connecting = { lookup: guardedLookup, ca, connectLimitMs: CONNECT_LIMIT_MS };
+      const client = openHttpClient({ origin, ...connecting, proxies, sparesPrivate: isFronted });
+      at = { origin, client, route: loneRoute(client, proxies) };
+      lone.set(key, at);
     }
     return at;
   };
@@ -62,17 +70,19 @@ export function openOrigins(options: OriginOptions = {}): Origins {
       let pool = fetching.get(origin);
       if (pool === undefined) {
         const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
-        pool = new Pool(origin, { connect });
+        pool = new Pool(origin, {
+          connect: proxyConnector({ proxies, connect, sparesPrivate: true, tunnelsPlain: true }),
+        });
         fetching.set(origin, pool);
       }
       return pool;
     },
-    route: ({ origin, pool }, subset, asked) =>
-      pool === undefined ? loneAt(origin).route : pools.route(pool, subset, asked),
+    route: ({ origin, pool, isFronted = false }, subset, asked) =>
+      pool === undefined ? loneAt(origin, isFronted).route : pools.route(pool, subset, asked),
     keepOnly(origins, specs = []) {
-      for (const [origin, { client }] of lone) {
+      for (const [key, { origin, client }] of lone) {
         if (origins.has(origin)) continue;
-        lone.delete(origin);
+        lone.delete(key);
         client.close();
       }
       for (const [origin, pool] of fetching) {

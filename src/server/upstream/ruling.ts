@@ -2,6 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
 import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
+import { ForwardProxyFault } from "../forward-proxy/index.ts";
 import { type Inside, type Judge, NoServer } from "./attempt.ts";
 import type { AnyCandidate, Attempted, AttemptResult, FailureKind, Forwarded, ForwardOptions } from "./candidates.ts";
 import { headerValue } from "./header-value.ts";
@@ -183,6 +184,7 @@ const nounOf = ({ name, noun = `Provider ${name}` }: Forwarded): string => noun;
 
 /** What of it may be shown; with what ails this machine a provider has nothing to do. */
 function whyNot(cause: Error): string {
+  if (cause instanceof ForwardProxyFault) return `: ${cause.message}`;
   if (cause instanceof NoServer && cause.message !== "") return `: ${cause.message}`;
   const code = "code" in cause ? cause.code : undefined;
   return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";

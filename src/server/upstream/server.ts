@@ -1,6 +1,7 @@
 /** One server that attempts can be made at, and the way from one that cannot be connected to, to the next. */
 import type { LookupFunction } from "node:net";
 import { guardedLookup } from "../credentials/index.ts";
+import type { ForwardProxies } from "../forward-proxy/index.ts";
 import type { HttpClient } from "./http/index.ts";
 import type { PickerAnswer } from "./picker/answers.ts";
 
@@ -8,6 +9,8 @@ export interface Server {
   readonly client: Pick<HttpClient, "dispatch">;
   /** For connections that the client does not make; undefined: as the system resolves the origin's host. */
   readonly lookup: LookupFunction | undefined;
+  /** For connections that the client does not make; `undefined` for a server that is always reached directly. */
+  readonly proxies: ForwardProxies | undefined;
   /** An attempt is made at it. Each is followed by one `ended`. */
   begun(): void;
   connected(): void;
@@ -44,11 +47,12 @@ export type Routed =
   | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
 /** Of an origin: it stands alone. */
-export function loneRoute(client: Server["client"]): Route {
+export function loneRoute(client: Server["client"], proxies: ForwardProxies): Route {
   const nothing = (): void => undefined;
   const server: Server = {
     client,
     lookup: guardedLookup,
+    proxies,
     begun: nothing,
     connected: nothing,
     unreachable: nothing,

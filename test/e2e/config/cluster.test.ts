@@ -75,7 +75,9 @@ describe("the configuration of three nodes", () => {
     await n3.writeDeployment(one(third));
     const from = only(gateways, 2).log().length;
     only(gateways, 2).signal("SIGHUP");
-    await told(only(gateways, 2), "reloaded", from);
+    assert.equal((await told(only(gateways, 2), "reloaded", from))["file_status"], "no_version");
+    await allServe(t, gateways, "second");
+    await n3.client.call("reload_config");
     await allServe(t, gateways, "third");
     assert.equal((await fileStatus(n3)).state, "in_sync");
 

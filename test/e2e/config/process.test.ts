@@ -30,7 +30,7 @@ describe("the process", { concurrency: 2 }, () => {
     await node.stop();
     const program = node.launch();
     await eventually("the process", () => program.stderr().includes("raft"), SLOW_MS);
-    await node.writeDeployment(one(second));
+    await node.writeDeployment(one(second, 1));
     program.signal("SIGHUP");
     await told(program, "reloaded");
     const { revision } = await node.client.call("get_source", { params: { name: "default" } });

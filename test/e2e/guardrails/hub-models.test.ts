@@ -64,8 +64,9 @@ test("a pinned model is fetched, denies, serves offline, and is replaced while i
     assert.deepEqual(await within("the pin", program.ended), { status: 0, signal: null }, program.stderr());
     return program.stdout();
   };
-  const documentWith = (models: string): string =>
+  const documentWith = (models: string, version?: number): string =>
     stringify({
+      ...(version !== undefined && { version }),
       providers: [{ name: "sim", dialect: "compat", base_url: `${provider.url}/v1`, api_key: "k" }],
       guardrails: {
         detectors: [
@@ -135,7 +136,7 @@ test("a pinned model is fetched, denies, serves offline, and is replaced while i
   hub.fault = () => false;
   const models = await pinned();
   const second = holding(hub, filesOf("bob")["onnx/model.onnx"]);
-  await node.writeDeployment(documentWith(models));
+  await node.writeDeployment(documentWith(models, 1));
   const from = offline.log().length;
   offline.signal("SIGHUP");
   await told(offline, "the configuration waits for models", from);

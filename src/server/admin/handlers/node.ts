@@ -29,6 +29,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         time: { ahead_ms: status.time.aheadMs, log_ahead_ms: status.time.logAheadMs },
         models: facts.models(),
         workers: facts.workers(),
+        forward_proxies: facts.forwardProxies(),
         certificates: certificates.list().map(({ names, serial, not_after, next_renewal, last_error }) => ({
           names,
           serial,

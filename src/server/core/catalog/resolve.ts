@@ -20,6 +20,8 @@ export interface ResolveRequest {
   /** `base_url`, or the `service` of a pool. */
   readonly baseUrl?: string | undefined;
   readonly region?: string | undefined;
+  /** Requests are signed, which takes a region whatever the address has room for. */
+  readonly signs?: boolean;
 }
 
 export type ResolveOutcome =
@@ -47,7 +49,11 @@ export function resolveProvider(catalog: Catalog, request: ResolveRequest): Reso
   return preset === undefined ? declared(request) : fromPreset(catalog, preset, request);
 }
 
-function fromPreset(catalog: Catalog, preset: string, { dialect, baseUrl, region }: ResolveRequest): ResolveOutcome {
+function fromPreset(
+  catalog: Catalog,
+  preset: string,
+  { dialect, baseUrl, region, signs = false }: ResolveRequest,
+): ResolveOutcome {
   if (dialect !== undefined) return refuse("dialect", "a preset brings its dialect: leave `dialect` out");
   const found = catalog.get(preset);
   if (found === undefined) return refuse("preset", unknownPreset(catalog, preset));
@@ -66,7 +72,7 @@ function fromPreset(catalog: Catalog, preset: string, { dialect, baseUrl, region
       : { kind: "resolved", provider: { ...found, channels } };
   }
   // Ignored, it would leave the operator believing that data stays in a region. With a `base_url` that one decides.
-  if (!named.has("region") && baseUrl === undefined) {
+  if (!named.has("region") && baseUrl === undefined && !signs) {
     return refuse("region", `preset \`${preset}\` has no place for a region: set \`base_url\` to the address of yours`);
   }
   const filled = channels.map((channel) => ({ ...channel, baseUrl: channel.baseUrl.replaceAll("{region}", region) }));
@@ -83,10 +89,11 @@ function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly C
 }
 
 /** A provider without a preset: one channel, of which nothing is known, so it claims all of its dialect. */
-function declared({ name, dialect, baseUrl, region }: ResolveRequest): ResolveOutcome {
+function declared({ name, dialect, baseUrl, region, signs = false }: ResolveRequest): ResolveOutcome {
   if (dialect === undefined) return refuse("dialect", "a provider without a preset needs a `dialect`");
   if (baseUrl === undefined) return refuse("base_url", "a provider without a preset needs a `base_url` or a `pool`");
-  if (region !== undefined) return refuse("region", "a `region` is for presets: write it into the `base_url`");
+  if (region !== undefined && !signs)
+    return refuse("region", "a `region` is for presets and for credentials that sign: write it into the `base_url`");
   const channel: Channel = {
     id: dialect,
     dialect,

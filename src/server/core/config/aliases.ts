@@ -7,17 +7,21 @@ export interface Aliases {
   readonly targets: ReadonlyMap<Alias, ParsedNode>;
   /** What aliases refer to. */
   readonly shared: ReadonlySet<ParsedNode>;
+  /** Number of aliases, with and without an anchor. */
+  readonly count: number;
 }
 
 export function aliasesIn(document: Document.Parsed): Aliases {
   const anchors = new Map<string, ParsedNode>();
   const targets = new Map<Alias, ParsedNode>();
+  let count = 0;
   visit(document, (_key, node) => {
     if (!isNode(node)) return;
     if (isAlias(node)) {
+      count += 1;
       const target = anchors.get(node.source);
       if (target !== undefined) targets.set(node, target);
     } else if (node.anchor !== undefined) anchors.set(node.anchor, node as ParsedNode);
   });
-  return { targets, shared: new Set(targets.values()) };
+  return { targets, shared: new Set(targets.values()), count };
 }

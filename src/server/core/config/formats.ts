@@ -43,6 +43,11 @@ const url: FormatRule = {
 
 export const FORMATS: Readonly<Record<Format, FormatRule>> = {
   duration,
+  "positive-duration": {
+    ...duration,
+    check: (text) => (parseDuration(text) ?? 0) > 0,
+    expected: "a duration longer than zero such as `250ms` or `1h30m`",
+  },
   "signed-duration": {
     check: (text) => parseDuration(text) !== undefined,
     expected: "a duration such as `12h` or `-1s`",

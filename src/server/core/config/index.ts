@@ -17,6 +17,7 @@ export { type NodeFile, nodeFileSchema } from "./node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
 export { type Draft, type Read, type ReadOptions, readDocument } from "./read.ts";
 export type { Lookup, ReferenceRules, References, Used } from "./references.ts";
+export { compareVersions, registryOwners } from "./registry-names.ts";
 export {
   anything,
   choice,

@@ -55,6 +55,7 @@ const REWRITTEN: ReadonlySet<string> = new Set([
   "x-one-of",
   "x-together",
   "x-assumed",
+  "x-empty",
 ]);
 
 const each = (schemas: JsonSchema): JsonSchema =>
@@ -101,7 +102,11 @@ function limitedText(schema: JsonSchema): JsonSchema {
     ...(first !== undefined && { pattern: first }),
     ...(second !== undefined && { allOf: [{ pattern: second }] }),
   };
-  return schema["x-references"] === "none" ? written : { anyOf: [written, { pattern: "\\$\\{" }] };
+  const instead = [
+    ...(schema["x-references"] === "none" ? [] : [{ pattern: "\\$\\{" }]),
+    ...(schema["x-empty"] === true ? [{ const: "" }] : []),
+  ];
+  return instead.length === 0 ? written : { anyOf: [written, ...instead] };
 }
 
 function keyRules(schema: JsonSchema): JsonSchema {

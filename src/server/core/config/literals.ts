@@ -14,7 +14,19 @@ import type { Tree } from "./tree.ts";
 export interface Literal {
   readonly path: Path;
   readonly isRefused: boolean;
+  /** A reference is beside it. */
+  readonly isPart: boolean;
 }
+
+/** Words that say how a credential is presented, such as `Bearer ` before a token. */
+const SCHEME = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+/i;
+
+/** Whether more is written than references and a scheme. */
+const holdsLiteral = (text: string): boolean =>
+  text
+    .replace(/\$\{[^{}]*\}/g, "")
+    .replace(SCHEME, "")
+    .trim() !== "";
 
 export function literalSecrets(
   schema: JsonSchema,
@@ -28,10 +40,10 @@ export function literalSecrets(
     case "refused":
       return [];
     case "scalar": {
-      const isLiteral = typeof tree.value === "string" && tree.value !== "" && !written.has(pathKey(path));
-      return schema["x-secret"] !== undefined && isLiteral
-        ? [{ path, isRefused: schema["x-secret"] === "reference" }]
-        : [];
+      if (schema["x-secret"] === undefined || typeof tree.value !== "string") return [];
+      const isReference = written.has(pathKey(path));
+      if (isReference ? !holdsLiteral(tree.value) : tree.value === "") return [];
+      return [{ path, isRefused: schema["x-secret"] === "reference" && !isReference, isPart: isReference }];
     }
     case "list":
       return tree.items.flatMap(inside);

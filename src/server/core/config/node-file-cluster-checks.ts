@@ -141,7 +141,8 @@ const checkDeadAfter: Check = ({ cluster: { dead_after: deadAfter } }, problem) 
   isFilled(deadAfter) && (parseDuration(deadAfter ?? "") ?? 0) < MIN_DEAD_AFTER_MS
     ? problem(
         ["cluster", "dead_after"],
-        "must be at least `10s`: after less, a restart or a slow election gets a member that is well removed",
+        "is below `10s`: a restart or a slow election gets a member that is well removed",
+        "warning",
       )
     : undefined,
 ];

@@ -1,6 +1,6 @@
 /** `tls` of the node file: certificate of the front door, by ACME or from files. Spec: document 2, `tls`. */
 
-import { choice, list, mayBeSecret, object, required, secret, type TypeOf, text } from "./schema.ts";
+import { choice, headerValue, list, mayBeSecret, object, required, secret, type TypeOf, text } from "./schema.ts";
 
 const filled = (description: string) => text(description, { minLength: 1, maxLength: 4096 });
 
@@ -14,7 +14,7 @@ const dns = object("Solves DNS-01 through a DNS provider, as wildcards need, in 
   api_token: secret(filled("`hosted_api`: token that may write the zone's records.")),
   zone_token: secret(filled("`hosted_api`: token that may read zones, where `api_token` is confined to one.")),
   server: text("`rfc2136`: the name server, `host:port`.", { format: "address" }),
-  key_name: mayBeSecret(filled("`rfc2136`: name of the TSIG key.")),
+  key_name: headerValue(filled("`rfc2136`: name of the TSIG key.")),
   key_alg: filled("`rfc2136`: algorithm of the TSIG key, for example `hmac-sha256`."),
   key: secret(filled("`rfc2136`: the TSIG key in base64.")),
 });

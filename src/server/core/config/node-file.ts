@@ -5,7 +5,18 @@
 
 import { admin, issuers } from "./node-file-access.ts";
 import { tls } from "./node-file-tls.ts";
-import { choice, duration, flag, list, object, required, secret, type TypeOf, text, withDefault } from "./schema.ts";
+import {
+  choice,
+  duration,
+  flag,
+  list,
+  object,
+  required,
+  type TypeOf,
+  text,
+  verbatimSecret,
+  withDefault,
+} from "./schema.ts";
 
 /** Short enough for a header, a metric label and a file name. */
 const nodeId = (description: string) =>
@@ -28,7 +39,7 @@ const cluster = object(
     data_dir: path(
       "Directory of the raft log and its snapshots. May be left out of a node of one that only inspects: its state is in memory then.",
     ),
-    secret: secret(
+    secret: verbatimSecret(
       text(
         "Authenticates members to each other and derives their certificates; wraps the data key of sealed secrets. Normally an environment reference.",
         { minLength: MIN_SECRET_LENGTH, maxLength: 4096 },

@@ -116,10 +116,10 @@ export function readParsed<T>(
   problems.push(
     ...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding, writtenPath(finding.path)))),
   );
-  for (const { path, isRefused } of literalSecrets(schema.json, tree, written)) {
+  for (const { path, isRefused, isPart } of literalSecrets(schema.json, tree, written)) {
     if (isRefused)
       problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
-    else if (options.warnOfLiterals === true) problems.push(problem(path, LITERAL, "warning"));
+    else if (options.warnOfLiterals === true) problems.push(problem(path, isPart ? HALF_LITERAL : LITERAL, "warning"));
   }
   if (!isWhole) return outcome(undefined, problems, used);
   if (findings.some(({ isNotYet }) => isNotYet !== true)) {
@@ -151,6 +151,9 @@ function dropUnknownKeys(value: unknown, errors: readonly ErrorObject[]): void {
 
 const LITERAL =
   "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
+
+const HALF_LITERAL =
+  "a part of a credential is written out beside a reference; put the whole value behind the reference";
 
 const messageOf = ({ isNotYet, message }: Finding, path: Path): string =>
   isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;

@@ -8,6 +8,7 @@
  * What is shown of a document is its text as written: beside each value stands the same value with its references.
  */
 
+import { isSentValue, trimmedValue, valueProblem } from "./credential-values.ts";
 import { enumerated, type Path } from "./problem.ts";
 import type { JsonSchema } from "./schema.ts";
 import { schemaBelow } from "./schema-below.ts";
@@ -153,15 +154,29 @@ export function expand(
     return result;
   };
 
+  const sentValue = (text: string, at: JsonSchema, path: Path): string => {
+    const value = trimmedValue(text);
+    const wrong = valueProblem(value, at);
+    if (wrong !== undefined) report(path, wrong);
+    const entry = written.get(pathKey(path));
+    if (value !== text && entry?.isResolved === true) {
+      written.set(pathKey(path), { ...entry, value });
+      resolved.set(value, entry.text);
+    }
+    return value;
+  };
+
   const toValue = (node: Tree, at: JsonSchema, path: Path): unknown => {
     const below = (inner: Tree, step: string | number) => toValue(inner, schemaBelow(at, step), [...path, step]);
     if (node.kind === "refused") return null;
     if (node.kind === "list") return node.items.map(below);
     if (node.kind === "map") {
-      return Object.fromEntries([...node.entries].map(([key, entry]) => [key, below(entry.value, key)]));
+      const members = [...node.entries].map(([key, entry]) => [key, below(entry.value, key)] as const);
+      return Object.fromEntries(members.filter(([key, value]) => value !== "" || !meansAbsent(schemaBelow(at, key))));
     }
     if (typeof node.value !== "string") return node.value;
-    return expandText(node.value, path, { allowed: schemesIn(at), at: node.at });
+    const text = expandText(node.value, path, { allowed: schemesIn(at), at: node.at });
+    return isSentValue(at) ? sentValue(text, at, path) : text;
   };
 
   const value = toValue(tree, schema, []);
@@ -181,10 +196,12 @@ interface Here {
   readonly at: number;
 }
 
+const meansAbsent = (schema: JsonSchema): boolean => schema["x-empty"] === true;
+
 function schemesIn(schema: JsonSchema): readonly Scheme[] {
   const mark = schema["x-references"];
   if (mark === "none") return [];
-  return mark === "any" || schema["x-secret"] !== undefined ? ["env", "secret", "file"] : ["env"];
+  return mark === "any" || mark === "header" || schema["x-secret"] !== undefined ? ["env", "secret", "file"] : ["env"];
 }
 
 /** The same object where nothing in it came through a reference. */

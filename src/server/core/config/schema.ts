@@ -6,7 +6,7 @@
  * wrapped in `notYet`, which refuses it wherever it is present; building the function means taking the wrapper off.
  *
  * Which references a text may hold is marked: without a mark `${VAR}` alone; `x-references: none` none; `x-references:
- * any` and `x-secret` secrets and files as well.
+ * any`, `x-references: header` and `x-secret` secrets and files as well.
  */
 
 declare const type: unique symbol;
@@ -38,12 +38,13 @@ type ObjectOf<K extends Keys> = {
 };
 
 /**
- * `duration` (Go style, zero or more; `signed-duration` may be negative), `address` (`host:port` or `:port`), `url`
+ * `duration` (Go style, zero or more; `positive-duration` more than zero; `signed-duration` may be negative), `address` (`host:port` or `:port`), `url`
  * (absolute http or https, without a user), `date` (`YYYY-MM-DD`). `-or-empty` allows the empty text, which then means
  * the same as leaving the key out; `address-or-none` allows the word `none`.
  */
 export type Format =
   | "duration"
+  | "positive-duration"
   | "signed-duration"
   | "duration-or-empty"
   | "address"
@@ -75,6 +76,10 @@ export const text = (description: string, limits: TextLimits = {}): Schema<strin
 /** A Go-style duration such as `250ms`, `1h30m`; kept as text here and parsed where it is compiled. */
 export const duration = (description: string): Schema<string> => text(description, { format: "duration" });
 
+/** As `duration`, where none at all would switch off what the key limits. */
+export const positiveDuration = (description: string): Schema<string> =>
+  text(description, { format: "positive-duration" });
+
 /** As `duration`, for a key whose negative values have a meaning. */
 export const signedDuration = (description: string): Schema<string> => text(description, { format: "signed-duration" });
 
@@ -88,13 +93,26 @@ export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "any" },
 });
 
-/** A credential or key material: its value is in no problem, and written literally where it travels it is warned of. */
+/** A credential, trimmed at load and refused with a character that no header carries: its value is in no problem, and written literally where it travels it is warned of. */
 export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
+
+/** As `mayBeSecret`, of what is sent in a header: trimmed at load, and refused with a character that no header carries. */
+export const headerValue = <T>(schema: Schema<T>): Schema<T> => ({
+  json: { ...schema.json, "x-references": "header" },
+});
+
+/** Key material that is taken as it is, white space included: PEM, and what other keys are derived from. */
+export const verbatimSecret = (schema: Schema<string>): Schema<string> => ({
+  json: { ...schema.json, "x-secret": "verbatim" },
+});
 
 /** A credential that must be a reference: a literal one is refused. */
 export const referenceOnly = (schema: Schema<string>): Schema<string> => ({
   json: { ...schema.json, "x-secret": "reference" },
 });
+
+/** The empty text means that the key is absent: document 3 gives it that meaning. */
+export const orEmpty = <T>(schema: Schema<T>): Schema<T> => ({ json: { ...schema.json, "x-empty": true } });
 
 export const choice = <const V extends readonly string[]>(description: string, values: V): Schema<V[number]> => ({
   json: { type: "string", description, enum: values },

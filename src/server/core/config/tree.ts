@@ -1,9 +1,9 @@
 /**
  * YAML text to a tree of located values, refusing what a configuration does not need and an attacker would use.
  *
- * YAML 1.2, core schema (`yes` and `on` are texts). Refused: aliases and anchors (no document can grow when read), merge
- * keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
- * Who reads the files of others may have aliases and merge keys written out: the bound on values holds for what they come to.
+ * YAML 1.2, core schema (`yes` and `on` are texts). Anchors and at most 100 aliases are read. Refused: merge keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
+ * Who reads the files of others may have any number of aliases, and merge keys, written out. The bound on values holds for
+ * what aliases come to.
  * Bounds: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting bound is met while the tokens are read, before anything
  * recursive sees them, and duplicate keys are found by hash, since the library compares each key with every other.
  * A message never holds the library's own text of the document, which may be a credential.
@@ -17,6 +17,8 @@ import { syntaxMessage } from "./syntax-message.ts";
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 export const MAX_DEPTH = 64;
 export const MAX_VALUES = 100_000;
+/** A document that repeats itself more often is generated, and can be generated without. */
+const MAX_ALIASES = 100;
 /** The library takes about ten microseconds a token, so that reading ends within seconds whatever is read. */
 const MAX_TOKENS = 500_000;
 /** A level of nesting takes up to three tokens of the reader's stack. */
@@ -125,8 +127,13 @@ export function parseTree(source: Source, { aliases }: { readonly aliases?: "wri
   if (document.errors.length > 0) return parsed();
   if (document.contents === null) return parsed(undefined, true);
 
-  const known = aliases === "written out" ? aliasesIn(document) : undefined;
-  const tree = toTree(document.contents, [], { refuse, counter, aliases: known });
+  const known = aliasesIn(document);
+  const readsMerges = aliases === "written out";
+  if (!readsMerges && known.count > MAX_ALIASES) {
+    refuse(0, `the document holds more than ${MAX_ALIASES} aliases (\`*name\`); write the values out`);
+    return parsed();
+  }
+  const tree = toTree(document.contents, [], { refuse, counter, aliases: known, readsMerges });
   if (counter.values > MAX_VALUES) {
     refuse(0, `the document holds more than ${MAX_VALUES} values`);
     return parsed();
@@ -138,8 +145,8 @@ export function parseTree(source: Source, { aliases }: { readonly aliases?: "wri
 interface Building {
   readonly refuse: (offset: number, message: string, path: Path) => void;
   readonly counter: { values: number };
-  /** Undefined where they are refused. */
-  readonly aliases: Aliases | undefined;
+  readonly aliases: Aliases;
+  readonly readsMerges: boolean;
 }
 
 function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
@@ -152,13 +159,9 @@ function toTree(node: ParsedNode | null, path: Path, building: Building): Tree {
   if (path.length > MAX_DEPTH) return refused(`nested deeper than ${MAX_DEPTH} levels`);
   if (node === null) return { kind: "scalar", at, value: null };
   if (isAlias(node)) {
-    if (building.aliases === undefined) return refused("YAML aliases (`*name`) are not supported; write the value out");
     const target = building.aliases.targets.get(node);
     if (target === undefined) return refused("this alias names no anchor before it");
     return target.range[2] > at ? refused("this alias names what it stands in") : toTree(target, path, building);
-  }
-  if (node.anchor !== undefined && building.aliases === undefined) {
-    building.refuse(at, "YAML anchors (`&name`) are not supported", path);
   }
   if (node.tag !== undefined && !CORE_TAG.test(node.tag)) return refused("YAML tags are not supported");
 
@@ -182,13 +185,13 @@ function toEntries(
     const name = keyText(key);
     const here = name === undefined ? path : [...path, name];
     if (name === undefined) building.refuse(keyAt, "a key must be a plain text", path);
-    else if (name === "<<" && building.aliases !== undefined) merged.push(toTree(value, path, building));
+    else if (name === "<<" && building.readsMerges) merged.push(toTree(value, path, building));
     else if (name === "<<") building.refuse(keyAt, "YAML merge keys (`<<`) are not supported", path);
     else if (name === "__proto__") building.refuse(keyAt, "`__proto__` cannot be a key", path);
     else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference cannot stand in a key", path);
     else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} stands here a second time`, here);
     else {
-      const isShared = value !== null && building.aliases?.shared.has(value) === true;
+      const isShared = value !== null && building.aliases.shared.has(value);
       entries.set(name, { keyAt, value: toTree(value, here, building), ...(isShared && { isShared }) });
     }
   }

@@ -90,7 +90,7 @@ export function validator(): Ajv2020 {
     ...TRUSTED,
     formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
   });
-  ajv.addVocabulary(["x-secret", "x-references", "x-assumed"]);
+  ajv.addVocabulary(["x-secret", "x-references", "x-assumed", "x-empty"]);
   ajv.addKeyword({ keyword: "x-not-yet", schemaType: "boolean", validate: () => false });
   for (const rule of RULE_NAMES) {
     ajv.addKeyword({

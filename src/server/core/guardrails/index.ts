@@ -6,6 +6,7 @@ export * from "./checks/index.ts";
  */
 
 export { callingCodeLength } from "./calling-codes.ts";
+export { isIso7064 } from "./checks/iso7064.ts";
 export { digitBlock, foldDigits } from "./digits.ts";
 export type {
   CompiledPolicy,

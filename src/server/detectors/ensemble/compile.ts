@@ -72,15 +72,11 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
 }
 
 function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Guardrails): readonly EnsembleProblem[] {
-  const { schedule, apply_to: kinds } = config;
+  const { schedule } = config;
   const found: EnsembleProblem[] = [];
   if (schedule === "async" && entries === 0) {
     const message =
       "what `async` finds counts from the next turn by way of the cache, which `cache_entries: 0` turns off";
-    found.push({ path: ["schedule"], message });
-  }
-  if (schedule !== "sync" && kinds?.includes("output") && kinds.length === 1) {
-    const message = `\`${schedule}\` is of requests, and this detector reads answers alone: leave it out`;
     found.push({ path: ["schedule"], message });
   }
   return found;

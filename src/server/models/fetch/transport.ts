@@ -3,9 +3,14 @@
  * the first step to another. Addresses of content are signed in their query, so that messages name origin and path alone.
  * Times are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
  */
-import { BlockList, isIP } from "node:net";
-import { Agent, type Dispatcher, request } from "undici";
+import { type Dispatcher, request } from "undici";
 import { wireReason } from "../../../base/index.ts";
+import {
+  type ForwardProxies,
+  isPrivateAddress,
+  NO_FORWARD_PROXIES,
+  openProxyAgent,
+} from "../../forward-proxy/index.ts";
 import { ModelError } from "../model-error.ts";
 
 const MAX_REDIRECTS = 5;
@@ -23,6 +28,8 @@ export interface TransportOptions {
   readonly headersMs: number;
   /** Longest silence within a body. */
   readonly silenceMs: number;
+  /** Left out: hubs are reached directly. */
+  readonly proxies?: ForwardProxies | undefined;
 }
 
 export const TRANSPORT_LIMITS = { connectMs: 10_000, headersMs: 30_000, silenceMs: 60_000 };
@@ -55,15 +62,17 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export function openTransport({ userAgent, connectMs, headersMs, silenceMs }: TransportOptions): Transport {
-  const agent = new Agent({
+export function openTransport(options: TransportOptions): Transport {
+  const { userAgent, connectMs, headersMs, silenceMs, proxies = NO_FORWARD_PROXIES } = options;
+  const limits = {
     connect: { timeout: connectMs },
     headersTimeout: headersMs,
     bodyTimeout: silenceMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     // A range is asked for on its own, and an answer must not wait for another.
     pipelining: 1,
-  });
+  };
+  const agent = openProxyAgent(limits, proxies);
 
   const step = async (url: URL, { from, signal }: Ask, bearer: string | undefined) => {
     try {
@@ -119,32 +128,10 @@ function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
   return undefined;
 }
 
-const PRIVATE = new BlockList();
-for (const [net, bits] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-] as const) {
-  PRIVATE.addSubnet(net, bits, "ipv4");
-}
-for (const [net, bits] of [
-  ["::", 127],
-  ["fc00::", 7],
-  ["fe80::", 10],
-] as const) {
-  PRIVATE.addSubnet(net, bits, "ipv6");
-}
-
 /** Of what an address says by itself: a name is not resolved. */
 function isPrivate(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
-  const family = isIP(bare);
-  if (family === 0) return bare === "localhost" || bare.endsWith(".localhost");
-  return PRIVATE.check(bare, family === 6 ? "ipv6" : "ipv4");
+  return isPrivateAddress(bare) ?? (bare === "localhost" || bare.endsWith(".localhost"));
 }
 
 export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);

@@ -15,17 +15,18 @@ export interface GovernedOptions {
   readonly nodeFile: NodeFile;
   /** Of the node file. */
   readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
 /** Callers and suspensions as the node has them. What is opened belongs to `owner`. */
 export function openJudging(
-  { channel, node, clock, nodeFile, path, instruments, log }: GovernedOptions,
+  { channel, node, clock, nodeFile, path, env, instruments, log }: GovernedOptions,
   owner: Lifetime,
 ): { readonly tokens: Tokens; readonly judging: Omit<Governing, "budgets" | "trail" | "ledger"> } {
   const view = followRows(channel, (error) => log.error("a change of the state could not be taken up", { error }));
-  const tokens = openTokens({ nodeFile, path, clock, instruments, log }, owner);
+  const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   channel.on("node_file", (next) => tokens.trust(next as NodeFile));
   return {
     tokens,

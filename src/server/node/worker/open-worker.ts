@@ -91,7 +91,7 @@ async function openParts(
   };
   const node = followNodeState(channel);
   const clock = clockFrom(() => node.read().originMs);
-  const { tokens, judging } = openJudging({ channel, node, clock, nodeFile, path, instruments, log }, owner);
+  const { tokens, judging } = openJudging({ channel, node, clock, nodeFile, path, env, instruments, log }, owner);
   const records = await openRecords(settings, log, exit, owner);
   const ports = openPorts({ channel, records, clock, build: settings.build, instruments, log }, owner);
   let dataPlane: DataPlane | undefined;

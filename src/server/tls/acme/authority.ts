@@ -4,7 +4,7 @@
  */
 import { createHash, createPublicKey } from "node:crypto";
 import type acmeClient from "acme-client";
-import { Agent } from "undici";
+import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../forward-proxy/index.ts";
 import { AcmeProblem, type CallContext, calls, loadClient } from "./adapter.ts";
 import { AttemptFailed } from "./failed.ts";
 import type { ChallengeType } from "./record.ts";
@@ -17,6 +17,8 @@ export interface AuthorityOptions {
   readonly roots: string | undefined;
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
   readonly userAgent: string;
+  /** Left out: the authority is reached directly. */
+  readonly proxies?: ForwardProxies | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -84,13 +86,15 @@ type AcmeChallenge = Parameters<acmeClient.Client["completeChallenge"]>[0];
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 10_000;
 
-export function openAuthority({ directory, roots, eab, userAgent, now }: AuthorityOptions): Authority {
-  const dispatcher = new Agent({
+export function openAuthority(options: AuthorityOptions): Authority {
+  const { directory, roots, eab, userAgent, now, proxies = NO_FORWARD_PROXIES } = options;
+  const limits = {
     connect: { timeout: CONNECT_MS, ...(roots !== undefined && { ca: roots }) },
     headersTimeout: ANSWER_MS,
     bodyTimeout: ANSWER_MS,
     connections: 2,
-  });
+  };
+  const dispatcher = openProxyAgent(limits, proxies);
   const origin = new URL(directory);
 
   async function inContext<T>(signal: AbortSignal, run: (client: typeof acmeClient, it: CallContext) => Promise<T>) {

@@ -2,8 +2,10 @@
  * The front door's certificate by ACME: every node serves what the rows hold and answers every challenge under way; the one
  * that leads orders. Source: design decisions, section 15; RFC 8555, RFC 9773.
  */
+
 import { createHash } from "node:crypto";
 import type { Instruments, Log } from "../../../base/index.ts";
+import type { ForwardProxies } from "../../forward-proxy/index.ts";
 import { readCertificate } from "../read-certificate.ts";
 import type { Certificate, CertificateFailure, Certificates } from "../types.ts";
 import { openAuthority } from "./authority.ts";
@@ -26,6 +28,8 @@ export interface AcmeSettings {
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
   /** Undefined: challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
+  /** On the way to the authority; left out: it is reached directly. */
+  readonly proxies?: ForwardProxies;
   /** Whatever else an attempt may fail by, such as how the provider is reached; only its digest is kept. */
   readonly dnsSettings: unknown;
 }
@@ -185,7 +189,7 @@ export function openAcme(options: AcmeOptions): Certificates {
     }
   };
 
-  const authority = openAuthority({ directory: ca, roots, eab, userAgent, now });
+  const authority = openAuthority({ directory: ca, roots, eab, userAgent, now, proxies: settings.proxies });
   look();
   const unwatch = store.onChange(look);
   const manager = startManager({

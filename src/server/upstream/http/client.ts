@@ -6,7 +6,14 @@
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { buildConnector, Pool } from "undici";
+import { type buildConnector, Pool } from "undici";
+import {
+  type ForwardProxies,
+  forwardedBy,
+  inAbsoluteForm,
+  NO_FORWARD_PROXIES,
+  proxyConnector,
+} from "../../forward-proxy/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import { Connection, MAX_HEAD_BYTES, type Outgoing, type Owner } from "./connection.ts";
 import { dispatchOver } from "./library.ts";
@@ -34,6 +41,10 @@ export interface HttpClientOptions {
   readonly ca: string | undefined;
   /** A name resolves and a port answers within this, or it failed to connect. */
   readonly connectLimitMs: number;
+  /** Left out: the origin is reached directly. */
+  readonly proxies?: ForwardProxies;
+  /** Addresses of private networks are reached without a proxy. */
+  readonly sparesPrivate?: boolean;
 }
 
 interface Waiting {
@@ -53,14 +64,12 @@ interface Idle {
 
 const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway does not use this server any more");
 
-export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClientOptions): HttpClient {
+export function openHttpClient(options: HttpClientOptions): HttpClient {
+  const { origin, lookup, ca, connectLimitMs, proxies = NO_FORWARD_PROXIES, sparesPrivate = false } = options;
   const url = new URL(origin);
-  const connector = buildConnector({
-    allowH2: true,
-    timeout: connectLimitMs,
-    lookup,
-    ...(ca !== undefined && { ca }),
-  } as buildConnector.BuildOptions);
+  const connect = { allowH2: true, timeout: connectLimitMs, lookup, ...(ca !== undefined && { ca }) };
+  const connector = proxyConnector({ proxies, connect: connect as buildConnector.BuildOptions, sparesPrivate });
+  const forwarder = url.protocol === "http:" ? proxies.proxyFor(url) : undefined;
   const hostname = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
   const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
   const open = new Set<Connection>();
@@ -125,16 +134,16 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
 
   /** A connection is made for it even while the client is being closed: it was under way already. */
   function replay({ outgoing, request, handler }: Waiting): void {
-    connect({ outgoing, request, handler, connection: undefined, isReplay: true });
+    connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
 
   function place(next: Waiting): void {
     const connection = takeIdle();
     if (connection !== undefined) begin(next, connection);
-    else connect(next);
+    else connectFor(next);
   }
 
-  function connect(next: Waiting): void {
+  function connectFor(next: Waiting): void {
     waiting.push(next);
     connector(to, (...[error, socket]: [Error, null] | [null, Socket & { readonly alpnProtocol?: unknown }]) => {
       if (error !== null) waiting.shift()?.handler.failed(error);
@@ -144,7 +153,8 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
   }
 
   function add(socket: Socket): void {
-    const connection = new Connection(socket, owner);
+    const proxy = forwardedBy(socket);
+    const connection = new Connection(socket, owner, proxy && { proxy, origin });
     open.add(connection);
     startSweeping();
     const next = waiting.shift();
@@ -227,7 +237,8 @@ export function openHttpClient({ origin, lookup, ca, connectLimitMs }: HttpClien
       }
       const text = isHttp2 ? undefined : requestText(request, url.host);
       if (text === undefined) {
-        dispatchOver(library(), request, handler, openLone);
+        const asked = forwarder === undefined ? request : inAbsoluteForm(request, origin, forwarder);
+        dispatchOver(library(), asked, handler, openLone);
         return;
       }
       const outgoing = { method: request.method, text, body: request.body };

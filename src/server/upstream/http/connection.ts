@@ -3,6 +3,7 @@
  * the socket gave, and nothing is copied but a head that came in pieces.
  */
 import type { Socket } from "node:net";
+import { type ForwardProxy, refusedByProxy } from "../../forward-proxy/index.ts";
 import { Chunked } from "./chunked.ts";
 import { type AnswerHead, parseHead } from "./head.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
@@ -21,6 +22,13 @@ export interface Outgoing {
   /** Head of the request, a character a byte. */
   readonly text: string;
   readonly body: Buffer | null;
+}
+
+/** A proxy that the requests of a connection are written to, in absolute form. */
+export interface Forwarding {
+  readonly proxy: ForwardProxy;
+  /** `scheme://host[:port]` of the requests. */
+  readonly origin: string;
 }
 
 export interface Owner {
@@ -57,12 +65,14 @@ export class Connection implements Sending {
   #quietSince = 0;
   readonly #socket: Socket;
   readonly #owner: Owner;
+  readonly #forwarding: Forwarding | undefined;
   readonly #resume = (): void => this.#goOn();
   readonly #take = (data: Buffer): boolean => this.#deliver(data);
 
-  constructor(socket: Socket, owner: Owner) {
+  constructor(socket: Socket, owner: Owner, forwarding?: Forwarding) {
     this.#socket = socket;
     this.#owner = owner;
+    this.#forwarding = forwarding;
     socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
     socket.on("end", () => this.#ended());
     socket.on("error", (error) => this.#closed(error));
@@ -77,7 +87,8 @@ export class Connection implements Sending {
    * Sends a request over an idle connection. `replay` is called instead of `handler.failed` if the connection was used
    * before and the server closes it before any byte of the answer: the request crossed the end of an idle connection.
    */
-  send({ method, text, body }: Outgoing, handler: AnswerHandler, replay?: () => void): void {
+  send({ method, text: written, body }: Outgoing, handler: AnswerHandler, replay?: () => void): void {
+    const text = this.#forwarding === undefined ? written : absoluteForm(written, this.#forwarding);
     this.#handler = handler;
     this.#replay = this.#isReused ? replay : undefined;
     this.#isReused = true;
@@ -184,6 +195,9 @@ export class Connection implements Sending {
     const { status, framing } = head;
     if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
     if (status < 200) return; // a final answer follows
+    if (status === 407 && this.#forwarding !== undefined) {
+      throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
+    }
     this.#head = head;
     this.#chunked = framing === "chunked" ? new Chunked() : undefined;
     this.#left = typeof framing === "number" ? framing : 0;
@@ -289,6 +303,14 @@ export class Connection implements Sending {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** RFC 9112, section 3.2.2. `text`: head of a request in origin form. */
+function absoluteForm(text: string, { proxy, origin }: Forwarding): string {
+  const path = text.indexOf(" ") + 1;
+  const headers = text.indexOf("\r\n") + 2;
+  const credentials = proxy.authorization === undefined ? "" : `proxy-authorization: ${proxy.authorization}\r\n`;
+  return `${text.slice(0, path)}${origin}${text.slice(path, headers)}${credentials}${text.slice(headers)}`;
+}
 
 function refuseBareLineEnd(bytes: Buffer, from: number): void {
   for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {

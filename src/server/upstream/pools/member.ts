@@ -1,4 +1,5 @@
 /** One server of a pool: its connections, and how it fares. */
+
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
 import { systemClock } from "../../../base/index.ts";
@@ -39,6 +40,7 @@ export class Member implements Server {
   /** `address:port`, IPv6 in brackets: as schedulers call it. */
   readonly endpoint: string;
   readonly lookup: LookupFunction;
+  readonly proxies = undefined;
   inFlight = 0;
   attempts = 0;
   /** Connects that failed. */

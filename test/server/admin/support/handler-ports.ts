@@ -44,6 +44,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
       configuration: () => ({ state: "running", message: null }),
       models: () => [],
       workers: () => ({ wanted: 1, serving: 1, restarts: 0, last_end_at: null, last_end_by: null }),
+      forwardProxies: () => [],
       keyLastUsedAt: () => undefined,
     },
     clock: { now, monotonic: now },

@@ -205,6 +205,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
       configuration: () => ({ state: "running", message: null }),
       workers: () => ({ wanted: 2, serving: 1, restarts: 1, last_end_at: null, last_end_by: null }),
       models: () => [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
+      forwardProxies: () => [],
       keyLastUsedAt: () => undefined,
     },
     clock: { now: () => now, monotonic: () => now },

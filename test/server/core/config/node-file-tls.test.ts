@@ -82,7 +82,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
     "dns.key: is not a key of provider `hosted_api`",
   ],
   [
-    { domains: ["a.example"], dns: { ...hosted, api_token: "t\n" } },
+    { domains: ["a.example"], dns: { ...hosted, api_token: "t t" } },
     "dns.api_token: holds a blank or a line break, which no token has",
   ],
   [{ domains: ["a.example"], dns: { ...tsig, server: ":53" } }, "dns.server: needs a host before its port"],

@@ -117,12 +117,6 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "n:8:22: cluster.forward_advertise: names no host that others could dial",
     ],
   ],
-  "a silence that every restart exceeds": [
-    "cluster: {node_id: a, data_dir: /d, bootstrap: true, dead_after: 9.9s}\n",
-    [
-      "n:1:66: cluster.dead_after: must be at least `10s`: after less, a restart or a slow election gets a member that is well removed",
-    ],
-  ],
   "a short cluster secret, which is not shown": [
     "cluster: {node_id: a, data_dir: /d, bootstrap: true, secret: hunter2}\n",
     ["n:1:62: cluster.secret: must have at least 16 characters"],

@@ -86,7 +86,7 @@ const REFUSED: readonly (readonly [name: string, text: string, packs: readonly P
     [BASE],
     /calls the detector `numbers` of `base` `mine`/,
   ],
-  ["anchors", "access_rules: &a []\n", [BASE], /anchors/],
+  ["merge keys", "access_rules: []\n<<: {}\n", [BASE], /merge keys/],
   ["a list that is none", "access_rules: 3\n", [BASE], /cannot be put in/],
   ["a document that is no map", "- a\n", [BASE], /no map/],
 ];

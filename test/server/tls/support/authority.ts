@@ -1,6 +1,7 @@
 /** A private authority as companies have them: a root, an intermediate, and certificates for servers. */
 import "reflect-metadata";
 import { randomBytes, webcrypto } from "node:crypto";
+import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 
 export interface Pair {
@@ -89,7 +90,7 @@ export async function testAuthority(now = Date.now()): Promise<TestAuthority> {
         await x509.AuthorityKeyIdentifierExtension.create(middleKeys.publicKey),
         new x509.ExtendedKeyUsageExtension([...uses]),
         new x509.SubjectAlternativeNameExtension(
-          names.map((value) => ({ type: /^[\d.]+$/.test(value) ? "ip" : "dns", value })),
+          names.map((value) => ({ type: isIP(value) !== 0 ? "ip" : "dns", value })),
         ),
       ],
     });

@@ -1,6 +1,6 @@
 /** `auth`: whose credentials the data plane accepts. Spec: document 3, `auth`. Absent means anonymous. */
 
-import { choice, flag, list, object, required, text, withDefault } from "../schema.ts";
+import { choice, flag, list, object, orEmpty, required, text, withDefault } from "../schema.ts";
 import { filled } from "./terms.ts";
 
 const selection = object("Chooses the profile by a claim of the token.", {
@@ -27,7 +27,9 @@ const issuer = object("One issuer whose tokens are accepted on the data plane.",
   issuer: required(filled("Entry of the node file's `issuers`.")),
   audience: required(filled("What the token's `aud` must name; not the audience of the admin API.")),
   subject: required(choice("Whether the token's subject is an `agent` or a `user`.", ["agent", "user"])),
-  profile: text("Profile of this issuer's callers where `profiles` selects none; left out or empty, no profile."),
+  profile: orEmpty(
+    text("Profile of this issuer's callers where `profiles` selects none; left out or empty, no profile."),
+  ),
   profiles: selection,
 });
 

@@ -3,18 +3,32 @@
  * A credential is of exactly one kind; which kind may be used where is checked in `checks/credentials.ts`.
  */
 
-import { choice, list, mayBeSecret, object, required, secret, type TypeOf, text, withDefault } from "../schema.ts";
+import {
+  choice,
+  headerValue,
+  list,
+  mayBeSecret,
+  object,
+  orEmpty,
+  required,
+  secret,
+  type TypeOf,
+  text,
+  withDefault,
+} from "../schema.ts";
 import { filled, label } from "./terms.ts";
 
 const cloudsig = object(
   "Signs upstream requests instead of sending a fixed value; for model providers only. With no key given, the platform's own chain of credentials is used and kept fresh.",
   {
-    access_key_id: secret(filled("Access key id, normally an environment reference; goes with `secret_access_key`.")),
-    secret_access_key: secret(
-      filled("Secret access key, normally an environment reference; goes with `access_key_id`."),
+    access_key_id: orEmpty(
+      secret(filled("Access key id, normally an environment reference; goes with `secret_access_key`.")),
     ),
-    session_token: secret(filled("Session token of temporary credentials.")),
-    service: filled("Name of the signing service; left out, the preset's own service is used."),
+    secret_access_key: orEmpty(
+      secret(filled("Secret access key, normally an environment reference; goes with `access_key_id`.")),
+    ),
+    session_token: orEmpty(secret(filled("Session token of temporary credentials."))),
+    service: orEmpty(filled("Name of the signing service; left out, the preset's own service is used.")),
   },
   { together: [["access_key_id", "secret_access_key"]] },
 );
@@ -23,7 +37,7 @@ const oauth = object(
   "Client credentials grant (RFC 6749 section 4.4); tokens are fetched when first needed, kept, and renewed before they expire. For MCP servers and agents.",
   {
     token_url: required(mayBeSecret(text("Token endpoint of the authorization server.", { format: "url" }))),
-    client_id: required(mayBeSecret(filled("Client id at the authorization server."))),
+    client_id: required(headerValue(filled("Client id at the authorization server."))),
     client_secret: required(secret(filled("Client secret, normally an environment reference."))),
     scopes: list(
       "Scopes to ask for; empty asks for the authorization server's default.",
@@ -41,7 +55,7 @@ const tokenExchange = object(
     issuer: required(
       filled("Entry of the node file's `issuers` whose token endpoint is asked; only tokens it minted are exchanged."),
     ),
-    client_id: required(mayBeSecret(filled("Client id that identifies the gateway to the issuer."))),
+    client_id: required(headerValue(filled("Client id that identifies the gateway to the issuer."))),
     client_secret: required(
       secret(filled("Client secret that identifies the gateway to the issuer, normally a `secret` reference.")),
     ),

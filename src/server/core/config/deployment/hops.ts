@@ -9,10 +9,12 @@ import {
   list,
   mayBeSecret,
   object,
+  orEmpty,
   required,
   secret,
   type TypeOf,
   text,
+  verbatimSecret,
   withDefault,
 } from "../schema.ts";
 import { filled, pathName } from "./terms.ts";
@@ -54,8 +56,8 @@ const registry = object(
         examples: ["com.example/search"],
       }),
     ),
-    version: text(
-      "Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins.",
+    version: orEmpty(
+      text("Version, given out as it is; empty is given out as `0.0.0`. One live entry a name, the latest wins."),
     ),
     title: text("Title for people, shown in lists in place of the name."),
     description: required(filled("What the server does, in at most 100 characters.", { maxLength: 100 })),
@@ -115,7 +117,7 @@ export const a2aCards = object("Signs the agent cards that the gateway serves; a
   signing_keys: required(
     list(
       "EC P-256 private keys; the first signs, all are published under their RFC 7638 thumbprint.",
-      secret(filled("A private key in PEM, normally a `secret` reference.")),
+      verbatimSecret(filled("A private key in PEM, normally a `secret` reference.")),
       { minItems: 1 },
     ),
   ),

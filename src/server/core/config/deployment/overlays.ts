@@ -11,6 +11,7 @@ import {
   map,
   mayBeSecret,
   object,
+  orEmpty,
   required,
   type Schema,
   type TypeOf,
@@ -30,12 +31,14 @@ const fieldNames = (description: string): Schema<readonly string[]> =>
 
 const channel = object("One surface of a provider: a dialect at an address, with what it claims to be capable of.", {
   id: required(withoutReferences(pathName("Unique in the provider; what a route selects."))),
-  op: choice("What a `patch` of the provider does with this channel; refused under any other operation.", [
-    "add",
-    "replace",
-    "remove",
-  ]),
-  dialect: dialect("Dialect spoken on this channel; left out, the provider's `schema.name`."),
+  op: orEmpty(
+    choice("What a `patch` of the provider does with this channel; refused under any other operation.", [
+      "add",
+      "replace",
+      "remove",
+    ]),
+  ),
+  dialect: orEmpty(dialect("Dialect spoken on this channel; left out, the provider's `schema.name`.")),
   tier: choice("`provider` is the maker's own surface, `provider_compat` one kept for clients of another dialect.", [
     "provider",
     "provider_compat",
@@ -68,7 +71,7 @@ const operation = object("One operation on one provider of the catalog.", {
   name: required(pathName("Provider's name in the catalog; in an overlay file, the file's base name.")),
   schema: object("Dialect of the provider.", {
     name: required(dialect("Dialect that the provider speaks.")),
-    version: text("Version of the dialect; empty takes the dialect's default."),
+    version: orEmpty(text("Version of the dialect; empty takes the dialect's default.")),
   }),
   base_url: root("Root for requests; may hold placeholders such as `{region}`."),
   key_env: text("Name of the environment variable that usually holds the provider's key; informational.", {

@@ -1,6 +1,6 @@
 /** `profiles[]`: named policies of callers. Spec: document 3, `profiles[]`. A profile only narrows. */
 
-import { list, object, required, text } from "../schema.ts";
+import { list, object, orEmpty, required, text } from "../schema.ts";
 import { accessRules } from "./rules.ts";
 import { filled, label, modelPatterns } from "./terms.ts";
 
@@ -14,10 +14,10 @@ export const profiles = list(
       filled("Name of a capability."),
       { uniqueItems: true },
     ),
-    pool_subset: text(
-      "Confines traffic to this subset of whichever pool serves it; left out or empty, the whole pool.",
+    pool_subset: orEmpty(
+      text("Confines traffic to this subset of whichever pool serves it; left out or empty, the whole pool."),
     ),
-    budget: text("Name of the budget that is spent from; left out or empty, nothing is metered."),
+    budget: orEmpty(text("Name of the budget that is spent from; left out or empty, nothing is metered.")),
     access_rules: accessRules("Rules of this profile, evaluated after the deployment's own; they only narrow."),
     guardrails: object("Which detectors inspect this profile's traffic.", {
       detectors: list(

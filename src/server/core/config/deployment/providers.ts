@@ -13,6 +13,8 @@ import {
   map,
   mayBeSecret,
   object,
+  orEmpty,
+  positiveDuration,
   required,
   secret,
   type TypeOf,
@@ -61,7 +63,7 @@ const picker = object("Scheduler that is asked, per request, which member of the
     ]),
     "fallback",
   ),
-  timeout: withDefault(duration("How long one decision may take."), "100ms"),
+  timeout: withDefault(positiveDuration("How long one decision may take."), "100ms"),
   insecure_skip_verify: assumed(
     flag(
       "Encrypts without checking the scheduler's certificate; only with `https://`. A pick outside the pool's resolved addresses is still refused.",
@@ -93,7 +95,7 @@ const provider = object(
     preset: filled("Entry of the catalog that supplies dialect, address and quirks; `dialect` is then left out.", {
       examples: ["openai", "anthropic", "azure-openai", "bedrock", "gemini", "mistral", "groq", "vllm", "ollama"],
     }),
-    dialect: dialect("Dialect of a provider declared without a preset: decides what is forwarded as it is."),
+    dialect: orEmpty(dialect("Dialect of a provider declared without a preset: decides what is forwarded as it is.")),
     base_url: mayBeSecret(
       text("Root for requests; with a preset it takes the place of the catalog's.", {
         format: "url",

@@ -3,7 +3,7 @@
  * the two answers to a fault. A description says what a key is for; the shape is given here once.
  */
 
-import { choice, list, map, mayBeSecret, number, type Schema, secret, type TextLimits, text } from "../schema.ts";
+import { choice, headerValue, list, map, number, type Schema, secret, type TextLimits, text } from "../schema.ts";
 
 const MAX_NAME_LENGTH = 128;
 
@@ -61,7 +61,7 @@ export const score = (description: string): Schema<number> => number(description
 export const faultAnswer = (description: string) => choice(description, ["fail_open", "fail_closed"]);
 
 export const headers = (description: string): Schema<Readonly<Record<string, string>>> =>
-  map(description, mayBeSecret(text("Value of the header named by the key.")));
+  map(description, headerValue(text("Value of the header named by the key.")));
 
 /** For headers that authenticate. */
 export const secretHeaders = (description: string): Schema<Readonly<Record<string, string>>> =>

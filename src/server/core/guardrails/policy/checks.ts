@@ -190,13 +190,26 @@ function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
   if (action !== "redact") {
     if (select) tell("select", "a redact rule");
     if (kinds !== undefined) tell("kinds", "a redact rule");
+    for (const key of differing(rule.rule, ["operator", ...MASK_KEYS])) tell(key, "a redact rule");
   }
   if (replacement !== undefined && (action !== "redact" || operator !== "replace")) {
     tell("replacement", "a redact rule with `operator: replace`");
   }
+  if (action === "redact" && operator !== "mask") {
+    for (const key of differing(rule.rule, MASK_KEYS)) tell(key, "a redact rule with `operator: mask`");
+  }
   if (message && action !== "deny") tell("message", "a deny rule");
   return found;
 }
+
+const MASK_KEYS = ["mask_char", "mask_chars", "from_end"] as const;
+const OPERATOR_DEFAULTS = { operator: "replace", mask_char: "*", mask_chars: 0, from_end: false } as const;
+
+/** Those with another value than their default, which is all that tells that they were written. */
+const differing = (
+  rule: Readonly<Record<keyof typeof OPERATOR_DEFAULTS, unknown>>,
+  keys: readonly (keyof typeof OPERATOR_DEFAULTS)[],
+): readonly (keyof typeof OPERATOR_DEFAULTS)[] => keys.filter((key) => rule[key] !== OPERATOR_DEFAULTS[key]);
 
 const unreached = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
   warning(rule, undefined, `is never reached: rule \`${closedBy}\` before it always denies`);

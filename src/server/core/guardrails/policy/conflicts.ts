@@ -22,7 +22,7 @@ export function settled(
     merged.filter(({ isVerdict }) => !isVerdict),
     drop,
   );
-  const spans = strategy === "remove_intersections" ? cut(outer, drop) : outer;
+  const spans = strategy === "remove_intersections" ? withoutIntersecting(outer, drop) : outer;
   return [...verdicts, ...spans].toSorted(byPlace);
 }
 
@@ -77,28 +77,39 @@ function withoutContained(candidates: readonly Candidate[], drop: Drop): readonl
   });
 }
 
-/** Of two that overlap in part the higher score keeps its place, on a tie the earlier; the other ends at its border. */
-function cut(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
-  const kept: Candidate[] = [];
-  for (const candidate of candidates) {
-    let next: Candidate | undefined = candidate;
-    let before = kept.at(-1);
-    while (before !== undefined && next !== undefined && next.annotation.start < before.annotation.end) {
-      if (before.annotation.score >= next.annotation.score) {
-        next = within(next, before.annotation.end, next.annotation.end);
-        if (next === undefined) drop(candidate, "conflicts");
-        continue;
-      }
-      kept.pop();
-      const shorter = within(before, before.annotation.start, next.annotation.start);
-      if (shorter === undefined) drop(before, "conflicts");
-      else kept.push(shorter);
-      before = kept.at(-1);
-    }
-    if (next !== undefined) kept.push(next);
+/**
+ * Of two that overlap in part the lower scoring one goes whole, on a tie the later; one that only overlaps with what went
+ * stays. `candidates`: by start, none within another, so that ends ascend too.
+ */
+function withoutIntersecting(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
+  const best = candidates.map((_, at) => at);
+  best.sort((a, b) => scoreAt(candidates, b) - scoreAt(candidates, a) || a - b);
+  /** Places of those that stay, ascending. */
+  const kept: number[] = [];
+  for (const at of best) {
+    const next = placeIn(kept, at);
+    const [before, behind] = [kept[next - 1], kept[next]];
+    const isCut =
+      (before !== undefined && overlap(candidates[before], candidates[at])) ||
+      (behind !== undefined && overlap(candidates[at], candidates[behind]));
+    if (!isCut) kept.splice(next, 0, at);
+    else if (candidates[at] !== undefined) drop(candidates[at], "conflicts");
   }
-  return kept;
+  return kept.flatMap((at) => candidates[at] ?? []);
 }
 
-const within = (candidate: Candidate, start: number, end: number): Candidate | undefined =>
-  start < end ? { ...candidate, annotation: { ...candidate.annotation, start, end } } : undefined;
+const scoreAt = (candidates: readonly Candidate[], at: number): number => candidates[at]?.annotation.score ?? 0;
+
+const overlap = (first: Candidate | undefined, second: Candidate | undefined): boolean =>
+  first !== undefined && second !== undefined && second.annotation.start < first.annotation.end;
+
+/** Binary search: how many of the ascending numbers are below the value. */
+function placeIn(ascending: readonly number[], value: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

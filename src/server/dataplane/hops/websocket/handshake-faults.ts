@@ -1,5 +1,6 @@
 /** Answers to a handshake that are none, and those that send the client elsewhere. */
 import { GatewayError } from "../../../../base/index.ts";
+import { ForwardProxyFault } from "../../../forward-proxy/index.ts";
 
 export const isRedirect = (status: number, location: string | undefined): boolean =>
   status >= 300 && status < 400 && location !== undefined;
@@ -14,7 +15,10 @@ export const redirected = (status: number): GatewayError =>
 export function handshakeFailure(cause: Error): GatewayError {
   const code = "code" in cause ? String(cause.code) : "";
   const isAnswered = code.startsWith("HPE_") || /^(?:Invalid |Server sent |Unexpected |Server )/.test(cause.message);
-  if (!isAnswered) return new GatewayError("upstream_unreachable", "The upstream could not be reached.", { cause });
+  if (!isAnswered) {
+    const by = cause instanceof ForwardProxyFault ? `: ${cause.message}` : "";
+    return new GatewayError("upstream_unreachable", `The upstream could not be reached${by}.`, { cause });
+  }
   const why = code.startsWith("HPE_") ? "it is no HTTP/1.1" : "it breaks the WebSocket protocol (RFC 6455)";
   return new GatewayError("upstream_invalid", `The upstream's answer to the handshake could not be read: ${why}.`, {
     cause,

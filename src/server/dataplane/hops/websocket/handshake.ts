@@ -18,6 +18,7 @@ import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import type { Route, Server } from "../../../upstream/index.ts";
+import { connectionThrough } from "./connection-through-proxy.ts";
 import { handshakeFailure, isRedirect, redirected } from "./handshake-faults.ts";
 
 /** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
@@ -270,7 +271,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
   return new Promise((resolve, reject) => {
     if (options.left.aborted) return resolve({ kind: "abandoned" });
     if (options.shutdown.aborted) return reject(shuttingDown());
-    const websocket = connect(upstream, server?.lookup, options);
+    const websocket = connect(upstream, server, options);
     let reply: IncomingMessage | undefined;
     let protocol: string | undefined;
 
@@ -327,7 +328,9 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
   });
 }
 
-function connect(upstream: UpstreamAddress, lookup: Server["lookup"], options: DialOptions): WebSocket {
+function connect(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): WebSocket {
+  const lookup = server?.lookup;
+  const proxy = server?.proxies?.proxyFor(new URL(upstream.url));
   assertProtocols(upstream.protocols);
   const fields = new Map<string, { name: string; values: string[] }>();
   for (const [name, value] of pairs(upstream.headers)) {
@@ -338,6 +341,7 @@ function connect(upstream: UpstreamAddress, lookup: Server["lookup"], options: D
   const settings = {
     ...upstream.connect,
     ...(lookup !== undefined && { lookup }),
+    ...(proxy !== undefined && { createConnection: connectionThrough(proxy, upstream, options) }),
     perMessageDeflate: false,
     autoPong: false,
     followRedirects: false,
@@ -347,7 +351,8 @@ function connect(upstream: UpstreamAddress, lookup: Server["lookup"], options: D
     finishRequest(request: ClientRequest) {
       for (const { name, values } of fields.values())
         request.setHeader(name, values.length === 1 ? values[0]! : values);
-      if (lookup !== undefined) limitConnect(request);
+      // One that stands alone, or behind a proxy, has the whole limit of the handshake.
+      if (server !== undefined && server.proxies === undefined) limitConnect(request);
       request.end();
     },
   };

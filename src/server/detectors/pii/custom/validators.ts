@@ -4,6 +4,7 @@ import type { DetectorConfig } from "../../../core/config/index.ts";
 import {
   isCrc32Base62,
   isIbanSum,
+  isIso7064,
   isLuhn,
   isMod11And10,
   isVerhoeff,
@@ -20,14 +21,16 @@ export function validatorOf(validator: Validator): (value: string) => boolean {
   return (value) => check(strip.size === 0 ? value : [...value].filter((character) => !strip.has(character)).join(""));
 }
 
-function checkOf({ kind, weights = [], modulus = 2, prefix = "", sum_len: sumLength = 6 }: Validator) {
+function checkOf({ kind, mod, weights = [], modulus = 2, prefix = "", sum_len: sumLength = 6 }: Validator) {
   switch (kind) {
     case "luhn":
       return (value: string) => value.length > 1 && isLuhn(value);
     case "verhoeff":
       return (value: string) => value.length > 1 && isVerhoeff(value);
     case "iso7064":
-      return (value: string) => value.length > 1 && isMod11And10(value);
+      return mod === undefined || mod === "11-10"
+        ? (value: string) => value.length > 1 && isMod11And10(value)
+        : (value: string) => isIso7064(value.toUpperCase(), mod);
     case "iban":
       return (value: string) => isIbanSum(value.toUpperCase());
     case "weighted":

@@ -2,7 +2,9 @@
  * DNS-01 by the API of the hosted provider: version 4 of Cloudflare's, whose token rights are those that the node file
  * names. Source: reference of TLS, section 5.4.
  */
+
 import { request } from "undici";
+import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../../forward-proxy/index.ts";
 import { AttemptFailed, unreachable } from "../failed.ts";
 import type { DnsProvider } from "../ports.ts";
 import type { TxtRecord } from "../record.ts";
@@ -18,6 +20,8 @@ export interface HostedApiOptions {
   /** Reads zones, where `apiToken` may only write one; undefined: that one does both. */
   readonly zoneToken: string | undefined;
   readonly nameServers: readonly string[];
+  /** Left out: the API is reached directly. */
+  readonly proxies?: ForwardProxies;
   readonly now: () => number;
 }
 
@@ -45,6 +49,7 @@ interface ApiAnswer {
 
 export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
   const { base, apiToken, zoneToken, nameServers, now } = options;
+  const dispatcher = openProxyAgent({ connect: { timeout: REQUEST_MS } }, options.proxies ?? NO_FORWARD_PROXIES);
   const what = "the API of the DNS provider";
 
   async function call(
@@ -63,6 +68,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
         body: stream,
       } = await request(`${base}${path}`, {
         method,
+        dispatcher,
         headers: {
           authorization: `Bearer ${token.trim()}`,
           "content-type": "application/json",

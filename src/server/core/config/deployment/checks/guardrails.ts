@@ -15,6 +15,7 @@ export const checkDetectors: Check = ({ guardrails, models, providers }, problem
     return [
       ...configurationProblems(detector, problem, path),
       ...roleProblems(detector, problem, path),
+      ...scheduleProblems(detector, problem, path),
       ...modelProblems(detector, known.models, problem, path),
       ...judgeProblems(detector, known.providers, problem, path),
     ];
@@ -44,6 +45,14 @@ function roleProblems(detector: Detector, problem: ProblemAt, path: Path): reado
   return (["confirm_window", "narrow_spans"] as const)
     .filter((key) => detector[key] !== undefined && detector[key] !== false)
     .map((key) => problem([...path, key], `\`${key}\` is read only with \`role: confirm\``));
+}
+
+/** Answers are inspected as they come, whatever the schedule. */
+function scheduleProblems({ schedule, apply_to: kinds }: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
+  if (schedule === "sync" || kinds === undefined || kinds.length === 0) return [];
+  if (kinds.some((kind) => kind !== "output")) return [];
+  const words = `\`${schedule}\` counts for requests alone, and this detector reads answers alone: it runs inline`;
+  return [problem([...path, "schedule"], words, "warning")];
 }
 
 function modelProblems(
@@ -100,6 +109,15 @@ function judgeProblems(
   return found;
 }
 
+/** Keys of a validator that one kind alone reads. */
+const READ_BY = {
+  mod: "iso7064",
+  weights: "weighted",
+  modulus: "weighted",
+  prefix: "crc32_base62",
+  sum_len: "crc32_base62",
+} as const;
+
 export const checkRecognizers: Check = ({ guardrails }, problem) =>
   (guardrails?.detectors ?? []).flatMap((detector, at) =>
     (detector.custom_recognizers ?? []).flatMap(({ patterns, deny_list, validator }, position) => {
@@ -113,6 +131,11 @@ export const checkRecognizers: Check = ({ guardrails }, problem) =>
       }
       if (validator?.kind === "crc32_base62" && validator.sum_len === undefined) {
         found.push(problem([...path, "validator"], "a validator of kind `crc32_base62` needs `sum_len`"));
+      }
+      for (const [key, kind] of Object.entries(READ_BY)) {
+        if (validator === undefined || validator.kind === kind || !Object.hasOwn(validator, key)) continue;
+        const words = `is read only by a validator of kind \`${kind}\``;
+        found.push(problem([...path, "validator", key], words, "warning"));
       }
       return found;
     }),

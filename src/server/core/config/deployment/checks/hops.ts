@@ -1,6 +1,7 @@
 /** Pools, MCP servers and agents: what they refer to. Spec: document 3, `pool`, `mcp[]`, `a2a[]`. */
 
 import type { Problem } from "../../problem.ts";
+import { registryOwners } from "../../registry-names.ts";
 import { type Check, unknownName } from "./check.ts";
 
 export const checkPools: Check = ({ providers }, problem) =>
@@ -21,7 +22,14 @@ export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem)
     ...(mcp ?? []).map((hop, at) => ({ ...hop, path: ["mcp", at] })),
     ...(a2a ?? []).map((hop, at) => ({ ...hop, path: ["a2a", at] })),
   ];
-  return hops.flatMap(({ credential, restore, path }) => {
+  const owners = registryOwners(mcp ?? []);
+  const unlisted = (mcp ?? []).flatMap(({ name, registry }, at) => {
+    const owner = registry === undefined ? undefined : owners.get(registry.name);
+    if (owner === undefined || owner === at) return [];
+    const words = `entry ${owner + 1} of this list has this name in a version that wins: this server is reached at \`/mcp/${name}\` alone`;
+    return [problem(["mcp", at, "registry", "name"], words, "warning")];
+  });
+  const faults = hops.flatMap(({ credential, restore, path }) => {
     const found: Problem[] = [];
     const named = credential === undefined ? undefined : known.get(credential);
     if (credential !== undefined && named === undefined) {
@@ -39,4 +47,5 @@ export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem)
     }
     return found;
   });
+  return [...faults, ...unlisted];
 };

@@ -60,11 +60,6 @@ function namedLists(document: Deployment): readonly NamedList[] {
     named(["mcp"], "MCP servers", document.mcp),
     named(["a2a"], "agents", document.a2a),
     {
-      path: ["mcp"],
-      what: "MCP servers in the registry",
-      names: (document.mcp ?? []).map((server) => server.registry?.name),
-    },
-    {
       path: ["reconcile", "providers"],
       what: "audited providers",
       names: (document.reconcile?.providers ?? []).map(({ provider }) => provider),

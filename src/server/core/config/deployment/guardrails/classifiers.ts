@@ -5,13 +5,14 @@
 
 import {
   choice,
-  duration,
   integer,
   list,
   map,
   mayBeSecret,
   number,
   object,
+  orEmpty,
+  positiveDuration,
   required,
   text,
   withDefault,
@@ -24,9 +25,9 @@ const inferenceServer = object(
   {
     endpoint: required(mayBeSecret(text("Root of the inference server, without `/v2`.", { format: "url" }))),
     model: required(filled("Name under which the server serves the model.")),
-    version: text("Version of the model; empty lets the server choose."),
+    version: orEmpty(text("Version of the model; empty lets the server choose.")),
     headers: secretHeaders("Headers sent with every call, for authentication."),
-    timeout: withDefault(duration("Longest wait for one answer."), "30s"),
+    timeout: withDefault(positiveDuration("Longest wait for one answer."), "30s"),
   },
 );
 
@@ -34,7 +35,7 @@ const inferenceServer = object(
 const LOADING_KEYS = {
   ref: filled("Name of a declared model, resolved to the paths below."),
   remote: inferenceServer,
-  model: filled("Path of the `.onnx` file; left out with `remote`."),
+  model: orEmpty(filled("Path of the `.onnx` file; left out with `remote`.")),
   tokenizer: filled("Path of the `tokenizer.json` that belongs to the model."),
   strip_marks: withDefault(
     choice("`arabic` drops combining marks and tatweel before tokenizing, and maps findings back.", ["arabic", "none"]),
@@ -83,10 +84,12 @@ export const sequenceClassifier = object("A classifier of whole segments; the be
     "A label of the model.",
   ),
   label_map: map("Renames labels; one that is not listed keeps its name.", filled("New name of the label.")),
-  activation: choice("How scores are made of the model's output; left out, read from the model, else `softmax`.", [
-    "softmax",
-    "sigmoid",
-  ]),
+  activation: orEmpty(
+    choice("How scores are made of the model's output; left out, read from the model, else `softmax`.", [
+      "softmax",
+      "sigmoid",
+    ]),
+  ),
   category: withDefault(category("Namespace of the annotations."), "injection"),
 });
 

@@ -2,11 +2,11 @@
 
 import {
   choice,
-  duration,
   flag,
   integer,
   list,
   object,
+  positiveDuration,
   required,
   type TypeOf,
   text,
@@ -69,7 +69,7 @@ const detector = object("A member of the ensemble.", {
   confirm_window: integer("Bytes around a finding that a `confirm` detector sees; left out, 96.", { minimum: 0 }),
   narrow_spans: flag("With `role: confirm`: shrinks a finding to what this detector found of the same entity."),
   threshold: score("Annotations of this detector that score less are dropped, after context enhancement."),
-  timeout: duration("Longest work on one request; left out, the request's own deadline."),
+  timeout: positiveDuration("Longest work on one request; left out, the request's own deadline."),
   on_error: withDefault(
     faultAnswer("What a failing detector does: `fail_open` logs and goes on, `fail_closed` refuses the request."),
     "fail_open",

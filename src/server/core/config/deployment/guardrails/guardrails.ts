@@ -5,12 +5,13 @@
 
 import {
   choice,
-  duration,
   flag,
   integer,
   map,
   number,
   object,
+  orEmpty,
+  positiveDuration,
   secret,
   type TypeOf,
   text,
@@ -61,7 +62,10 @@ const overlap = object("For detectors with `schedule: overlap`.", {
 
 const background = object("For detectors with `schedule: async`.", {
   max_in_flight: withDefault(integer("Scans at once; one beyond it is dropped and counted.", { minimum: 1 }), 4),
-  timeout: withDefault(duration("Longest scan of one text; one that takes longer is given up and counted."), "30s"),
+  timeout: withDefault(
+    positiveDuration("Longest scan of one text; one that takes longer is given up and counted."),
+    "30s",
+  ),
 });
 
 export const guardrails = object("Detectors, and the policy over what they find.", {
@@ -101,15 +105,19 @@ export const guardrails = object("Detectors, and the policy over what they find.
   response,
   overlap,
   async: background,
-  pseudonym_key: secret(
-    text("Key of the `pseudonym` operator in hexadecimal, 32 bytes by preference; changing it renames everybody.", {
-      pattern: "^([0-9a-fA-F]{2})+$",
-    }),
+  pseudonym_key: orEmpty(
+    secret(
+      text("Key of the `pseudonym` operator in hexadecimal, 32 bytes by preference; changing it renames everybody.", {
+        pattern: "^([0-9a-fA-F]{2})+$",
+      }),
+    ),
   ),
-  fpe_key: secret(
-    text("AES key of the `fpe` operator in hexadecimal: 16, 24 or 32 bytes; changing it is a migration.", {
-      pattern: "^([0-9a-fA-F]{32}|[0-9a-fA-F]{48}|[0-9a-fA-F]{64})$",
-    }),
+  fpe_key: orEmpty(
+    secret(
+      text("AES key of the `fpe` operator in hexadecimal: 16, 24 or 32 bytes; changing it is a migration.", {
+        pattern: "^([0-9a-fA-F]{32}|[0-9a-fA-F]{48}|[0-9a-fA-F]{64})$",
+      }),
+    ),
   ),
   fpe_tweak: text("Separates one deployment's format-preserved values from another's; not a secret."),
   fpe_alphabets: map(

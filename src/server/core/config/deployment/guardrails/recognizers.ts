@@ -1,6 +1,18 @@
 /** `custom_recognizers[]` of a `pii` detector. Spec: document 3, `custom_recognizers[]`. Patterns are RE2 syntax. */
 
-import { choice, flag, integer, list, number, object, required, type TypeOf, text, withDefault } from "../../schema.ts";
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  number,
+  object,
+  orEmpty,
+  required,
+  type TypeOf,
+  text,
+  withDefault,
+} from "../../schema.ts";
 import { filled, label, score, strings } from "../terms.ts";
 import { category } from "./kinds.ts";
 
@@ -15,6 +27,10 @@ const pattern = object("A regular expression and the score of its matches.", {
 const validator = object("Checksum over what a pattern matched: accepted values score 1.0, others are dropped.", {
   kind: required(
     choice("Which checksum proves a match.", ["luhn", "verhoeff", "iso7064", "iban", "weighted", "crc32_base62"]),
+  ),
+  mod: choice(
+    "Which system of ISO 7064 (`iso7064`); left out, MOD 11,10. `11-2` ends in a digit or `X`, `37-2` in a character or `*`, `97-10` in two digits, `37-36` in a character.",
+    ["11-10", "11-2", "37-2", "97-10", "37-36"],
   ),
   strip: text("Characters removed before the check; no digits.", { pattern: "^[^0-9]*$" }),
   weights: list(
@@ -53,7 +69,7 @@ const recognizer = object("A recognizer of one's own; without patterns it is a d
   validator,
   examples: list("Examples that are run at load.", example),
   case_sensitive: withDefault(flag("Turns off the ignoring of case."), false),
-  category: category("Namespace of the annotation; empty is `pii`."),
+  category: orEmpty(category("Namespace of the annotation; empty is `pii`.")),
 });
 
 export const customRecognizers = list("Recognizers of one's own; for the `pii` detector.", recognizer);

@@ -1,0 +1,64 @@
+/**
+ * Local files of the node file that a start reads, judged without any network: what `check -offline` looks at too. Source:
+ * design decisions, section 20, "`check -offline`".
+ */
+
+import { X509Certificate } from "node:crypto";
+import { statSync } from "node:fs";
+import type { NodeFile } from "../../server/core/config/index.ts";
+import { beside, ConfigurationRefused, keySourcesOf, readTextSync } from "../../server/node/index.ts";
+import type { Answer } from "./answer.ts";
+import { certificateAnswers } from "./certificates.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export async function localFileAnswers(nodeFile: NodeFile, path: string, env: Environment): Promise<readonly Answer[]> {
+  return [
+    ...keyAnswers(nodeFile, path, env),
+    ...(await certificateAnswers(nodeFile, path)),
+    ...rootAnswers(nodeFile, path),
+    ...secretsAnswers(nodeFile, path),
+  ];
+}
+
+/** By the code of the start, which throws. */
+function keyAnswers(nodeFile: NodeFile, path: string, env: Environment): readonly Answer[] {
+  try {
+    keySourcesOf(nodeFile, path, env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationRefused)) throw error;
+    return error.problems.map((problem) => {
+      const [, subject = "configuration", words = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? [];
+      return { verdict: "fail", subject, words };
+    });
+  }
+}
+
+function rootAnswers({ issuers = [] }: NodeFile, path: string): readonly Answer[] {
+  return issuers.flatMap(({ name, ca_file: file }): readonly Answer[] => {
+    if (!file) return [];
+    const subject = `issuer ${name}`;
+    const read = readTextSync(beside(path, file));
+    if (read.kind === "problem") return [{ verdict: "fail", subject, words: `ca_file: ${read.message}` }];
+    const found = read.text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+    const isSound = found.length > 0 && found.every(isCertificate);
+    return isSound ? [] : [{ verdict: "fail", subject, words: `ca_file: ${file} holds no certificate in PEM` }];
+  });
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function secretsAnswers({ secrets_dir: dir }: NodeFile, path: string): readonly Answer[] {
+  if (dir === undefined) return [];
+  const whole = beside(path, dir);
+  const isFolder = statSync(whole, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) return [];
+  return [{ verdict: "fail", subject: "secrets_dir", words: `${whole} is no directory: make it, or correct the path` }];
+}

@@ -1,0 +1,38 @@
+/** A forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
+import { wireReason } from "../../base/index.ts";
+import type { ForwardProxy } from "./rules.ts";
+
+export class ForwardProxyFault extends Error {
+  readonly code = "FORWARD_PROXY";
+  /** Lets whoever tries several servers see that nothing was sent. */
+  readonly syscall = "connect";
+
+  constructor(proxy: ForwardProxy, what: string, cause?: unknown) {
+    super(`the forward proxy ${proxy.shown} ${what}`, { cause });
+    this.name = "ForwardProxyFault";
+  }
+}
+
+/** The way beyond the proxy failed: most often a certificate of a proxy that reads TLS. */
+export function failedBehindProxy(proxy: ForwardProxy, target: string, cause: Error): ForwardProxyFault {
+  return new ForwardProxyFault(
+    proxy,
+    `let the connection to ${target} through, which failed: ${reasonOf(cause)}`,
+    cause,
+  );
+}
+
+const reasonOf = (cause: Error): string => wireReason(cause) ?? cause.message;
+
+const HINTS: ReadonlyMap<number, string> = new Map([
+  [403, "it does not allow that destination; allow it there, or name the host in NO_PROXY"],
+  [407, "it wants a user and password, or refuses those of the proxy variable (http://USER:PASSWORD@HOST:PORT)"],
+  [502, "it cannot reach the destination"],
+  [503, "it cannot reach the destination"],
+  [504, "the destination did not answer it in time"],
+]);
+
+export function refusedByProxy(proxy: ForwardProxy, target: string, status: number): ForwardProxyFault {
+  const hint = HINTS.get(status);
+  return new ForwardProxyFault(proxy, `answered ${status} for ${target}${hint === undefined ? "" : `: ${hint}`}`);
+}

@@ -1,0 +1,13 @@
+export { type ConnectorOptions, forwardedBy, inAbsoluteForm, openProxyAgent, proxyConnector } from "./connector.ts";
+export { ForwardProxyFault, refusedByProxy } from "./fault.ts";
+export { createProxyConnection, openHttpsProxyAgent } from "./node-connection.ts";
+export { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";
+export {
+  type ForwardProxies,
+  type ForwardProxy,
+  hostOf,
+  NO_FORWARD_PROXIES,
+  portOf,
+  type ReadProxies,
+  readForwardProxies,
+} from "./rules.ts";
