@@ -24,7 +24,7 @@ const ENTRIES = [
   "src/server/detectors/pii/pool/worker.ts",
   "src/server/detectors/inference/session/child.ts",
   "src/server/detectors/inference/session/worker.ts",
-  "src/server/workers/intake/thread.ts",
+  "src/server/workers/intake/worker.ts",
   // At the top of dist/, since what it starts and reads itself is found from there.
   { in: "src/server/node/worker/program.ts", out: "worker" },
 ];

@@ -12,8 +12,8 @@ const MAX_PATH_BYTES = 103;
 const CLOSE_LIMIT_MS = 3_000;
 
 const THREAD = {
-  source: new URL("./thread.ts", import.meta.url),
-  built: new URL("./server/workers/intake/thread.js", import.meta.url),
+  source: new URL("./worker.ts", import.meta.url),
+  built: new URL("./server/workers/intake/worker.js", import.meta.url),
 };
 
 export interface Intake {
