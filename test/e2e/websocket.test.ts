@@ -163,11 +163,13 @@ test("a provider's refusal of the handshake is the client's answer", async () =>
   assert.equal(status, 429);
 });
 
-test("a model that nobody serves, one named twice and an unknown path are refused before any provider is asked", async () => {
+test("a model that nobody serves, one named twice and a path without sessions are refused before any provider is asked", async () => {
   assert.deepEqual(await refusalOf("nobody"), [404, "model_not_found"]);
   assert.deepEqual(await refusalOf("sim-1&model=sim-2"), [400, "invalid_request"]);
   const elsewhere = await exchange(file, gateway.port, handshake("/v1/chat/completions?model=sim-1"));
-  assert.equal(elsewhere.status, 404);
+  assert.equal(elsewhere.status, 426, "the route exists, over HTTP");
+  const unknown = await exchange(file, gateway.port, handshake("/v1/nowhere?model=sim-1"));
+  assert.equal(unknown.status, 404);
   assert.equal(provider.counts().requests, 0);
 });
 
