@@ -160,6 +160,12 @@ const { only } = parseArgs({
   args: process.argv.slice(2).map((it) => it.replace(/^-(?=\w)/, "--")),
   options: { only: { type: "string" } },
 }).values;
+const wanted = only?.split(",") ?? AGENTS.map(({ name }) => name);
+const unknown = wanted.find((name) => !AGENTS.some((agent) => agent.name === name));
+if (unknown !== undefined) {
+  console.error(`no agent is called \`${unknown}\`; there are ${AGENTS.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
 const closing: (() => unknown)[] = [];
 const owner = { after: (close: () => unknown) => void closing.unshift(close) };
 const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
@@ -176,7 +182,7 @@ const gateway = await startWithFiles(
   ONE_PROCESS,
 );
 let failed = 0;
-for (const agent of AGENTS.filter(({ name }) => only === undefined || only.split(",").includes(name))) {
+for (const agent of AGENTS.filter(({ name }) => wanted.includes(name))) {
   const found = await peer(agent.peer);
   if (found.missing !== false) {
     console.log(`${agent.name}: left out, ${found.missing}`);
