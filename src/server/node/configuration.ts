@@ -87,7 +87,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     // Its counters can be had once, and two may come here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
       const { instruments, callModel, isSpare } = options;
-      loading ??= loadGuardrails(texts, { instruments, callModel, ...(isSpare && { isSpare }) });
+      loading ??= loadGuardrails(texts, { instruments, log, callModel, ...(isSpare && { isSpare }) });
       guardrails = await loading;
     }
   };

@@ -54,7 +54,7 @@ import { rehearse } from "./rehearse.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
 export function openEngine(given: EngineOptions): GuardrailEngine {
-  const { instruments, callModel, threads, isSpare = false, askSession } = given;
+  const { instruments, log, callModel, threads, isSpare = false, askSession } = given;
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
   const pool = createScanPool({
@@ -63,6 +63,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   });
   const sessions = createSessions({
     elsewhere: askSession,
+    log,
     ...(instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) }),
   });
   const endpoints = createEndpoints(

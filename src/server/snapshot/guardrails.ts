@@ -2,7 +2,7 @@
  * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
  * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
  */
-import type { Instruments } from "../../base/index.ts";
+import type { Instruments, Log } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import {
   type AnswerTerms,
@@ -72,6 +72,8 @@ export interface CompiledGuardrails {
 export interface EngineOptions {
   /** What detectors do is counted; once a process. */
   readonly instruments?: Instruments;
+  /** Left out where no gateway serves. */
+  readonly log?: Log | undefined;
   /** Left out where no gateway serves, and judges cannot be asked. */
   readonly callModel?: CallModel | undefined;
   /** Threads for long texts. */

@@ -99,6 +99,7 @@ async function openParts(
     channel,
     env,
     instruments,
+    log,
     threads: settings.scanThreads,
     askSession: async (question, signal) => (await channel.ask("session", question, signal)) as SessionAnswer,
     async callModel(question, until, tracer) {

@@ -1,5 +1,5 @@
 /** The configuration of a worker: compiled and loaded when it is told to, in force when it is told so. */
-import type { Instruments } from "../../../base/index.ts";
+import type { Instruments, Log } from "../../../base/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import {
   type AskSession,
@@ -32,6 +32,7 @@ export interface SnapshotsOptions {
   readonly channel: Channel;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly instruments: Instruments;
+  readonly log: Log;
   readonly callModel: CallModel;
   /** Models in memory are the node process's. */
   readonly askSession: AskSession;
@@ -40,7 +41,7 @@ export interface SnapshotsOptions {
 }
 
 export function followSnapshots(options: SnapshotsOptions): Snapshots {
-  const { channel, env, instruments, callModel, askSession, threads } = options;
+  const { channel, env, instruments, log, callModel, askSession, threads } = options;
   const issued = issuedOver(channel);
   let rules: Rules | undefined;
   let guardrails: Promise<GuardrailEngine | undefined> | undefined;
@@ -58,7 +59,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     rules ??= await loadRules(texts);
     // Its counters can be had once.
     if (texts.some(mayHoldGuardrails))
-      guardrails ??= loadGuardrails(texts, { instruments, callModel, askSession, threads, issued });
+      guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
     const { compiled } = await preparedSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);

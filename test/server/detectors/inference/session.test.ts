@@ -5,6 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { Log, LogFields } from "../../../../src/base/index.ts";
 import { type Detector, DetectorError } from "../../../../src/server/core/guardrails/index.ts";
 import {
   type AskSession,
@@ -60,7 +61,7 @@ async function turning(rounds: number, options: SessionsOptions = {}) {
   await writeFile(model, slowClassifier(2, rounds));
   const own = watched(options);
   const config = configOf("classify", folder, { model, labels: ["A", "B"], negative: [], max_tokens: 8, stride: 0 });
-  return { ...own, detector: await opened(config, own.sessions), config };
+  return { ...own, detector: await opened(config, own.sessions), config, model };
 }
 
 /** Machines differ tenfold in what a round takes. */
@@ -270,7 +271,15 @@ test("a session that nothing in force uses ends once it is idle, and starts agai
 test("a native crash ends the model's process alone: the request fails, and the next one has another", {
   skip: missing,
 }, async () => {
-  const { detector, workers } = await slow(1);
+  let at = 0;
+  const lines: (readonly [string, LogFields | undefined])[] = [];
+  const log = {
+    debug() {},
+    info() {},
+    warn() {},
+    error: (message: string, fields?: LogFields) => void lines.push([message, fields]),
+  };
+  const { detector, workers, model } = await slow(1, { log: log as Log, now: () => at });
   assert.equal((await ask(detector, SHORT)).length, 1);
   for (const signal of ["SIGSEGV", "SIGABRT"] as const) {
     const crashing = assert.rejects(ask(detector, LONG), (error) => {
@@ -285,4 +294,23 @@ test("a native crash ends the model's process alone: the request fails, and the 
   }
   assert.deepEqual(seen.ended, ["crashed", "crashed"]);
   assert.equal(workers.length, 3);
+  const ended = async () => {
+    const crashes = seen.ended.length;
+    process.kill(workers.at(-1)?.pid ?? -1, "SIGKILL");
+    while (seen.ended.length === crashes) await new Promise((done) => setImmediate(done));
+  };
+  // Within a minute of the first line, and a minute later; this one has read nothing.
+  at = 60_000;
+  await ended();
+  at = 120_000;
+  const doomed = assert.rejects(ask(detector, LONG), DetectorError);
+  await ended();
+  await doomed;
+  const start = "a model's process ended: requests that waited for it follow `on_error`; ";
+  const again = "its detectors follow their `on_error` for 1 s, then the next request starts another";
+  assert.deepEqual(lines, [
+    [`${start}the next request starts another`, { model, reason: "the process ended (SIGSEGV)" }],
+    [`${start}the next request starts another`, { model, reason: "the process ended (SIGKILL)", unlogged: 1 }],
+    [`${start}${again}`, { model, reason: "the process ended (SIGKILL)" }],
+  ]);
 });

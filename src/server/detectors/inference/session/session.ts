@@ -1,11 +1,12 @@
 /**
- * A graph with a thread of its own, for all detectors that read with it. Requests wait in turn; one that is given up leaves the
+ * A graph with a process of its own (a thread if it is on a server), for all detectors that read with it. Requests wait in turn; one that is given up leaves the
  * queue, and the thread stops what it does for it between two runs of the graph. A thread that ends, or does not stop, is
  * replaced. Source: design decisions, section 12.
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Read } from "../reading/types.ts";
+import { LOG_NOTHING, type LogEndedProcess } from "./crash-log.ts";
 import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
 import { startSessionProcess } from "./process.ts";
 import { type Failure, MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
@@ -49,6 +50,7 @@ export interface SessionOptions {
   readonly graceMs?: number;
   readonly metrics?: SessionMetrics;
   readonly start?: StartSessionThread;
+  readonly logEnded?: LogEndedProcess;
   /** Of a graph that is served. */
   readonly server?: AskServer;
   /** Milliseconds, from any beginning. */
@@ -79,7 +81,8 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   // A graph in memory runs native code on texts of callers.
   const ordinary = isServed ? startSessionWorker : startSessionProcess;
   const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = ordinary } = options;
-  const { now = () => performance.now(), onIdle, server } = options;
+  const { now = () => performance.now(), onIdle, server, logEnded = LOG_NOTHING } = options;
+  const kind = isServed ? "thread" : "process";
   const atOnce = isServed ? MOST_AT_SERVER : 1;
   const queue: Job[] = [];
   let thread: SessionThread | undefined;
@@ -108,21 +111,27 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       dropped.end();
     }
     if (why === undefined) return;
-    if (why !== "unusable") metrics.ended(why);
     backoffMs = hasRead ? 0 : Math.min(MOST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * backoffMs));
     notBefore = now() + backoffMs;
+    if (why === "unusable") return;
+    metrics.ended(why);
+    const reason = why === "stopped" ? "it did not stop in time" : (dropped.failure?.message ?? `the ${kind} ended`);
+    logEnded({ spec, reason, againInMs: backoffMs });
   };
 
   /** Throws where it cannot be had now. */
   const running = (): SessionThread => {
     if (thread !== undefined && !thread.isEnded) return thread;
-    if (now() < notBefore) throw new Error("the model's thread ended again and again, and is not started for a while");
-    if (lingering >= MOST_LINGERING) throw new Error("threads of the model that were ended are still at work");
+    if (now() < notBefore) throw new Error(`the ${kind} ended again and again, and is not started for a while`);
+    if (lingering >= MOST_LINGERING) throw new Error("two that were ended are still at work");
     hasRead = false;
     unusable = undefined;
     readers = new Map();
-    thread = openThread(spec, start, server);
-    return thread;
+    const opened = openThread(spec, start, server);
+    thread = opened;
+    // Also between two requests.
+    void opened.gone.then(() => thread === opened && drop("crashed"));
+    return opened;
   };
 
   /** Not for the sake of one request: those after it need it too. */
@@ -199,7 +208,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       } catch (error) {
         // The thread's own end, of which the request is told no more than that.
         if (thread?.isEnded === true) drop("crashed");
-        const why = error instanceof Error ? `the model's thread: ${error.message}` : "the model's thread ended";
+        const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
       }
       // What waits for a server is not at work.

@@ -4,6 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
+import type { Log } from "../../../../base/index.ts";
+import { createCrashLog } from "./crash-log.ts";
 import type { SessionMetrics, SessionReadings } from "./metrics.ts";
 import type { SessionSpec } from "./protocol.ts";
 import type { AskServer } from "./served/calls.ts";
@@ -20,11 +22,13 @@ export interface Sessions {
   readonly keep: (keys: ReadonlySet<string>) => void;
 }
 
-export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server"> {
+export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
   readonly idleMs?: number;
   /** Another process has the graphs in memory; left out, this one. */
   readonly elsewhere?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
+  /** Left out where nobody serves. */
+  readonly log?: Log | undefined;
 }
 
 export const keyOf = (spec: SessionSpec): string =>
@@ -33,7 +37,8 @@ export const keyOf = (spec: SessionSpec): string =>
     .digest("hex");
 
 export function createSessions(options: SessionsOptions = {}): Sessions {
-  const { idleMs = IDLE_MS, metrics: open, elsewhere, ...rest } = options;
+  const { idleMs = IDLE_MS, metrics: open, elsewhere, log, ...rest } = options;
+  const logEnded = log && createCrashLog(log, rest.now);
   const sessions = new Map<string, { readonly session: Session; timer: NodeJS.Timeout | undefined }>();
   let kept: ReadonlySet<string> = new Set();
   const metrics = open?.({
@@ -63,6 +68,7 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
         ...rest,
         ...(server !== undefined && { server }),
         ...(metrics !== undefined && { metrics }),
+        ...(logEnded !== undefined && { logEnded }),
         onIdle: () => endIfUnused(key),
       });
       sessions.set(key, { session, timer: undefined });

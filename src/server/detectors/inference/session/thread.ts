@@ -16,6 +16,8 @@ export interface SessionThread {
   readonly opened: Promise<SessionProblem | undefined>;
   /** It crashed, or was told to end. */
   readonly isEnded: boolean;
+  /** Why it crashed; `undefined` if it has not, or was told to end. */
+  readonly failure: Error | undefined;
   /** Resolves once it is gone; one that was told to end goes when its graph does not run. */
   readonly gone: Promise<void>;
   /** Rejects when the thread ends. */
@@ -48,6 +50,7 @@ interface Asked {
 export function openThread(spec: SessionSpec, start: StartSessionThread, server?: AskServer): SessionThread {
   const worker = start(spec);
   const calls = callsOf(worker, server);
+  const kind = worker.pid === undefined ? "thread" : "process";
   /** What it has not answered, wanted or not. */
   const asked = new Map<number, Asked>();
   let isEnded = false;
@@ -62,7 +65,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
   });
   const gone = new Promise<void>((resolve) => {
     worker.on("exit", () => {
-      over(failure ?? new Error("the thread ended"));
+      over(failure ?? new Error(`the ${kind} ended`));
       for (const { endCall } of asked.values()) endCall();
       asked.clear();
       resolve();
@@ -83,7 +86,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
   const answerTo = (id: number): Promise<Told> =>
     new Promise((resolve, reject) => {
       if (isEnded) {
-        reject(failure ?? new Error("the thread ended"));
+        reject(failure ?? new Error(`the ${kind} ended`));
         return;
       }
       asked.set(id, { resolve, reject, endCall: worker.pid === undefined ? beginNativeCall() : NO_CALL });
@@ -98,6 +101,9 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     get isEnded() {
       return isEnded;
     },
+    get failure() {
+      return failure;
+    },
     ask(question) {
       const answer = answerTo(question.id);
       if (!isEnded) tell(question);
@@ -106,7 +112,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     cancel: (id) => tell({ kind: "cancel", id }),
     end() {
       tell({ kind: "end" });
-      over(new Error("the thread was ended"));
+      over(new Error(`the ${kind} was ended`));
     },
   };
 }
