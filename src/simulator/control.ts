@@ -4,6 +4,7 @@ import { type Agents, createAgents } from "./agents/serve.ts";
 import { readTally, resetTally, type Tally } from "./counts.ts";
 import { Refused } from "./errors.ts";
 import { type Exchange, writeWhole } from "./exchange.ts";
+import type { Held } from "./held/types.ts";
 import { helpText } from "./help.ts";
 import { parseJson } from "./json.ts";
 import type { Last } from "./last.ts";
@@ -15,6 +16,7 @@ import { batchesOf, createKnobs, type Knobs, knobsBody, setKnobs } from "./repor
 export interface Controlled {
   readonly tally: Tally;
   readonly memory: Memory;
+  readonly held: Held;
   readonly last: Last;
   readonly book: Book;
   readonly url: string;
@@ -49,6 +51,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
     (controlled) => {
       resetTally(controlled.tally);
       controlled.memory.forget();
+      controlled.held.forget();
       controlled.last.forget();
       controlled.book.forget();
       controlled.agents = createAgents();

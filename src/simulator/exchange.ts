@@ -62,6 +62,7 @@ function headersOf(exchange: Exchange, head: Head): string[] {
   else headers.push("cache-control", "no-cache");
   if (head.encoding !== undefined) headers.push("content-encoding", head.encoding, "vary", "accept-encoding");
   if (head.retryAfterSeconds !== undefined) headers.push("retry-after", String(head.retryAfterSeconds));
+  if (head.headers !== undefined) headers.push(...head.headers);
   if (exchange.dialect === "messages") {
     const reset = resetTime(head.retryAfterSeconds ?? 1);
     headers.push("request-id", exchange.requestId, ...MESSAGES_LIMITS);

@@ -10,8 +10,9 @@ import { KNOBS } from "./reports/knobs.ts";
 export function helpText(url: string): string {
   return `The simulated provider: both dialects, with answers that follow from the question alone.
 
-  compat    base URL ${url}/v1   (chat/completions, completions, embeddings, responses, audio, images, moderations, rerank)
-  messages  base URL ${url}      (v1/messages, v1/messages/count_tokens)
+  compat    base URL ${url}/v1   (chat/completions, completions, embeddings, responses, audio, images, moderations, rerank,
+                              batches, vector_stores)
+  messages  base URL ${url}      (v1/messages, v1/messages/count_tokens, v1/messages/batches)
   both      ${url}/v1/models, ${url}/v1/files
   MCP       ${url}/mcp     (revision 2026-07-28: tools, resources, prompts, tasks, subscriptions)
   A2A       ${url}/a2a     (1.0 over JSON-RPC; its card is at /.well-known/agent-card.json)
@@ -44,6 +45,9 @@ Of those, agents know the ones down to sim-leak, and these:
 ${tableOf(AGENT_QUIRKS)}
 
 Messages that begin with "report [STEPS] [MS]", "book" or "fail" make tasks; others are said again.
+
+A batch is done when it is asked for the second time, and so is a file of a vector store. In a batch a fault of a status
+is the answer of its request; others do not apply. What is uploaded is kept in memory, and the oldest leaves first.
 
 A request that a real provider would refuse is refused as it would be, whatever the model.
 

@@ -1,5 +1,5 @@
 /**
- * Routes whose input or output is not text: audio, images and files; and moderations. Each answers what it received,
+ * Routes whose input or output is not text: audio and images; and moderations. Each answers what it received,
  * so that a test can see that every byte and the model arrived.
  */
 
@@ -120,25 +120,6 @@ export function answerImages({ body, form, model, byteCount, now }: Call): Answe
     },
   };
   return json(JSON.stringify(answer), tokens);
-}
-
-/** The file is measured and not kept. */
-export function answerFileUpload({ form, dialect, serial, now }: Call): Answer {
-  const file = filesOf(form)[0];
-  if (file === undefined) throw new Refused(400, "file is required.", "file");
-  const bytes = file.content.length;
-  const filename = file.filename ?? "";
-  if (dialect === "messages") {
-    const mime_type = file.contentType ?? "application/octet-stream";
-    const created_at = new Date(now * 1_000).toISOString();
-    const id = idOf("file_", serial);
-    return json(
-      JSON.stringify({ id, type: "file", filename, mime_type, size_bytes: bytes, created_at, downloadable: false }),
-    );
-  }
-  const purpose = fieldOf(form, "purpose") ?? "user_data";
-  const id = idOf("file-", serial);
-  return json(JSON.stringify({ id, object: "file", bytes, created_at: now, filename, purpose, status: "processed" }));
 }
 
 /** A category is flagged when the input contains its name: `violence`, `self-harm`. */

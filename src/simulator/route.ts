@@ -1,8 +1,9 @@
 /** What a route is given and what it gives back; `deliver.ts` writes it, with the faults the model name asks for. */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Dialect } from "./errors.ts";
+import { type Dialect, Refused } from "./errors.ts";
 import type { Fault } from "./faults.ts";
+import type { Held } from "./held/types.ts";
 import type { JsonObject } from "./json.ts";
 import type { Memory } from "./memory.ts";
 import type { FormPart } from "./multipart.ts";
@@ -25,6 +26,35 @@ export interface Call {
   /** Seconds since 1970. */
   readonly now: number;
   readonly memory: Memory;
+}
+
+/** A call of a route by HTTP, with what routes of kept objects need. */
+export interface RoutedCall extends Call {
+  /** Parts of the path, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly held: Held;
+  /** The route of `POST` at this path. */
+  readonly routeAt: (path: string) => Route | undefined;
+  readonly nextSerial: () => number;
+}
+
+export interface Route {
+  readonly name: string;
+  /** Undefined: the dialects share the path, and `anthropic-version` tells them apart. */
+  readonly dialect: Dialect | undefined;
+  /** Where the model is; a route without one has no faults. */
+  readonly model: "required" | { readonly default: string } | "path" | "none";
+  /** A route without a model that reads its body. */
+  readonly isJson?: true;
+  readonly answer: (call: RoutedCall) => Answer | Promise<Answer>;
+}
+
+/** `given`: the `model` of the body. */
+export function modelIn({ model: where }: Route, given: unknown): string {
+  if (typeof given === "string" && given !== "") return given;
+  if (given === undefined && typeof where === "object") return where.default;
+  throw new Refused(400, "model must be a string that is not empty.", "model");
 }
 
 export interface Tokens {

@@ -3,21 +3,17 @@
 import { answerChat } from "./chat.ts";
 import { answerCompletion } from "./completions.ts";
 import { answerEmbeddings, answerRerank } from "./embeddings.ts";
-import type { Dialect } from "./errors.ts";
-import { answerFileUpload, answerImages, answerModeration, answerSpeech, answerTranscription } from "./media.ts";
+import * as batches from "./held/batches.ts";
+import * as files from "./held/files.ts";
+import * as messageBatches from "./held/message-batches.ts";
+import { searchVectorStore } from "./held/vector-search.ts";
+import * as storeFiles from "./held/vector-store-files.ts";
+import * as stores from "./held/vector-stores.ts";
+import { answerImages, answerModeration, answerSpeech, answerTranscription } from "./media.ts";
 import { answerMessages, countMessageTokens } from "./messages.ts";
 import { answerModel, answerModels } from "./models.ts";
 import { answerResponses, countResponseTokens } from "./responses/index.ts";
-import type { Answer, Call } from "./route.ts";
-
-export interface Route {
-  readonly name: string;
-  /** Undefined: the dialects share the path, and `anthropic-version` tells them apart. */
-  readonly dialect: Dialect | undefined;
-  /** Where the model is; a route without one has no faults. */
-  readonly model: "required" | { readonly default: string } | "path" | "none";
-  readonly answer: (call: Call) => Answer;
-}
+import type { Route } from "./route.ts";
 
 const ROUTES = new Map<string, Route>([
   compat("POST /v1/chat/completions", "chat_completions", "required", answerChat),
@@ -37,7 +33,6 @@ const ROUTES = new Map<string, Route>([
     "POST /v1/messages/count_tokens",
     { name: "count_tokens", dialect: "messages", model: "required", answer: countMessageTokens },
   ],
-  ["POST /v1/files", { name: "files", dialect: undefined, model: "none", answer: answerFileUpload }],
   ["GET /v1/models", { name: "models", dialect: undefined, model: "none", answer: answerModels }],
 ]);
 
@@ -46,9 +41,81 @@ const MODEL: Route = { name: "model", dialect: undefined, model: "path", answer:
 /** Before the name of a model, which may itself contain slashes. */
 export const MODEL_PATH = "/v1/models/";
 
-export function findRoute(method: string, path: string): Route | undefined {
-  if (method === "GET" && path.startsWith(MODEL_PATH) && path.length > MODEL_PATH.length) return MODEL;
-  return ROUTES.get(`${method} ${path}`);
+type Kept = readonly [at: string, dialect: Route["dialect"], answer: Route["answer"]];
+
+/** Routes of kept objects; a part of the path in braces is a parameter. */
+const KEPT: readonly Kept[] = [
+  ["POST /v1/files", undefined, files.answerFileUpload],
+  ["GET /v1/files", undefined, files.listFiles],
+  ["GET /v1/files/{id}", undefined, files.answerFile],
+  ["DELETE /v1/files/{id}", undefined, files.deleteFile],
+  ["GET /v1/files/{id}/content", undefined, files.answerFileContent],
+  ["POST /v1/batches", "compat", batches.createBatch],
+  ["GET /v1/batches", "compat", batches.listBatches],
+  ["GET /v1/batches/{id}", "compat", batches.answerBatch],
+  ["POST /v1/batches/{id}/cancel", "compat", batches.cancelBatch],
+  ["POST /v1/messages/batches", "messages", messageBatches.createMessageBatch],
+  ["GET /v1/messages/batches", "messages", messageBatches.listMessageBatches],
+  ["GET /v1/messages/batches/{id}", "messages", messageBatches.answerMessageBatch],
+  ["DELETE /v1/messages/batches/{id}", "messages", messageBatches.deleteMessageBatch],
+  ["POST /v1/messages/batches/{id}/cancel", "messages", messageBatches.cancelMessageBatch],
+  ["GET /v1/messages/batches/{id}/results", "messages", messageBatches.answerMessageBatchResults],
+  ["POST /v1/vector_stores", "compat", stores.createVectorStore],
+  ["GET /v1/vector_stores", "compat", stores.listVectorStores],
+  ["GET /v1/vector_stores/{id}", "compat", stores.answerVectorStore],
+  ["POST /v1/vector_stores/{id}", "compat", stores.changeVectorStore],
+  ["DELETE /v1/vector_stores/{id}", "compat", stores.deleteVectorStore],
+  ["POST /v1/vector_stores/{id}/search", "compat", searchVectorStore],
+  ["POST /v1/vector_stores/{id}/files", "compat", storeFiles.addStoreFile],
+  ["GET /v1/vector_stores/{id}/files", "compat", storeFiles.listStoreFiles],
+  ["GET /v1/vector_stores/{id}/files/{file}", "compat", storeFiles.answerStoreFile],
+  ["POST /v1/vector_stores/{id}/files/{file}", "compat", storeFiles.changeStoreFile],
+  ["DELETE /v1/vector_stores/{id}/files/{file}", "compat", storeFiles.deleteStoreFile],
+  ["GET /v1/vector_stores/{id}/files/{file}/content", "compat", storeFiles.answerStoreFileContent],
+  ["POST /v1/vector_stores/{id}/file_batches", "compat", storeFiles.addFileBatch],
+  ["GET /v1/vector_stores/{id}/file_batches/{batch}", "compat", storeFiles.answerFileBatch],
+  ["POST /v1/vector_stores/{id}/file_batches/{batch}/cancel", "compat", storeFiles.cancelFileBatch],
+  ["GET /v1/vector_stores/{id}/file_batches/{batch}/files", "compat", storeFiles.listBatchFiles],
+];
+
+/** Bodies of these are read as JSON; cancelling has none. */
+const isWritten = (at: string): boolean => at.startsWith("POST ") && !at.endsWith("/cancel") && at !== "POST /v1/files";
+
+const PATTERNS = KEPT.map(([at, dialect, answer]) => {
+  const [method = "", path = ""] = at.split(" ");
+  const name = /^\/v1\/(messages\/batches|[a-z_]+)/.exec(path)?.[1]?.replace("/", "_") ?? "";
+  const route: Route = { name, dialect, model: "none", ...(isWritten(at) && { isJson: true }), answer };
+  return { method, parts: path.split("/"), route };
+});
+
+export interface FoundRoute {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const NO_PARAMS: FoundRoute["params"] = {};
+
+export function findRoute(method: string, path: string): FoundRoute | undefined {
+  if (method === "GET" && path.startsWith(MODEL_PATH) && path.length > MODEL_PATH.length) {
+    return { route: MODEL, params: NO_PARAMS };
+  }
+  const route = ROUTES.get(`${method} ${path}`);
+  return route === undefined ? findKept(method, path.split("/")) : { route, params: NO_PARAMS };
+}
+
+function findKept(method: string, given: readonly string[]): FoundRoute | undefined {
+  for (const { method: wanted, parts, route } of PATTERNS) {
+    if (wanted !== method || parts.length !== given.length) continue;
+    const params: Record<string, string> = {};
+    const isSame = parts.every((part, index) => {
+      const other = given[index] ?? "";
+      if (!part.startsWith("{")) return part === other;
+      params[part.slice(1, -1)] = other;
+      return other !== "";
+    });
+    if (isSame) return { route, params };
+  }
+  return undefined;
 }
 
 function compat(at: string, name: string, model: Route["model"], answer: Route["answer"]): [string, Route] {

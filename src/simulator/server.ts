@@ -17,6 +17,7 @@ import { deliver, settle } from "./deliver.ts";
 import { type Dialect, Refused } from "./errors.ts";
 import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
+import { createHeld } from "./held/types.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import { createLast } from "./last.ts";
 import { createMemory } from "./memory.ts";
@@ -25,8 +26,8 @@ import { reportAt } from "./reports/answer.ts";
 import { createBook } from "./reports/book.ts";
 import { createKnobs } from "./reports/knobs.ts";
 import { billOf, serveReport } from "./reports/serve.ts";
-import { idOf } from "./route.ts";
-import { findRoute, MODEL_PATH, type Route } from "./routes.ts";
+import { idOf, modelIn, type Route } from "./route.ts";
+import { findRoute, MODEL_PATH } from "./routes.ts";
 import { type SignatureFault, type SignatureRules, signatureFault } from "./signed.ts";
 import { createSockets } from "./websocket.ts";
 
@@ -84,10 +85,11 @@ interface Simulation extends Controlled {
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { host, port, requireKey, requireSignature, adminKey, log, signal } = options;
   signal?.throwIfAborted();
-  const [memory, last] = [createMemory(), createLast()];
+  const [memory, last, held] = [createMemory(), createLast(), createHeld()];
   const simulation: Simulation = {
     tally: createTally(),
     memory,
+    held,
     last,
     book: createBook(),
     agents: createAgents(),
@@ -220,7 +222,8 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   if (report !== undefined) return serveReport(report, exchange, { ...simulation, key: keyOf(request) });
   const endpoint = findEndpoint(path);
   if (endpoint !== undefined) return answerAgent(simulation, exchange, endpoint, bytes);
-  const route = findRoute(method, path);
+  const found = findRoute(method, path);
+  const route = found?.route;
   if (path === "/v1/messages" || path.startsWith("/v1/messages/")) exchange.dialect = "messages";
   else if (route?.dialect !== undefined) exchange.dialect = route.dialect;
   countRoute(tally, route?.name ?? "unknown");
@@ -229,13 +232,14 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
     const fault = signatureFault(request, bytes, simulation.requireSignature);
     if (fault !== undefined) return refuseUnsigned(exchange, fault, simulation.requireSignature);
   }
-  if (route === undefined) throw new Refused(404, "The simulated provider has no such route.");
+  if (found === undefined || route === undefined) throw new Refused(404, "The simulated provider has no such route.");
 
   const form = parseForm(request.headers["content-type"], bytes);
-  const isJson = method !== "GET" && form.length === 0 && route.model !== "none";
+  const isJson = method !== "GET" && form.length === 0 && (route.model !== "none" || route.isJson === true);
   const text = isJson ? textOf(request, bytes) : undefined;
   const body = text === undefined ? EMPTY_OBJECT : readBody(text);
   const model = modelOf(route, path, fieldOf(form, "model") ?? body["model"]);
+  const query = new URLSearchParams((request.url ?? "").split("?")[1] ?? "");
   exchange.model = model;
   countModel(tally, model);
   const { serial, response } = exchange;
@@ -271,6 +275,11 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
       requestId: exchange.requestId,
       now: Math.floor(Date.now() / 1_000),
       memory: simulation.memory,
+      params: found.params,
+      query,
+      held: simulation.held,
+      routeAt: (at) => findRoute("POST", at)?.route,
+      nextSerial: () => nextSerial(simulation),
     }),
   );
 }
@@ -348,7 +357,8 @@ function decode(encoding: string, bytes: Buffer): Buffer {
   throw new Refused(415, "The body's content-encoding is not supported.");
 }
 
-function modelOf({ model: where }: Route, path: string, given: unknown): string {
+function modelOf(route: Route, path: string, given: unknown): string {
+  const { model: where } = route;
   if (where === "none") return "";
   if (where === "path") {
     try {
@@ -357,9 +367,7 @@ function modelOf({ model: where }: Route, path: string, given: unknown): string 
       throw new Refused(404, "The model's name is not well encoded.");
     }
   }
-  if (typeof given === "string" && given !== "") return given;
-  if (given === undefined && typeof where === "object") return where.default;
-  throw new Refused(400, "model must be a string that is not empty.", "model");
+  return modelIn(route, given);
 }
 
 /** A credential in any header that either dialect's SDKs use. */

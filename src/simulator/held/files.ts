@@ -1,0 +1,90 @@
+/** `/v1/files` of both dialects. A file of one dialect does not exist in the other. */
+
+import { Refused } from "../errors.ts";
+import { fieldOf, filesOf } from "../multipart.ts";
+import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
+import { compatPage, messagesPage } from "./pages.ts";
+import type { Held, HeldFile } from "./types.ts";
+
+const PURPOSES = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"];
+
+export function answerFileUpload({ form, dialect, serial, now, held }: RoutedCall): Answer {
+  const part = filesOf(form)[0];
+  if (part === undefined) throw new Refused(400, "file is required.", "file");
+  const isCompat = dialect === "compat";
+  const purpose = fieldOf(form, "purpose");
+  if (isCompat && purpose === undefined) {
+    throw new Refused(400, "Missing required parameter: 'purpose'.", "purpose", "missing_required_parameter");
+  }
+  if (isCompat && !PURPOSES.includes(purpose ?? "")) {
+    const names = PURPOSES.map((each) => `'${each}'`).join(", ");
+    throw new Refused(
+      400,
+      `Invalid value: '${purpose?.slice(0, 64)}'. Supported values are: ${names}.`,
+      "purpose",
+      "invalid_value",
+    );
+  }
+  const file: HeldFile = {
+    id: idOf(isCompat ? "file-" : "file_", serial),
+    dialect,
+    filename: part.filename ?? "",
+    purpose: isCompat ? (purpose ?? "") : "",
+    mimeType: part.contentType ?? "application/octet-stream",
+    createdAt: now,
+    // The request's bytes would stay in memory with it.
+    content: Buffer.from(part.content),
+  };
+  keepFile(held, file);
+  return json(JSON.stringify(shownFile(file)));
+}
+
+export function keepFile(held: Held, file: HeldFile): void {
+  held.files.put(file.id, file, file.content.length);
+}
+
+export function shownFile({ id, dialect, filename, purpose, mimeType, createdAt, content }: HeldFile) {
+  const bytes = content.length;
+  if (dialect === "compat") {
+    return { id, object: "file", bytes, created_at: createdAt, filename, purpose, status: "processed" };
+  }
+  const created_at = new Date(createdAt * 1_000).toISOString();
+  return { id, type: "file", filename, mime_type: mimeType, size_bytes: bytes, created_at, downloadable: false };
+}
+
+export function listFiles({ dialect, held, query }: RoutedCall): Answer {
+  const purpose = query.get("purpose");
+  const files = held.files.values().filter((file) => file.dialect === dialect);
+  const wanted = purpose === null ? files : files.filter((file) => file.purpose === purpose);
+  const shown = wanted.map(shownFile);
+  return dialect === "compat" ? compatPage(shown, query, 10_000, 10_000) : messagesPage(shown, query);
+}
+
+export function answerFile(call: RoutedCall): Answer {
+  return json(JSON.stringify(shownFile(fileOf(call))));
+}
+
+export function answerFileContent(call: RoutedCall): Answer {
+  const { dialect, content, mimeType } = fileOf(call);
+  // Only what tools of the provider wrote can be downloaded.
+  if (dialect === "messages") throw new Refused(400, "This file is not downloadable.");
+  return { kind: "body", contentType: mimeType, body: content, tokens: { input: 0, output: 0 } };
+}
+
+export function deleteFile(call: RoutedCall): Answer {
+  const { id, dialect } = fileOf(call);
+  call.held.files.remove(id);
+  return json(
+    JSON.stringify(dialect === "compat" ? { id, object: "file", deleted: true } : { id, type: "file_deleted" }),
+  );
+}
+
+function fileOf({ dialect, held, params: { id = "" } }: RoutedCall): HeldFile {
+  return existingFile(held, id, dialect);
+}
+
+export function existingFile(held: Held, id: string, dialect: HeldFile["dialect"] = "compat", param = "id"): HeldFile {
+  const file = held.files.get(id);
+  if (file?.dialect === dialect) return file;
+  throw new Refused(404, `No such File object: ${id.slice(0, 64)}`, param, null);
+}

@@ -1,0 +1,44 @@
+/** A bounded store of objects by id, in order of their creation. The oldest one leaves first. */
+
+export interface Shelf<Value> {
+  get(id: string): Value | undefined;
+  /** Adds or replaces; `bytes` is about what the value takes in memory. */
+  put(id: string, value: Value, bytes: number): void;
+  /** False if there was none. */
+  remove(id: string): boolean;
+  /** The oldest first. */
+  values(): readonly Value[];
+  clear(): void;
+}
+
+export interface ShelfBounds {
+  readonly entries: number;
+  /** One value may be larger and is then the only one. */
+  readonly bytes: number;
+}
+
+export function createShelf<Value>({ entries, bytes: mostBytes }: ShelfBounds): Shelf<Value> {
+  const held = new Map<string, { readonly value: Value; readonly bytes: number }>();
+  let sum = 0;
+  const remove = (id: string): boolean => {
+    sum -= held.get(id)?.bytes ?? 0;
+    return held.delete(id);
+  };
+  return {
+    get: (id) => held.get(id)?.value,
+    put(id, value, bytes) {
+      sum += bytes - (held.get(id)?.bytes ?? 0);
+      held.set(id, { value, bytes });
+      for (const oldest of held.keys()) {
+        if ((held.size <= entries && sum <= mostBytes) || held.size === 1) return;
+        if (oldest !== id) remove(oldest);
+      }
+    },
+    remove,
+    values: () => Array.from(held.values(), ({ value }) => value),
+    clear() {
+      held.clear();
+      sum = 0;
+    },
+  };
+}

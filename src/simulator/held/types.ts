@@ -1,0 +1,100 @@
+/** What the simulated provider keeps for its clients until it is deleted or displaced. */
+
+import type { Json, JsonObject } from "../json.ts";
+import { createShelf, type Shelf } from "./shelf.ts";
+
+export interface HeldFile {
+  readonly id: string;
+  readonly dialect: "compat" | "messages";
+  readonly filename: string;
+  /** Empty in the messages dialect. */
+  readonly purpose: string;
+  readonly mimeType: string;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  readonly content: Buffer;
+}
+
+/** Steps of a batch: each time that it is retrieved it goes one step further. */
+export interface HeldBatch {
+  readonly id: string;
+  readonly serial: number;
+  readonly createdAt: number;
+  /** Retrievals so far. */
+  polls: number;
+  isCanceling: boolean;
+  endedAt: number | undefined;
+  /** Begun at the retrieval that finds it done. */
+  work: Promise<void> | undefined;
+}
+
+export function begunBatch(id: string, serial: number, createdAt: number): HeldBatch {
+  return { id, serial, createdAt, polls: 0, isCanceling: false, endedAt: undefined, work: undefined };
+}
+
+export interface HeldCompatBatch extends HeldBatch {
+  readonly endpoint: string;
+  readonly inputFileId: string;
+  readonly metadata: Json;
+  status: string;
+  outputFileId: string | undefined;
+  errorFileId: string | undefined;
+  errors: readonly JsonObject[];
+  counts: { readonly total: number; readonly completed: number; readonly failed: number };
+}
+
+export interface HeldMessageBatch extends HeldBatch {
+  /** Emptied once they are answered. */
+  requests: readonly JsonObject[];
+  counts: Readonly<Record<"processing" | "succeeded" | "errored" | "canceled" | "expired", number>>;
+  /** JSON lines. */
+  results: string;
+}
+
+/** A file of a vector store; its text stays with the file itself. */
+export interface StoredFile {
+  readonly id: string;
+  readonly createdAt: number;
+  attributes: JsonObject;
+  /** Retrievals so far. */
+  polls: number;
+  status: "in_progress" | "completed" | "cancelled";
+  readonly batchId: string | undefined;
+}
+
+export interface VectorStore {
+  readonly id: string;
+  readonly createdAt: number;
+  name: string;
+  metadata: Json;
+  expiresAfter: Json;
+  readonly files: Shelf<StoredFile>;
+  /** Batches of files, with the time of their creation. */
+  readonly batches: Shelf<{ readonly id: string; readonly createdAt: number }>;
+}
+
+export interface Held {
+  readonly files: Shelf<HeldFile>;
+  readonly batches: Shelf<HeldCompatBatch>;
+  readonly messageBatches: Shelf<HeldMessageBatch>;
+  readonly vectorStores: Shelf<VectorStore>;
+  forget(): void;
+}
+
+const MIB = 1 << 20;
+
+export function createHeld(): Held {
+  const files = createShelf<HeldFile>({ entries: 10_000, bytes: 256 * MIB });
+  const batches = createShelf<HeldCompatBatch>({ entries: 1_000, bytes: 16 * MIB });
+  const messageBatches = createShelf<HeldMessageBatch>({ entries: 1_000, bytes: 256 * MIB });
+  const vectorStores = createShelf<VectorStore>({ entries: 64, bytes: 64 * MIB });
+  return {
+    files,
+    batches,
+    messageBatches,
+    vectorStores,
+    forget() {
+      for (const shelf of [files, batches, messageBatches, vectorStores]) shelf.clear();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * `/v1/vector_stores`, without their files. Source: the OpenAPI document of the compat dialect, and the types of the official
+ * SDK.
+ */
+
+import { Refused } from "../errors.ts";
+import { arrayOf, type JsonObject, stringOf } from "../json.ts";
+import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
+import { COMPAT } from "../rules/compat-words.ts";
+import { choice, list, nullable, object, oneOf, text, whole } from "../rules/shape.ts";
+import { metadataRule } from "./batches.ts";
+import { existingFile } from "./files.ts";
+import { compatPage } from "./pages.ts";
+import { createShelf } from "./shelf.ts";
+import type { Held, StoredFile, VectorStore } from "./types.ts";
+
+const MAX_FILES = 1_000;
+
+/** Each is an id and attributes; the files themselves are bounded on their own. */
+const MAX_FILE_BYTES = 1 << 20;
+
+/** About what an empty store takes. */
+const STORE_BYTES = 1_024;
+
+export const chunkingRule = oneOf({
+  auto: object({ type: choice("auto") }, ["type"]),
+  static: object(
+    {
+      type: choice("static"),
+      static: object({ max_chunk_size_tokens: whole(100, 4_096), chunk_overlap_tokens: whole(0, 2_048) }, [
+        "max_chunk_size_tokens",
+        "chunk_overlap_tokens",
+      ]),
+    },
+    ["type", "static"],
+  ),
+});
+
+const changed = {
+  name: nullable(text({ max: 256 })),
+  metadata: metadataRule,
+  expires_after: nullable(object({ anchor: choice("last_active_at"), days: whole(1, 365) }, ["anchor", "days"])),
+};
+
+const createRule = object({
+  ...changed,
+  description: text(),
+  file_ids: list(text(), { max: 500 }),
+  chunking_strategy: chunkingRule,
+});
+const updateRule = object(changed);
+
+export function createVectorStore({ body, held, serial, now }: RoutedCall): Answer {
+  createRule(body, "", COMPAT);
+  const ids = (arrayOf(body["file_ids"]) ?? []).map(
+    (id) => existingFile(held, stringOf(id) ?? "", "compat", "file_ids").id,
+  );
+  const store: VectorStore = {
+    id: idOf("vs_", serial),
+    createdAt: now,
+    name: stringOf(body["name"]) ?? "",
+    metadata: body["metadata"] ?? null,
+    expiresAfter: body["expires_after"] ?? null,
+    files: createShelf({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
+    batches: createShelf({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
+  };
+  for (const id of ids) addFile(store, { id, createdAt: now, attributes: {}, batchId: undefined });
+  held.vectorStores.put(store.id, store, STORE_BYTES + JSON.stringify(body).length);
+  return json(JSON.stringify(shown(store, held)));
+}
+
+export function addFile(store: VectorStore, file: Omit<StoredFile, "polls" | "status">): StoredFile {
+  const stored: StoredFile = { ...file, polls: 0, status: "in_progress" };
+  store.files.put(stored.id, stored, JSON.stringify(stored).length);
+  return stored;
+}
+
+export function answerVectorStore(call: RoutedCall): Answer {
+  const store = storeOf(call);
+  const text = JSON.stringify(shown(store, call.held));
+  advance(store.files.values());
+  return json(text);
+}
+
+export function changeVectorStore(call: RoutedCall): Answer {
+  const store = storeOf(call);
+  const { body } = call;
+  updateRule(body, "", COMPAT);
+  store.name = stringOf(body["name"]) ?? store.name;
+  store.metadata = body["metadata"] ?? store.metadata;
+  store.expiresAfter = body["expires_after"] ?? store.expiresAfter;
+  return json(JSON.stringify(shown(store, call.held)));
+}
+
+export function listVectorStores({ held, query }: RoutedCall): Answer {
+  return compatPage(
+    held.vectorStores.values().map((store) => shown(store, held)),
+    query,
+  );
+}
+
+export function deleteVectorStore(call: RoutedCall): Answer {
+  const { id } = storeOf(call);
+  call.held.vectorStores.remove(id);
+  return json(JSON.stringify({ id, object: "vector_store.deleted", deleted: true }));
+}
+
+/** One retrieval more of each; a file is done after the second. */
+export function advance(files: readonly StoredFile[]): void {
+  for (const file of files) {
+    file.polls += 1;
+    if (file.polls > 1 && file.status === "in_progress") file.status = "completed";
+  }
+}
+
+export function storeOf({ held, params: { id = "" } }: RoutedCall): VectorStore {
+  const store = held.vectorStores.get(id);
+  if (store !== undefined) return store;
+  throw new Refused(404, `Vector store with id '${id.slice(0, 64)}' not found.`, null, null);
+}
+
+export function countsOf(files: readonly StoredFile[]): JsonObject {
+  const count = (status: StoredFile["status"]): number => files.filter((file) => file.status === status).length;
+  return {
+    in_progress: count("in_progress"),
+    completed: count("completed"),
+    failed: 0,
+    cancelled: count("cancelled"),
+    total: files.length,
+  };
+}
+
+function shown({ id, createdAt, name, metadata, expiresAfter, files }: VectorStore, held: Held) {
+  const all = files.values();
+  const isDone = all.every(({ status }) => status !== "in_progress");
+  return {
+    id,
+    object: "vector_store",
+    created_at: createdAt,
+    name,
+    usage_bytes: all.reduce((sum, file) => sum + (held.files.get(file.id)?.content.length ?? 0), 0),
+    file_counts: countsOf(all),
+    status: isDone ? "completed" : "in_progress",
+    expires_after: expiresAfter,
+    expires_at: null,
+    last_active_at: createdAt,
+    metadata,
+  };
+}
