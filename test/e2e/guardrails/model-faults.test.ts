@@ -70,7 +70,7 @@ const saying = (content: string, role = "user") =>
     messages: [{ role, content }, ...(role === "system" ? [{ role: "user", content: " " }] : [])],
   });
 
-test("a thread that crashes within a request is replaced, and the request gets what `on_error` says", {
+test("a model's process that crashes within a request is named and replaced, and the request gets what `on_error` says", {
   skip: missing,
 }, async (t) => {
   const provider = await simulated(t);
@@ -100,6 +100,14 @@ test("a thread that crashes within a request is replaced, and the request gets w
       assert.equal(sumOf(metrics, "gateway_detector_errors_total"), round);
       assert.doesNotMatch(gateway.stderr(), /am poison/);
     }
+  }
+  // Three within a minute.
+  for (const gateway of [open, closed]) {
+    const ended = gateway.log().filter(({ message }) => String(message).startsWith("a model's process ended"));
+    assert.deepEqual(
+      ended.map(({ level, model, reason }) => ({ level, model, reason })),
+      [{ level: "error", model: at("ner.onnx"), reason: "the process ended (status 1)" }],
+    );
   }
 });
 
