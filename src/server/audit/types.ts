@@ -55,10 +55,12 @@ export interface AuditRecord {
   readonly event: AuditEventName;
   readonly controls: readonly string[];
   readonly data: { readonly [name: string]: JsonValue };
-  /** SHA-256 over the domain prefix and the canonical form without `hash` and `sig`, base64url. */
+  /** SHA-256 over the domain prefix and the canonical form without `hash`, `sig` and `proof`, base64url. */
   readonly hash: string;
-  /** Ed25519 over the 32 bytes of the hash, base64url. */
+  /** Ed25519, base64url: over the 32 bytes of the hash, or with `proof` over the root of the record's group. */
   readonly sig: string;
+  /** Of a record that shares its signature: size of the group, index in it, and path to its root (`size.index.path`). */
+  readonly proof?: string;
 }
 
 export interface AuditHead {
