@@ -5,25 +5,13 @@
 
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
-import type { Decision, Hop, Layer, Verdict } from "../../core/policy/index.ts";
+import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
 import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
 import { shown } from "../whose.ts";
+import type { DecidedRequest } from "./decided-request.ts";
 import type { DecisionMetrics } from "./metrics.ts";
 import { type RecordTemplate, templateOf } from "./record-templates.ts";
 import type { Standing } from "./standing.ts";
-
-/** What a record says of the request. */
-export interface DecidedRequest {
-  readonly requestId: string;
-  readonly hop: Hop;
-  readonly route: string;
-  /** Provider, server or peer. */
-  readonly to: string;
-  /** As the client asked for it; undefined where there is none. */
-  readonly model: string | undefined;
-  /** Tool, prompt or resource that the request names; undefined at hops that have none. */
-  readonly name?: string;
-}
 
 export interface DecisionSinks {
   /** Undefined where nothing is recorded: a process without state has no rules either. */

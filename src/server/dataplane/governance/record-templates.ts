@@ -4,7 +4,7 @@
  */
 import type { Decision } from "../../core/policy/index.ts";
 import type { PreparedRecord } from "../ports.ts";
-import type { DecidedRequest } from "./decide.ts";
+import type { DecidedRequest } from "./decided-request.ts";
 import type { Standing } from "./standing.ts";
 
 export interface RecordTemplate {
