@@ -81,12 +81,16 @@ function interleaved(random: Random, count: number, make: (text: number, piece: 
 function chatChunks(random: Random): Made {
   const isOld = random() < 0.15;
   const count = random() < 0.6 ? 1 : 2;
+  const isBehind = random() < 0.5;
   const member = one(random, ["content", "content", "content", "reasoning_content", "refusal", "reasoning"]);
   const more = one(random, [
     () => ({}),
     () => ({}),
     () => ({ usage: null }),
-    () => ({ obfuscation: "x".repeat(below(random, 8)) }),
+    () => ({ obfuscation: "xY9-_".slice(below(random, 6)) }),
+    () => ({
+      obfuscation: one(random, ["", "abc", "a b", "ada.lovelace@example.com", "data:image/png;base64,AA", "é", 7]),
+    }),
     () => ({ provider: one(random, ["north", "south"]) }),
     () => ({ sequence_number: below(random, 4) }),
     () => ({ service_tier: "default", system_fingerprint: "fp" }),
@@ -107,8 +111,7 @@ function chatChunks(random: Random): Made {
     object: isOld ? "text_completion" : "chat.completion.chunk",
     created: 1,
     model: "m",
-    ...more(),
-    choices,
+    ...(isBehind ? { choices, ...more() } : { ...more(), choices }),
   });
   const events = interleaved(random, count, (text, piece) =>
     frame(chunk(random() < 0.03 ? [choiceOf(0, piece), choiceOf(1, piece)] : [choiceOf(text, piece)])),

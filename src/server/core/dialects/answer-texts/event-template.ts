@@ -4,7 +4,7 @@
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
 import type { Placed } from "./placed.ts";
-import { isAlwaysText } from "./strings.ts";
+import { isAlwaysText, isPadding } from "./strings.ts";
 import type { TextRecord } from "./text-record.ts";
 
 export interface EventTemplate {
@@ -13,6 +13,8 @@ export interface EventTemplate {
   /** Bytes up to the opening quotation mark of the text, and from the closing one on. Both contain the mark. */
   readonly prefix: Buffer;
   readonly suffix: Buffer;
+  /** The suffix ends with the opening mark of the event's padding, and these bytes follow from the closing one on. */
+  readonly tail: Buffer | undefined;
   /** The event tells the client something without its text. */
   readonly carriesMore: boolean;
 }
@@ -21,6 +23,8 @@ export interface SimilarEvent {
   readonly template: EventTemplate;
   readonly bytes: Buffer;
   readonly text: string;
+  /** Place in the bytes behind the closing quotation mark of the text. */
+  readonly behind: number;
 }
 
 /** Texts of which more pieces follow, and whose paths do not depend on what they say. */
@@ -32,13 +36,18 @@ const BLANK_CRLF_LINE = Buffer.from("\n\r\n");
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** `undefined` if events like this one have to be read. `node`: the text in the event's data. */
+/** Where an event has what varies. */
+export interface Varying {
+  readonly text: Placed;
+  /** `obfuscation` of the outermost object, if it is a string. */
+  readonly padding: Placed | undefined;
+}
+
+/** `undefined` if events like this one have to be read. */
 export function templateOf(
   event: SseEvent,
-  { start, end }: Placed,
-  path: string,
-  record: TextRecord,
-  carriesMore: boolean,
+  { text: { start, end }, padding }: Varying,
+  { path, record, carriesMore }: Pick<EventTemplate, "path" | "record" | "carriesMore">,
 ): EventTemplate | undefined {
   const { bytes, data = "", aside = "" } = event;
   if (!EVENT_NAME.test(event.event)) return undefined;
@@ -46,36 +55,44 @@ export function templateOf(
   const at = dataStart(event);
   // A line end of CR may be followed by an LF that belongs to it, and one line end by a blank line.
   if (at < 0 || !(endsWith(bytes, BLANK_LINE) || endsWith(bytes, BLANK_CRLF_LINE))) return undefined;
-  const from = at + Buffer.byteLength(data.slice(0, start)) + 1;
-  const to = at + Buffer.byteLength(data.slice(0, end)) - 1;
+  const place = (index: number): number => at + Buffer.byteLength(data.slice(0, index));
+  const from = place(start) + 1;
+  const to = place(end) - 1;
   if (bytes[from - 1] !== QUOTE || bytes[to] !== QUOTE) return undefined;
-  return {
-    path,
-    record,
-    prefix: Buffer.from(bytes.subarray(0, from)),
-    suffix: Buffer.from(bytes.subarray(to)),
-    carriesMore,
-  };
+  const common = { path, record, carriesMore, prefix: Buffer.from(bytes.subarray(0, from)) };
+  if (padding === undefined || padding.start < end) {
+    return { ...common, suffix: Buffer.from(bytes.subarray(to)), tail: undefined };
+  }
+  const [opens, closes] = [place(padding.start), place(padding.end) - 1];
+  const suffix = Buffer.from(bytes.subarray(to, opens + 1));
+  return { ...common, suffix, tail: Buffer.from(bytes.subarray(closes)) };
 }
 
 /** The event that begins at `at`, if it is like the template's. Its text is not empty. */
 export function similarEvent(template: EventTemplate, bytes: Buffer, at: number): SimilarEvent | undefined {
-  const { prefix, suffix } = template;
+  const { prefix, suffix, tail } = template;
   const from = at + prefix.length;
   if (bytes.length < from + suffix.length || !isAt(bytes, at, prefix)) return undefined;
   const to = closingQuote(bytes, from);
   if (to <= from || !isAt(bytes, to, suffix)) return undefined;
   const text = textBetween(bytes, from, to);
   if (text === undefined || text === "" || text.startsWith("data:")) return undefined;
-  return { template, bytes: bytes.subarray(at, to + suffix.length), text };
+  const end = tail === undefined ? to + suffix.length : behindPadding(bytes, to + suffix.length, tail);
+  return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, behind: to + 1 - at };
 }
 
 /** The event with another text; `undefined` if nothing is left to tell. */
-export function withText({ template, bytes, text }: SimilarEvent, shown: string): Buffer | undefined {
+export function withText({ template, bytes, text, behind }: SimilarEvent, shown: string): Buffer | undefined {
   if (shown === text) return bytes;
-  const { prefix, suffix, carriesMore } = template;
+  const { prefix, carriesMore } = template;
   if (shown === "" && !carriesMore) return undefined;
-  return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), suffix.subarray(1)]);
+  return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), bytes.subarray(behind)]);
+}
+
+/** Place behind the event whose padding begins at `from`, or -1. */
+function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
+  const to = bytes.indexOf(QUOTE, from);
+  return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
 }
 
 function isAt(bytes: Buffer, at: number, other: Buffer): boolean {

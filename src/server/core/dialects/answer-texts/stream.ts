@@ -248,7 +248,9 @@ class Stream implements StreamTexts {
     const isSole = pieces[0]?.channel === path && pieces[0].isEnd === false && spot.joined < 0;
     if (!isKnown || !isSole || memberOf(root, "sequence_number") !== undefined) return undefined;
     const more = carriesMore(this.#dialect, type, event.data ?? "", root, new Set([node]));
-    return templateOf(event, node, path, record, more);
+    const padding = memberOf(root, "obfuscation");
+    const varying = { text: node, padding: padding?.kind === "string" ? padding : undefined };
+    return templateOf(event, varying, { path, record, carriesMore: more });
   }
 
   /** Of several members of one name clients take the last, and are given the last alone. */

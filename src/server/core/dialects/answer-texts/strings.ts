@@ -50,6 +50,10 @@ const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 export const isAlwaysText = (name: string): boolean =>
   ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
 
+/** Whether a value of `obfuscation` is what the name promises: characters that mean nothing. */
+export const isPadding = (value: string): boolean =>
+  /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
+
 /** Members of a response that its request named: no text of the answer. */
 export const isEcho = (name: string): boolean => ECHO.has(name);
 
