@@ -193,6 +193,8 @@ export function disturbed(random: Random, events: readonly string[]): readonly s
   const lineEnd = one(random, ["\n", "\n", "\n", "\r\n", "\r"]);
   const hasAsides = random() < 0.2;
   const isOdd = random() < 0.15;
+  // Some servers part their events by a single line end.
+  const tight = one(random, [0, 0, 0, 0, 0, 0.1, 1]);
   return events.map((event, at) => {
     let made = event;
     if (hasAsides && random() < 0.1) {
@@ -219,6 +221,7 @@ export function disturbed(random: Random, events: readonly string[]): readonly s
       ]);
     }
     if (at === 0 && random() < 0.1) made = `\ufeff${made}`;
+    if (tight > 0 && random() < tight) made = made.slice(0, -1);
     return lineEnd === "\n" ? made : made.replaceAll("\n", lineEnd);
   });
 }
