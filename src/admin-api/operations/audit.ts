@@ -32,7 +32,8 @@ export const auditRecord = object("A record as it was signed; design decisions, 
   controls: list("Controls of the rule that decided.", text("Control.")),
   data: any("Its facts; their form follows from `event`."),
   hash: text("SHA-256 of the record, base64url."),
-  sig: text("Ed25519 signature of the hash, base64url."),
+  sig: text("Ed25519 signature, base64url: of the hash, or with `proof` of the root of a group of records."),
+  proof: optional(text("Where a record is in a group that shares one signature: `size.index.path`.")),
 });
 
 export const auditOperations = {

@@ -2,7 +2,6 @@
 import {
   type Dialect,
   openStreamTexts,
-  type SseEvent,
   SseSplitter,
   type StreamStamp,
   type StreamTexts,
@@ -72,14 +71,30 @@ export class AnswerEvents {
     return this.#splitter.heldBytes + this.#stream.heldBytes;
   }
 
+  /** The stream keeps the order of events: the last is done after all others. */
   push(chunk: Buffer): Later<void> {
-    return this.#pushAll(this.#splitter.push(chunk));
+    let last: Promise<void> | undefined;
+    const note = (done: Later<void>): void => {
+      if (done instanceof Promise) last = done;
+    };
+    const stream = this.#stream;
+    this.#splitter.each(
+      chunk,
+      (event) => note(stream.push(event)),
+      (bytes, at) => {
+        const similar = stream.pushSimilar?.(bytes, at);
+        if (similar === undefined) return at;
+        note(similar.done);
+        return similar.end;
+      },
+    );
+    return last;
   }
 
   /** Some providers end without the blank line that ends their last event. */
   end(): Later<void> {
-    const rest = this.#splitter.isEmpty ? [] : this.#splitter.push(BLANK_LINE);
-    return after(this.#pushAll(rest), () => this.#stream.end());
+    const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
+    return after(rest, () => this.#stream.end());
   }
 
   /** What may be shown since it was asked for last. */
@@ -95,15 +110,5 @@ export class AnswerEvents {
     clearTimeout(this.#silence);
     this.#stream.close();
     this.#frames = [];
-  }
-
-  /** The stream keeps their order: the last is done after all others. */
-  #pushAll(events: readonly SseEvent[]): Later<void> {
-    let last: Promise<void> | undefined;
-    for (const event of events) {
-      const done = this.#stream.push(event);
-      if (done instanceof Promise) last = done;
-    }
-    return last;
   }
 }

@@ -1,5 +1,5 @@
 /** Events of an answer that cannot be inspected as such: what no reader of events shows, and what is no event at all. */
-import { type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
+import { EVENT_NAME, type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
 import type { JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
@@ -11,8 +11,6 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** Names of events are no texts while they look like names. */
-const EVENT_NAME = /^[\w.:-]{0,64}$/;
 /** A comment, which every reader of events passes over. */
 export const SIGN_OF_LIFE = Buffer.from(":\n\n");
 

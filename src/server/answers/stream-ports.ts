@@ -14,12 +14,23 @@ export interface StreamPorts {
   readonly failed: (error: unknown) => void;
 }
 
+export interface Similar {
+  /** The place behind it. */
+  readonly end: number;
+  readonly done: Later<void>;
+}
+
 export interface InspectedStream {
   /**
    * May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason of the answer's
    * signal.
    */
   readonly push: (event: SseEvent) => Later<void>;
+  /**
+   * Takes the event that begins at a place of the bytes, as `push` does, if it is like the one before; `undefined` if it has to
+   * be pushed.
+   */
+  readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
   /** All that is held is judged and shown. */
   readonly end: () => Later<void>;
   /** Nobody waits any more. To be called at the end as well. */
@@ -30,10 +41,15 @@ export interface InspectedStream {
   readonly isBuffering: boolean;
 }
 
+export interface Turns {
+  (work: () => Later<void>): Later<void>;
+  readonly isBusy: () => boolean;
+}
+
 /** Work that is done one after the other: what is asked for while another is under way waits for it. */
-export function inTurns(): (work: () => Later<void>) => Later<void> {
+export function inTurns(): Turns {
   let last: Promise<void> | undefined;
-  return (work) => {
+  const inTurn = (work: () => Later<void>): Later<void> => {
     const done = last === undefined ? work() : last.then(work);
     if (!(done instanceof Promise)) return undefined;
     const turn: Promise<void> = done.finally(() => {
@@ -42,4 +58,5 @@ export function inTurns(): (work: () => Later<void>) => Later<void> {
     last = turn;
     return turn;
   };
+  return Object.assign(inTurn, { isBusy: () => last !== undefined });
 }

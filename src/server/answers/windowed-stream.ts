@@ -12,7 +12,7 @@ import {
   type TextChannel,
 } from "../core/guardrails/index.ts";
 import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
-import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+import { type InspectedStream, inTurns, type Similar, type StreamPorts } from "./stream-ports.ts";
 
 /** Text that no event brought to a scan is scanned after so many milliseconds: with the scan, a byte leaves within 20. */
 const SETTLE_MS = 10;
@@ -55,6 +55,20 @@ class Windowed implements InspectedStream {
 
   push(event: SseEvent): Later<void> {
     return this.#inTurn(() => this.#take(event));
+  }
+
+  pushSimilar(bytes: Buffer, at: number): Similar | undefined {
+    const { texts, answer } = this.#ports;
+    if (this.#isClosed || answer.isRefused || this.#inTurn.isBusy()) return undefined;
+    const event = texts.readSimilar(bytes, at);
+    if (event === undefined) return undefined;
+    const done = this.#inTurn(() =>
+      after(this.#piece({ channel: event.template.path, text: event.text, isEnd: false }), (shown) => {
+        this.#show(texts.reemitSimilar(event, shown));
+        this.#noteHeld();
+      }),
+    );
+    return { end: at + event.bytes.length, done };
   }
 
   end(): Later<void> {

@@ -1,10 +1,14 @@
-/** A chain being written: each record links to the one before, is hashed and signed. Source: cluster reference, 9.1. */
+/**
+ * A chain being written: each record links to the one before, is hashed and signed, alone or with the others of its group.
+ * Source: cluster reference, 9.1; design decisions, section 4.
+ */
 
 import { sign } from "node:crypto";
 import { eventText, fitEvent } from "./fit-event.ts";
+import { growTree } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import type { ChainKey } from "./key-file.ts";
-import { hashOf, NO_HASH, sealedLine } from "./record.ts";
+import { type CanonicalParts, hashOf, NO_HASH, sealedLine } from "./record.ts";
 import type { AuditEvent, AuditHead } from "./types.ts";
 
 export interface Chain {
@@ -15,6 +19,22 @@ export interface Chain {
   next(event: AuditEvent, at: number): JournalRecord;
   /** Of what `eventText` gave. */
   nextOf(text: string, at: number): JournalRecord;
+  /** At most `MAX_GROUP` records that share one signature; one record has its own. */
+  group(events: readonly ChainEvent[]): readonly JournalRecord[];
+}
+
+export interface ChainEvent {
+  /** As `eventText` gives it. */
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+interface Unsigned {
+  readonly seq: number;
+  readonly parts: CanonicalParts;
+  readonly digest: Buffer;
+  readonly hash: string;
 }
 
 /** `last`: the record after which the chain goes on; undefined for a new one. */
@@ -30,18 +50,38 @@ export function createChain(
   let time = 0;
   let ts = timeOf(time);
 
-  function nextOf(text: string, at: number): JournalRecord {
+  /** The record that comes next, and its hash. */
+  function take({ text, at }: ChainEvent): Unsigned {
     if (at !== time) {
       time = at;
       ts = timeOf(at);
     }
     const parts = fitEvent(text, { node, kid, seq: seq + 1, prev, ts });
     const digest = hashOf(parts);
-    const hash = digest.toString("base64url");
-    const line = sealedLine(parts, hash, sign(null, digest, privateKey).toString("base64url"));
     seq += 1;
-    prev = hash;
-    return { seq, hash, line };
+    prev = digest.toString("base64url");
+    return { seq, parts, digest, hash: prev };
+  }
+
+  function signed({ seq: of, parts, hash }: Unsigned, sig: string, proof?: string): JournalRecord {
+    return { seq: of, hash, line: sealedLine(parts, hash, sig, proof) };
+  }
+
+  const signatureOf = (bytes: Buffer): string => sign(null, bytes, privateKey).toString("base64url");
+
+  function nextOf(text: string, at: number): JournalRecord {
+    const record = take({ text, at });
+    return signed(record, signatureOf(record.digest));
+  }
+
+  function group(events: readonly ChainEvent[]): readonly JournalRecord[] {
+    const [first] = events;
+    if (first === undefined) return [];
+    if (events.length === 1) return [nextOf(first.text, first.at)];
+    const records = events.map(take);
+    const tree = growTree(records.map(({ digest }) => digest));
+    const sig = signatureOf(tree.signed);
+    return records.map((record, index) => signed(record, sig, tree.proofOf(index)));
   }
 
   return {
@@ -51,6 +91,7 @@ export function createChain(
     },
     next: (event, at) => nextOf(eventText(event), at),
     nextOf,
+    group,
   };
 }
 

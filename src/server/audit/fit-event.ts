@@ -17,8 +17,28 @@ const MAX_EVENT_TEXT = 4 * MAX_RECORD_BYTES;
 const MAX_CONTROLS = 16;
 const MAX_CONTROL_LENGTH = 64;
 
+/** A value that JSON writes as it is. */
+const PLAIN = /^[\w.:-]{1,128}$/;
+/** In UTF-16 code units; a longer text may have been cut, and is not kept. */
+const MAX_TEMPLATE_TEXT = 2_048;
+
 /** The event as the text that is handed to the worker, RFC 8785 canonical; never throws. */
 export function eventText(event: AuditEvent): string {
+  const { prepared } = event;
+  if (prepared === undefined || !PLAIN.test(prepared.request)) return newText(event);
+  const { template, request } = prepared;
+  if (template.parts !== undefined) return `${template.parts.before}${request}${template.parts.after}`;
+  const text = newText(event);
+  const value = `"${request}"`;
+  const at = text.indexOf(value);
+  // A value that occurs twice may be another member's as well.
+  if (text.length <= MAX_TEMPLATE_TEXT && at >= 0 && text.indexOf(value, at + 1) < 0) {
+    template.parts = { before: text.slice(0, at + 1), after: text.slice(at + value.length - 1) };
+  }
+  return text;
+}
+
+function newText(event: AuditEvent): string {
   try {
     return canonicalText(event) ?? boundedText(event);
   } catch {

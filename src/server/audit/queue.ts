@@ -2,8 +2,8 @@
 
 export const MAX_QUEUE_BYTES = 64 << 20;
 
-/** What a record is longer than its event's text: names, hashes, signature, and the entry in the queue itself. */
-export const RECORD_OVERHEAD_BYTES = 640;
+/** What a record is longer than its event's text: names, hashes, signature, proof, and the entry in the queue itself. */
+export const RECORD_OVERHEAD_BYTES = 1_000;
 
 export interface AuditQueue {
   /** For another thread. */

@@ -1,13 +1,15 @@
 /**
  * The bytes of a record: its canonical form (RFC 8785), its hash and its key's name. Source: cluster reference, 9.1.
  *
- * `hash` is SHA-256 over the domain prefix and the canonical form without `hash` and `sig`; `prev` is within it, so the
- * hash covers the link. `sig` is Ed25519 over the 32 bytes of the hash. Everything binary is base64url without padding.
+ * `hash` is SHA-256 over the domain prefix and the canonical form without `hash`, `sig` and `proof`; `prev` is within it,
+ * so the hash covers the link. Without `proof`, `sig` is Ed25519 over the 32 bytes of the hash; with `proof` it is over the
+ * root of a group (`group-proof.ts`). Everything binary is base64url without padding.
  */
 
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
 import canonicalize from "canonicalize";
 import { MAX_LINE_BYTES } from "../../base/index.ts";
+import { MAX_PROOF_LENGTH } from "./group-proof.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";
 
 /** A line with its newline: what a pipe takes in one piece. */
@@ -18,8 +20,11 @@ const HASH_DOMAIN = "gateway/audit/v1\n";
 /** `prev` of the first record: 32 zero bytes. */
 export const NO_HASH = Buffer.alloc(32).toString("base64url");
 
-/** Of `hash` and `sig` as members of the line, each with its comma. */
-const SEALED_LENGTH = `"hash":"${"h".repeat(43)}",`.length + `"sig":"${"s".repeat(86)}",`.length;
+/** Of `hash`, `sig` and the longest `proof` as members of the line, each with its comma: an event is cut alike in each form. */
+const SEALED_LENGTH =
+  `"hash":"${"h".repeat(43)}",`.length +
+  `"sig":"${"s".repeat(86)}",`.length +
+  `"proof":"${"p".repeat(MAX_PROOF_LENGTH)}",`.length;
 
 /** Where a record stands in its chain. */
 export interface Place {
@@ -30,10 +35,11 @@ export interface Place {
   readonly ts: string;
 }
 
-/** The canonical form in parts, so that hash and signature need no second pass over the data. */
+/** The canonical form in parts, so that hash, proof and signature need no second pass over the data. */
 export interface CanonicalParts {
   readonly beforeHash: string;
-  readonly betweenHashAndSig: string;
+  readonly betweenHashAndProof: string;
+  readonly betweenProofAndSig: string;
   readonly afterSig: string;
 }
 
@@ -41,30 +47,32 @@ export interface CanonicalParts {
 export function canonicalParts(event: string, { node, kid, seq, prev, ts }: Place): CanonicalParts {
   return {
     beforeHash: `{"audit":1,${event.slice(1, -1)},`,
-    betweenHashAndSig: `"kid":"${kid}","node":${canonical(node)},"prev":"${prev}","seq":${seq},`,
+    betweenHashAndProof: `"kid":"${kid}","node":${canonical(node)},"prev":"${prev}",`,
+    betweenProofAndSig: `"seq":${seq},`,
     afterSig: `"ts":"${ts}"}`,
   };
 }
 
-export function hashOf({ beforeHash, betweenHashAndSig, afterSig }: CanonicalParts): Buffer {
-  return hashOfCanonical(`${beforeHash}${betweenHashAndSig}${afterSig}`);
+export function hashOf({ beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig }: CanonicalParts): Buffer {
+  return hashOfCanonical(`${beforeHash}${betweenHashAndProof}${betweenProofAndSig}${afterSig}`);
 }
 
-/** `text`: the canonical form of a record without `hash` and `sig`. */
+/** `text`: the canonical form of a record without `hash`, `sig` and `proof`. */
 export function hashOfCanonical(text: string): Buffer {
   return hash("sha256", `${HASH_DOMAIN}${text}`, "buffer");
 }
 
-/** The record as its line, without the newline. */
-export function sealedLine(parts: CanonicalParts, digest: string, sig: string): string {
-  return `${parts.beforeHash}"hash":"${digest}",${parts.betweenHashAndSig}"sig":"${sig}",${parts.afterSig}`;
+/** The record as its line, without the newline. `proof`: of one that shares its signature. */
+export function sealedLine(parts: CanonicalParts, digest: string, sig: string, proof?: string): string {
+  const { beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig } = parts;
+  const member = proof === undefined ? "" : `"proof":"${proof}",`;
+  return `${beforeHash}"hash":"${digest}",${betweenHashAndProof}${member}${betweenProofAndSig}"sig":"${sig}",${afterSig}`;
 }
 
 /** Of the line and its newline. */
-export function lineBytes({ beforeHash, betweenHashAndSig, afterSig }: CanonicalParts): number {
-  return (
-    Buffer.byteLength(beforeHash) + Buffer.byteLength(betweenHashAndSig) + afterSig.length + SEALED_LENGTH + "\n".length
-  );
+export function lineBytes({ beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig }: CanonicalParts): number {
+  const ascii = betweenProofAndSig.length + afterSig.length + SEALED_LENGTH + "\n".length;
+  return Buffer.byteLength(beforeHash) + Buffer.byteLength(betweenHashAndProof) + ascii;
 }
 
 /** Throws for lone surrogates and numbers that are not finite; nothing that `shrinkToFit` gave has them. */

@@ -32,6 +32,12 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue };
 
+/** Text that events share which differ only in `request`, a member of `data`. */
+export interface EventTemplate {
+  /** Set by `eventText` from the first of the events; the text before and after the value. */
+  parts?: { readonly before: string; readonly after: string };
+}
+
 /** What is to be recorded. Never a prompt, matched text, credential or header value. */
 export interface AuditEvent {
   readonly event: AuditEventName;
@@ -39,6 +45,8 @@ export interface AuditEvent {
   readonly controls?: readonly string[];
   /** Bounded: texts are cut, so that a record stays within `MAX_RECORD_BYTES`. */
   readonly data: { readonly [name: string]: JsonValue };
+  /** Spares making the text again. `request`: the value of that member. */
+  readonly prepared?: { readonly template: EventTemplate; readonly request: string } | undefined;
 }
 
 /** A record as it stands in the trail, RFC 8785 canonical, one line. */
@@ -55,10 +63,12 @@ export interface AuditRecord {
   readonly event: AuditEventName;
   readonly controls: readonly string[];
   readonly data: { readonly [name: string]: JsonValue };
-  /** SHA-256 over the domain prefix and the canonical form without `hash` and `sig`, base64url. */
+  /** SHA-256 over the domain prefix and the canonical form without `hash`, `sig` and `proof`, base64url. */
   readonly hash: string;
-  /** Ed25519 over the 32 bytes of the hash, base64url. */
+  /** Ed25519, base64url: over the 32 bytes of the hash, or with `proof` over the root of the record's group. */
   readonly sig: string;
+  /** Of a record that shares its signature: size of the group, index in it, and path to its root (`size.index.path`). */
+  readonly proof?: string;
 }
 
 export interface AuditHead {

@@ -1,19 +1,18 @@
 /**
  * What the audit worker does: events in, signed records out, in the order journal, output, acknowledgement.
  *
- * What comes within one turn, or during a sync, is signed as one group and made durable by one sync. Then its events are
+ * What comes within one turn, or during a sync, is one group: it has one signature and is made durable by one sync. Then its events are
  * told to be journaled, and wait for the output. Journaling does not wait for the output: when nobody reads, the journal
  * takes what the queue holds, and the next start emits it. Source: cluster reference, 9.2.
  */
 
+import { MAX_GROUP } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import { openChain } from "./open-chain.ts";
 import { openOutput } from "./output.ts";
 import { isChange } from "./recent.ts";
 import type { AuditHead } from "./types.ts";
 import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
-
-const GROUP_RECORDS = 256;
 
 /** Emitted at once; what a start finds in the journal may be many times as much, and the main thread is told of it in parts. */
 const PASS_RECORDS = 512;
@@ -73,10 +72,10 @@ export async function openWriter(
 
   function flush(): void {
     isFlushDue = false;
-    const group = inbox.splice(0, GROUP_RECORDS);
+    const group = inbox.splice(0, MAX_GROUP);
     if (group.length === 0) return;
     const startedAt = performance.now();
-    const records = group.map(({ text, at }) => waitingOf(chain.nextOf(text, at), chain.kid, text.length));
+    const records = chain.group(group).map((record, at) => waitingOf(record, chain.kid, group[at]?.text.length));
     journal?.append(records);
     outbox.push(...records);
     journaledEvents += group.filter(({ isCounted }) => isCounted).length;

@@ -100,6 +100,14 @@ export interface DecisionRecord {
   readonly event: "access.decision" | "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
   readonly data: RecordData;
+  /** Of records that differ only in `request`, a member of `data`: the object that is the same for all of them. */
+  readonly prepared?: PreparedRecord | undefined;
+}
+
+export interface PreparedRecord {
+  /** The trail keeps in it what it made of the first of them. */
+  readonly template: { parts?: { readonly before: string; readonly after: string } };
+  readonly request: string;
 }
 
 export interface DecisionTrail {

@@ -174,6 +174,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   const kinds = new Set(inForce.flatMap((member) => [...member.kinds]));
   const readers = inForce.filter((member) => member.kinds.has("output"));
   const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
+  const readBounded = ensemble.stretchReader(bounded);
   const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
   const pending = overlapping.size === 0 ? undefined : overlapping;
   const afterwards: Guard["afterwards"] = (segments, { found }, tracer) =>
@@ -187,7 +188,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     open: policy.open,
     answers: answerTerms(config, readers),
     stretch(segment, by, signal, except, tracer) {
-      if (by === "bounded") return ensemble.run([segment], { names: bounded, signal, tracer, isHere: true });
+      if (by === "bounded") return readBounded(segment, signal, tracer);
       const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
       const found = ensemble.run([segment], { names: asked, signal, tracer, isHere: true });
       return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);

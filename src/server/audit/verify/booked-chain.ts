@@ -1,10 +1,11 @@
 /** A chain of the input: its records, and the signatures that wait for its key. */
 
 import type { ChainBook } from "./chain-book.ts";
+import type { Signed } from "./examine.ts";
 import type { ReadRecord } from "./read-record.ts";
 import type { Place } from "./types.ts";
 
-export interface Unchecked extends Pick<ReadRecord, "kid" | "hash" | "sig" | "seq"> {
+export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
   readonly place: Place;
 }
 

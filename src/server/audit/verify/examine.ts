@@ -1,6 +1,7 @@
 /** What a thread does with a block: reads its lines, hashes each record, checks each signature whose key is known. */
 
 import { type KeyObject, verify } from "node:crypto";
+import { parseProof, signedBy } from "../group-proof.ts";
 import { publicKeyOf, thumbprintOf } from "../record.ts";
 import type { Block } from "./blocks.ts";
 import { type ReadLine, type ReadRecord, readLine } from "./read-record.ts";
@@ -16,10 +17,14 @@ export type ExaminedLine =
   | ExaminedRecord
   | (Exclude<ReadLine, ReadRecord | { readonly kind: "other" }> & { readonly line: number });
 
+/** What a signature is checked by. */
+export type Signed = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
+
 export interface Keys {
   /** `raw`: 32 bytes whose thumbprint is `kid`. */
   add(kid: string, raw: Uint8Array): void;
-  get(kid: string): KeyObject | undefined;
+  /** Whether the key signed these bytes. */
+  check(kid: string, signed: Buffer, sig: string): ExaminedRecord["signature"];
 }
 
 /** A trail of a fleet has a few hundred; more are an attempt to fill the memory. */
@@ -27,11 +32,21 @@ const MAX_KEYS = 20_000;
 
 export function createKeys(): Keys {
   const keys = new Map<string, KeyObject>();
+  /** The last signature that was found good. */
+  let last: { readonly key: KeyObject; readonly signed: Buffer; readonly sig: string } | undefined;
   return {
     add(kid, raw) {
       if (!keys.has(kid) && keys.size < MAX_KEYS) keys.set(kid, publicKeyOf(raw));
     },
-    get: (kid) => keys.get(kid),
+    check(kid, signed, sig) {
+      const key = keys.get(kid);
+      if (key === undefined) return "unknown";
+      // The records of a group stand together, and have one signature.
+      if (key === last?.key && sig === last.sig && signed.equals(last.signed)) return "good";
+      if (!verify(null, signed, key, Buffer.from(sig, "base64url"))) return "bad";
+      last = { key, signed, sig };
+      return "good";
+    },
   };
 }
 
@@ -63,11 +78,9 @@ export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstL
   return examined;
 }
 
-export function checkSignature(
-  { kid, hash, sig }: Pick<ReadRecord, "kid" | "hash" | "sig">,
-  keys: Keys,
-): ExaminedRecord["signature"] {
-  const key = keys.get(kid);
-  if (key === undefined) return "unknown";
-  return verify(null, Buffer.from(hash, "base64url"), key, Buffer.from(sig, "base64url")) ? "good" : "bad";
+export function checkSignature({ kid, hash, sig, proof }: Signed, keys: Keys): ExaminedRecord["signature"] {
+  const digest = Buffer.from(hash, "base64url");
+  if (proof === undefined) return keys.check(kid, digest, sig);
+  const parsed = parseProof(proof);
+  return parsed === undefined ? "bad" : keys.check(kid, signedBy(digest, parsed), sig);
 }

@@ -6,12 +6,17 @@
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../start-thread.ts";
 import type { Block } from "./blocks.ts";
-import { checkSignature, createKeys, type ExaminedLine, type ExaminedRecord, examineBlock } from "./examine.ts";
+import {
+  checkSignature,
+  createKeys,
+  type ExaminedLine,
+  type ExaminedRecord,
+  examineBlock,
+  type Signed,
+} from "./examine.ts";
 
 /** Of 256 KiB; a tenth of a second. */
 const BLOCKS_WITHOUT_THREADS = 4;
-
-export type Signed = Pick<ExaminedRecord, "kid" | "hash" | "sig">;
 
 export type Task =
   | { readonly kind: "block"; readonly bytes: Uint8Array; readonly firstLine: number }

@@ -9,6 +9,7 @@
  */
 
 import { isUtf8 } from "node:buffer";
+import { parseProof } from "../group-proof.ts";
 import { canonical, hashOfCanonical, isEventName } from "../record.ts";
 import type { AuditHead } from "../types.ts";
 import { MAX_LINE_BYTES } from "./blocks.ts";
@@ -28,6 +29,8 @@ export interface ReadRecord {
   readonly prev: string;
   readonly hash: string;
   readonly sig: string;
+  /** Of a record that shares its signature, as `parseProof` takes it. */
+  readonly proof: string | undefined;
   /** Whether it hashes to `hash`. */
   readonly isWhole: boolean;
   /** Of a decision, those of the rules that made it; empty of all else. */
@@ -61,7 +64,7 @@ const ENDING = /"ts":"[^"]{0,40}"\}$/;
 const DECISIONS: ReadonlySet<unknown> = new Set(["access.decision", "guardrail.decision"]);
 
 const MAX_NODE_LENGTH = 256;
-/** A record of this form has these members and no other. */
+/** A record has these members and no other, but for `proof`. */
 const MEMBERS = 11;
 
 /** `bytes`: the line without its newline. */
@@ -94,7 +97,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   if (!isObject(value) || value["audit"] === undefined) return OTHER;
-  const { audit, node, kid, seq, prev, ts, event, controls, data, hash, sig } = value;
+  const { audit, node, kid, seq, prev, ts, event, controls, data, hash, sig, proof } = value;
   const looksSigned = typeof hash === "string" && typeof sig === "string";
   if (audit !== 1 && !looksSigned) return OTHER;
   const place = {
@@ -114,7 +117,9 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   if (!isEventName(event)) return unreadable(wrong("event"));
   if (!Array.isArray(controls)) return unreadable(wrong("controls"));
   if (!isObject(data)) return unreadable(wrong("data"));
-  if (Object.keys(value).length !== MEMBERS) return unreadable("the record has members that are not known here");
+  if (proof !== undefined && !isProof(proof)) return unreadable(wrong("proof"));
+  const members = MEMBERS + (proof === undefined ? 0 : 1);
+  if (Object.keys(value).length !== members) return unreadable("the record has members that are not known here");
   const sealed = canonicalOrNone(value);
   if (sealed === undefined) return unreadable("the record has no canonical form");
   const other = text === sealed ? undefined : withoutTexts(text);
@@ -123,13 +128,17 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
     return unreadable("a name occurs twice in one of the record's objects");
   }
   const isAsRead = isUtf8(bytes) && (other === undefined || hasCanonicalNumbers(other));
-  const isWhole = isAsRead && hashOfCanonical(unsealed(sealed, hash, sig)).toString("base64url") === hash;
+  const isWhole = isAsRead && hashOfCanonical(unsealed(sealed, { hash, sig, proof })).toString("base64url") === hash;
   const start = event === "chain.start" ? startOf(data) : undefined;
   const decided = DECISIONS.has(event) ? controls.filter((it): it is string => typeof it === "string") : [];
-  return { kind: "record", node, kid, seq, prev, hash, sig, isWhole, controls: decided, start };
+  return { kind: "record", node, kid, seq, prev, hash, sig, proof, isWhole, controls: decided, start };
 }
 
 const wrong = (name: string): string => `the record's '${name}' is not as it should be`;
+
+function isProof(value: unknown): value is string {
+  return typeof value === "string" && parseProof(value) !== undefined;
+}
 
 /** Base64 has spare bits at its end, in which two texts can be the same bytes. */
 function isSignature(text: string): boolean {
@@ -144,9 +153,13 @@ function canonicalOrNone(value: Members): string | undefined {
   }
 }
 
-/** Without `hash` and `sig`. After `data` there are texts alone, so the last place that reads like a member is it. */
-function unsealed(sealed: string, hash: string, sig: string): string {
-  return without(without(sealed, `"sig":"${sig}",`), `"hash":"${hash}",`);
+/** Without these members. After `data` there are texts alone, so the last place that reads like a member is it. */
+function unsealed(sealed: string, members: Readonly<Record<"hash" | "sig" | "proof", unknown>>): string {
+  let text = sealed;
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== undefined) text = without(text, `"${name}":"${value}",`);
+  }
+  return text;
 }
 
 function without(text: string, member: string): string {

@@ -94,14 +94,14 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   /** Until the chain's key is known. */
-  async function postpone(chain: BookedChain, { kid, hash, sig, seq, place }: Unchecked): Promise<void> {
+  async function postpone(chain: BookedChain, { kid, hash, sig, proof, seq, place }: Unchecked): Promise<void> {
     if (uncheckedCount >= MAX_UNCHECKED && !chain.hasKey) {
       const message = `more than ${MAX_UNCHECKED} records wait for a key: give it with -key, or the file with the start record first`;
       findings.add({ kind: "bound", node: chain.node, kid, seq, place, message });
       return;
     }
     uncheckedCount += 1;
-    chain.unchecked.push({ kid, hash, sig, seq, place });
+    chain.unchecked.push({ kid, hash, sig, proof, seq, place });
     if (chain.hasKey && chain.unchecked.length >= CHECK_BATCH) await checkPostponed(chain);
   }
 

@@ -73,7 +73,7 @@ export {
   type UsagePlace,
 } from "./routes.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";
-export { countEvents, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
+export { countEvents, EVENT_NAME, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
 export { counting } from "./translate/input-tokens.ts";
 export { translateModel, translateModels } from "./translate/models.ts";

@@ -9,6 +9,9 @@ import { objectOf, parsedJson } from "./values.ts";
 /** An event larger than this is not looked into: its bytes pass as they come. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
 
+/** Names of events are no texts while they look like names. */
+export const EVENT_NAME = /^[\w.:-]{0,64}$/;
+
 export interface SseEvent {
   readonly bytes: Buffer;
   /** The `event` field, or empty. */
@@ -29,6 +32,13 @@ export function replaceData(event: SseEvent, data: string): Buffer {
   // The data stands on several lines: written on as many as it has now, which means the same.
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}${lines.join("")}\n`);
+}
+
+/** Where the data begins in the event's bytes, or -1 if it is not in one piece there. */
+export function dataStart({ bytes, data = "" }: SseEvent): number {
+  const at = data === "" || data.includes("\n") ? -1 : startOfData(bytes);
+  const old = Buffer.from(data);
+  return at >= 0 && bytes.subarray(at, at + old.length).equals(old) ? at : -1;
 }
 
 /** Where the value of the first `data` field begins, or -1. */
@@ -97,20 +107,27 @@ export class SseSplitter {
   }
 
   push(chunk: Buffer): readonly SseEvent[] {
+    const events: SseEvent[] = [];
+    this.each(chunk, (event) => void events.push(event));
+    return events;
+  }
+
+  /**
+   * Takes each event in order. `pass` may take one that begins at a place of the bytes by itself, and returns the place behind
+   * it; the same place leaves it to `take`.
+   */
+  each(chunk: Buffer, take: (event: SseEvent) => void, pass?: (bytes: Buffer, at: number) => number): void {
     if (this.#pending.length > 0) this.#append(chunk);
     else {
       this.#pending = chunk;
       this.#room = NOTHING;
     }
-    const events: SseEvent[] = [];
     let start = 0;
     for (;;) {
-      const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
-      // Some servers part their events by a single line end.
-      const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
-      const end = early > 0 ? early : blank;
+      const passed = pass?.(this.#pending, start) ?? start;
+      const end = passed > start ? passed : this.#endOfEvent(start);
       if (end < 0) break;
-      events.push(parseEvent(this.#pending.subarray(start, end)));
+      if (passed === start) take(parseEvent(this.#pending.subarray(start, end)));
       start = end;
       this.#searched = Math.max(end, this.#searched);
       this.#tightFrom = Math.max(end, this.#tightFrom);
@@ -122,8 +139,14 @@ export class SseSplitter {
       this.#room = this.#room.subarray(start);
     }
     this.#searched = Math.max(0, this.#pending.length - 3);
-    if (this.#pending.length > MAX_EVENT_BYTES) events.push({ bytes: this.rest(), event: "", data: undefined });
-    return events;
+    if (this.#pending.length > MAX_EVENT_BYTES) take({ bytes: this.rest(), event: "", data: undefined });
+  }
+
+  #endOfEvent(start: number): number {
+    const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
+    // Some servers part their events by a single line end.
+    const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
+    return early > 0 ? early : blank;
   }
 
   /**

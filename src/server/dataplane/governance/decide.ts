@@ -5,24 +5,13 @@
 
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
-import type { Decision, Hop, Layer, Verdict } from "../../core/policy/index.ts";
-import type { DecisionRecord, DecisionTrail } from "../ports.ts";
+import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
+import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
 import { shown } from "../whose.ts";
+import type { DecidedRequest } from "./decided-request.ts";
 import type { DecisionMetrics } from "./metrics.ts";
+import { type RecordTemplate, templateOf } from "./record-templates.ts";
 import type { Standing } from "./standing.ts";
-
-/** What a record says of the request. */
-export interface DecidedRequest {
-  readonly requestId: string;
-  readonly hop: Hop;
-  readonly route: string;
-  /** Provider, server or peer. */
-  readonly to: string;
-  /** As the client asked for it; undefined where there is none. */
-  readonly model: string | undefined;
-  /** Tool, prompt or resource that the request names; undefined at hops that have none. */
-  readonly name?: string;
-}
 
 export interface DecisionSinks {
   /** Undefined where nothing is recorded: a process without state has no rules either. */
@@ -48,7 +37,7 @@ export function settleVerdict(
     log.warn("an access rule could not be evaluated and was skipped", { rule, profile: profileOf(layer), detail });
   }
   if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
-  trail?.decided(recordOf(verdict, request, standing));
+  trail?.decided(recordFor(verdict, request, standing));
   const last = decisions.at(-1);
   if (verdict.kind === "allow" && last !== undefined) facts.allowedBy = ruleName(last);
   return verdict.kind === "allow"
@@ -64,6 +53,36 @@ const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.pr
 
 const spelled = ({ rule, layer, action }: Decision): string =>
   `${layer.kind === "profile" ? `profile ${layer.profile}` : "deployment"}: ${action} by ${rule}`;
+
+function recordFor(verdict: Verdict, request: DecidedRequest, standing: Standing): DecisionRecord {
+  const { decisions, skipped, kind } = verdict;
+  const [decision] = decisions;
+  if (decision === undefined || decisions.length > 1 || skipped.length > 0 || kind === "error") {
+    return recordOf(verdict, request, standing);
+  }
+  const template = templateOf(decision, kind, request, standing);
+  return template === undefined
+    ? recordOf(verdict, request, standing)
+    : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, standing));
+}
+
+/** A record of which mostly no more is needed than its text. */
+class PreparedDecision implements DecisionRecord {
+  readonly event = "access.decision";
+  readonly controls: readonly string[];
+  readonly prepared: PreparedRecord;
+  readonly #make: () => DecisionRecord;
+
+  constructor({ controls, template }: RecordTemplate, request: string, make: () => DecisionRecord) {
+    this.controls = controls;
+    this.prepared = { template, request };
+    this.#make = make;
+  }
+
+  get data(): DecisionRecord["data"] {
+    return this.#make().data;
+  }
+}
 
 function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: Standing): DecisionRecord {
   const { decisions, skipped } = verdict;

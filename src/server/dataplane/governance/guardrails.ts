@@ -14,7 +14,7 @@ import {
 } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
 import { shown } from "../whose.ts";
-import type { DecidedRequest } from "./decide.ts";
+import type { DecidedRequest } from "./decided-request.ts";
 import type { Standing } from "./standing.ts";
 
 /** Throws `audit_unavailable` when what a rule did cannot be recorded. */

@@ -10,7 +10,7 @@ import {
 import type { Guard, Guarded } from "../../snapshot/index.ts";
 import type { Exchange } from "../exchange.ts";
 import { waitOf } from "../wait-of.ts";
-import type { DecidedRequest } from "./decide.ts";
+import type { DecidedRequest } from "./decided-request.ts";
 import { settleInspection } from "./guardrails.ts";
 import type { Standing } from "./standing.ts";
 

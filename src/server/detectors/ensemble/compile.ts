@@ -6,6 +6,7 @@ import { createBackground } from "./background.ts";
 import { DEFAULT_TIMEOUT_MS } from "./limit.ts";
 import { type EnsembleMetrics, NO_METRICS } from "./metrics.ts";
 import { run } from "./run.ts";
+import { stretchReader } from "./run-here.ts";
 import type { Scanning } from "./scan.ts";
 import { createScanCache, type ScanCache } from "./scan-cache.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
@@ -66,6 +67,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
     ensemble: Object.freeze({
       members: Object.freeze(members),
       run: (segments, given) => run(members, segments, given, scanning),
+      stretchReader: (names) => stretchReader(members, names, scanning),
       runLater: createBackground(members, { maxInFlight, timeoutMs: durationMs(timeout) }, scanning),
     } satisfies Ensemble),
   };

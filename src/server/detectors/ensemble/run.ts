@@ -122,6 +122,21 @@ interface Limited extends Asked {
   readonly isRemembered: boolean;
 }
 
+/** One detector that answers at once, over a stretch of a stream. */
+export function runOne(
+  member: Member,
+  segment: Segment,
+  scanning: Scanning,
+  { signal, tracer }: Pick<Asked, "tracer"> & { readonly signal: AbortSignal },
+): Outcome {
+  const segments = [segment];
+  const asked = { signal: () => signal, timeLeftMs: undefined, tracer, isHere: true, isRemembered: false };
+  const texts = textsFor(member, segments, undefined);
+  const outcome = guarded(member, segments, texts, { ...scanning, entries: 0 }, asked);
+  if (outcome instanceof Promise) throw new Error("the detector is one that answers at once");
+  return outcome;
+}
+
 /** With its limit of time; a failure is an outcome. Rejects with the reason of the request's own signal alone. */
 function guarded(
   member: Member,

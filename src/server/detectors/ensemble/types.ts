@@ -68,6 +68,12 @@ export type RunLater = (
   tracer?: QuestionTracer,
 ) => void;
 
+export type ReadStretch = (
+  segment: Segment,
+  signal: AbortSignal,
+  tracer: QuestionTracer | undefined,
+) => Found | Promise<Found>;
+
 export interface Ensemble {
   /** In the order of the document. */
   readonly members: readonly Member[];
@@ -76,6 +82,8 @@ export interface Ensemble {
    * rejects with the signal's reason alone. With `sync` and `alone`, detectors of `async` give what they remember.
    */
   readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
+  /** Reads stretches of a stream by detectors of these names, as `run` does with `isHere`. */
+  readonly stretchReader: (names: ReadonlySet<string>) => ReadStretch;
   /** Detectors of `async` go through the segments, so that their findings are known at the next turn. Never throws. */
   readonly runLater: RunLater;
 }

@@ -75,6 +75,8 @@ class Run {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
+  /** Groups of this run. What the lists hold behind them is of an earlier one: to cut a list takes longer than to write over it. */
+  #count = 0;
   /** Of the group that windows began at last. */
   #walked = 0;
   #valueFrom = -1;
@@ -90,7 +92,8 @@ class Run {
 
   /** Takes the windows that begin at the group of a digit, or at one before it; gives the end of the group. */
   windowsAt(digit: number): number {
-    let first = this.#starts.findLastIndex((start) => start <= digit);
+    let first = this.#count - 1;
+    while (first >= 0 && this.#starts[first]! > digit) first -= 1;
     if (first < 0 || this.#ends[first]! <= digit) first = this.#begin(digit);
     for (let each = this.#walked; each <= first; each++) this.#walk(this.#tree.root, each, each);
     this.#walked = first + 1;
@@ -110,9 +113,7 @@ class Run {
       if (next === separator || separator - next > longestBeforeDigit) break;
       start = next;
     }
-    this.#starts.length = 0;
-    this.#ends.length = 0;
-    this.#groups.length = 0;
+    this.#count = 0;
     this.#add(start);
     for (let each = 1; each <= before; each++) this.#has(each);
     this.#walked = 0;
@@ -135,14 +136,15 @@ class Run {
       if (kind === 0) break;
       seen |= kind;
     }
-    this.#starts.push(start);
-    this.#ends.push(end);
-    this.#groups.push(end - start > LONGEST_GROUP ? NONE : groupsOf(this.#tree, text, start, end, seen));
+    const at = this.#count++;
+    this.#starts[at] = start;
+    this.#ends[at] = end;
+    this.#groups[at] = end - start > LONGEST_GROUP ? NONE : groupsOf(this.#tree, text, start, end, seen);
   }
 
   /** Whether there is a group at `index`, which follows one that there is. */
   #has(index: number): boolean {
-    if (index < this.#starts.length) return true;
+    if (index < this.#count) return true;
     const separator = this.#ends[index - 1]!;
     if (!this.#joins(separator)) return false;
     this.#add(separator + 1);

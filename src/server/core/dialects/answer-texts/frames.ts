@@ -8,6 +8,8 @@ export interface Template {
   readonly start: number;
   /** Name of its event; empty where it has none. */
   readonly event: string;
+  /** A frame made of it, around the text: once one was made that has no number of its own. */
+  frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 
 export interface FrameNumbers {
@@ -27,10 +29,26 @@ export function frameOf(
 ): { readonly event: string; readonly data: string } {
   if (dialect === "messages" && OF_BLOCKS.test(path))
     return { event: "content_block_delta", data: blockDelta(path, text) };
+  const json = JSON.stringify(text);
+  const known = template.frame;
+  if (known !== undefined && numbers.sequence === undefined)
+    return { event: known.event, data: `${known.before}${json}${known.after}` };
   const root = placedIn(template.data);
-  const type = stringIn(template.data, memberOf(root, "type"));
-  const data = root === undefined ? "{}" : skeleton(template, root, JSON.stringify(text), numbers);
-  return { event: type ?? template.event, data };
+  const event = stringIn(template.data, memberOf(root, "type")) ?? template.event;
+  if (root === undefined) return { event, data: "{}" };
+  const data = skeleton(template, root, json, numbers);
+  const isNumbered = ["sequence_number", "event_id"].some((name) => memberOf(root, name) !== undefined);
+  if (!isNumbered) template.frame = frameAround(template, root, event, numbers);
+  return { event, data };
+}
+
+/** The same for every text: what stands before it and after it. */
+function frameAround(template: Template, root: Placed, event: string, numbers: FrameNumbers): Template["frame"] {
+  const [empty, one] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
+  if (empty === undefined || one === undefined || one.length !== empty.length + 1) return undefined;
+  let at = 0;
+  while (at < empty.length && empty[at] === one[at]) at++;
+  return { event, before: empty.slice(0, at - 1), after: empty.slice(at + 1) };
 }
 
 /** Texts of blocks whose deltas are known; a block may begin with the first of them. */

@@ -10,6 +10,7 @@ import type { ChunkStamp, StreamStamp } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
 import { MAX_EVENT_BYTES, type SseEvent } from "../sse.ts";
 import { objectOf, parsedJson } from "../values.ts";
+import { type EventTemplate, type SimilarEvent, similarEvent, templateOf, withText } from "./event-template.ts";
 import { carriesMore, frameOf } from "./frames.ts";
 import { type Framing, MESSAGES, SENT_EVENTS } from "./framing.ts";
 import { GrowingTexts } from "./growing-texts.ts";
@@ -53,6 +54,13 @@ export interface StreamTexts {
    * nothing is left to tell. For each event that was read, in order.
    */
   readonly reemit: (texts: EventTexts, shown: readonly string[]) => Buffer | undefined;
+  /**
+   * The event that begins at a place of the bytes, read, if it differs from the last one in a single text. Nothing but that
+   * text is to be looked at; it is more of the channel `template.path`.
+   */
+  readonly readSimilar: (bytes: Buffer, at: number) => SimilarEvent | undefined;
+  /** As `reemit`, of what `readSimilar` gave. */
+  readonly reemitSimilar: (event: SimilarEvent, shown: string) => Buffer | undefined;
   /** A frame with text that the channel held. `isEnd`: it is the last of it. Undefined: there is nothing to show. */
   readonly flush: (channel: string, text: string, isEnd: boolean) => Buffer | undefined;
   /** The stream is over: all channels that are open. */
@@ -111,6 +119,8 @@ class Stream implements StreamTexts {
   #closed: string[] = [];
   readonly #readings = new WeakMap<EventTexts, Reading>();
   readonly #grown = new GrowingTexts();
+  /** Of the last event, if the next may be like it. */
+  #template: EventTemplate | undefined;
   /** Scopes in which a text, or a thought, was shown other than it came. */
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
@@ -142,6 +152,7 @@ class Stream implements StreamTexts {
   }
 
   read(event: SseEvent): EventTexts {
+    this.#template = undefined;
     for (const path of this.#closed) if (!this.#repeats) this.#records.delete(path);
     this.#closed = [];
     const { data } = event;
@@ -153,7 +164,26 @@ class Stream implements StreamTexts {
     if (root !== undefined && hasTwins(root)) return this.read(this.#withoutTwins(event, data));
     const reading = root?.kind === "object" ? this.#readTree(event, data, root) : this.#readText(event, data);
     this.#readings.set(reading, reading);
+    this.#template = this.#templateFrom(reading);
     return reading;
+  }
+
+  readSimilar(bytes: Buffer, at: number): SimilarEvent | undefined {
+    const template = this.#template;
+    if (template === undefined || this.#closed.length > 0) return undefined;
+    const { record, path } = template;
+    if (this.#records.get(path) !== record || !record.isUnderWay) return undefined;
+    const event = similarEvent(template, bytes, at);
+    if (event !== undefined) record.read(event.text, false);
+    return event;
+  }
+
+  reemitSimilar(event: SimilarEvent, shown: string): Buffer | undefined {
+    const { path, record } = event.template;
+    const made = record.shown(NONE, [shown], 0, event.text);
+    if (record.isChanged) this.#noteChange(path);
+    if (made !== event.text) this.#changed.add(scopeOf(path));
+    return withText(event, made);
   }
 
   reemit(texts: EventTexts, shown: readonly string[]): Buffer | undefined {
@@ -165,7 +195,7 @@ class Stream implements StreamTexts {
     for (const spot of reading.spots) {
       const made = this.#shownAt(spot, reading, shown);
       if (spot.record.isWhole) this.#grown.note(spot.path, spot.text, made);
-      if (spot.record.isChanged) this.#noteChange(spot);
+      if (spot.record.isChanged) this.#noteChange(spot.path);
       if (made === spot.text) continue;
       if (spot.node === undefined) return this.#framing.replaced(texts.event, made);
       this.#changed.add(scopeOf(spot.path));
@@ -203,6 +233,24 @@ class Stream implements StreamTexts {
 
   end(): readonly string[] {
     return this.#close([""], new Set());
+  }
+
+  /** Of an event with one text that goes on, and nothing else that is read or numbered. */
+  #templateFrom(reading: Reading): EventTemplate | undefined {
+    const { event, spots, pieces, closes, seals, uninspected, root, type } = reading;
+    const [spot] = spots;
+    if (spot?.node === undefined || root === undefined || spots.length > 1 || pieces.length !== 1) return undefined;
+    if (closes.length > 0 || seals.length > 0 || uninspected.length > 0 || this.#closed.length > 0) return undefined;
+    const { node, path, record } = spot;
+    const isKnown =
+      this.#dialect === "messages" ? type === "content_block_delta" : memberOf(root, "choices") !== undefined;
+    if (spot.isRepeat || record.isWhole || this.#repeats || this.#framing !== SENT_EVENTS) return undefined;
+    const isSole = pieces[0]?.channel === path && pieces[0].isEnd === false && spot.joined < 0;
+    if (!isKnown || !isSole || memberOf(root, "sequence_number") !== undefined) return undefined;
+    const more = carriesMore(this.#dialect, type, event.data ?? "", root, new Set([node]));
+    const padding = memberOf(root, "obfuscation");
+    const varying = { text: node, padding: padding?.kind === "string" ? padding : undefined };
+    return templateOf(event, varying, { path, record, carriesMore: more });
   }
 
   /** Of several members of one name clients take the last, and are given the last alone. */
@@ -316,7 +364,7 @@ class Stream implements StreamTexts {
     return (shown[spot.joined] ?? joined.text).startsWith(seam) ? made : "";
   }
 
-  #noteChange({ path }: Spot): void {
+  #noteChange(path: string): void {
     this.#changed.add(scopeOf(path));
     if (isThought(path)) this.#changedThoughts.add(scopeOf(path));
   }

@@ -46,6 +46,14 @@ const BASE64 = formOf("media");
 export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
+/** Whether a string of that name is a text whatever it says, unless it begins as a `data:` URL. */
+export const isAlwaysText = (name: string): boolean =>
+  ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
+
+/** Whether a value of `obfuscation` is what the name promises: characters that mean nothing. */
+export const isPadding = (value: string): boolean =>
+  /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
+
 /** Members of a response that its request named: no text of the answer. */
 export const isEcho = (name: string): boolean => ECHO.has(name);
 

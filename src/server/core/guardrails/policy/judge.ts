@@ -44,9 +44,19 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
   });
   /** Rules that have annotated: they are told of again only when they read something new. */
   const told = new Set<CompiledRule>();
-  return { judge };
+  /** What was judged of a text with nothing new: it holds until something is found, since rules read nothing else. */
+  let silent: Judgement | undefined;
+  return {
+    judge(inspected) {
+      const isEmpty = hasNothingNew(inspected);
+      if (isEmpty && silent !== undefined) return silent;
+      const judgement = judgedAnew(inspected);
+      silent = isEmpty && isSilent(judgement) ? judgement : undefined;
+      return judgement;
+    },
+  };
 
-  function judge(inspected: Inspected): Judgement {
+  function judgedAnew(inspected: Inspected): Judgement {
     const { segments, pending } = inspected;
     const { candidates, shadow } = refined(inspected, inForce.refining);
     const all = candidates.flat();
@@ -102,6 +112,15 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
     return { outcome: "allow", rewrites, decisions: acting, skipped, annotations, shadow, fpeDomainTooSmall };
   }
 }
+
+/** One text, in which no detector found anything. */
+const hasNothingNew = ({ segments, found, pending }: Inspected): boolean =>
+  segments.length === 1 &&
+  pending === undefined &&
+  found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
+
+const isSilent = ({ outcome, decisions, skipped, annotations, shadow }: Judgement): boolean =>
+  outcome === "allow" && [decisions, skipped, annotations, shadow].every((list) => list.length === 0);
 
 const waits = ({ rule, requires }: CompiledRule, pending: ReadonlySet<string>): boolean =>
   rule.action !== "redact" && requires !== undefined && [...requires].some((name) => pending.has(name));

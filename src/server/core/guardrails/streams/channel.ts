@@ -250,8 +250,13 @@ function beforeClusters(found: readonly DetectorFindings[], place: number): numb
 
 const NOTHING: readonly Finding[] = [];
 
+/** Nothing was found in the one text. */
+const hasNone = (found: readonly DetectorFindings[]): boolean =>
+  found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
+
 /** Findings in a stretch, with places in it. What text was released unproven of is found in the rest of it. */
 function within(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
+  if (hasNone(found)) return found;
   return found.map(({ detector, mode, findings }) => {
     const inside: Finding[] = [];
     for (const finding of findings[0] ?? NOTHING) {

@@ -14,10 +14,16 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   };
   const { length } = text;
   let earliest = length;
+  /** Where the last run was stopped by a character that it does not hold: runs that end behind that begin there too. */
+  let stopped = length;
   // What a match ends with may lie before the last bytes, which are then those that must follow it.
   for (let end = length, beyond = 0; ; ) {
-    const start = runStart(text, from, end, maxBytes, holds, bytesAt);
-    if (start < end) earliest = Math.min(earliest, begun(text, start, length, prefix));
+    if (end <= stopped) {
+      const start = runStart(text, from, end, maxBytes, holds, bytesAt);
+      if (start < end) earliest = Math.min(earliest, begun(text, start, length, prefix));
+      const isStopped = start <= from || !holds(codePointBefore(text, start));
+      stopped = isStopped ? start : end;
+    }
     // A run that reaches back over the next places holds them all.
     if (end <= from || beyond >= rightBytes) return earliest;
     const before = end - widthBefore(text, end);

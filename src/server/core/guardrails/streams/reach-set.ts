@@ -70,7 +70,29 @@ class Compiled implements ReachSet {
   }
 
   holderOf(text: string, pending: number): string {
-    return this.#reaches.find((reach) => pendingFrom(text, 0, reach) === pending)?.name ?? "";
+    const holding = this.#holding(text, pending);
+    return this.#reaches.find((reach, at) => holding(at) && pendingFrom(text, 0, reach) === pending)?.name ?? "";
+  }
+
+  /**
+   * Which reaches may be pending there, without a walk for each: a run that begins there goes on at least to where only what
+   * must follow a match is left.
+   */
+  #holding(text: string, pending: number): (reach: number) => boolean {
+    let last = text.length;
+    for (let beyond = 0; last > pending && beyond < this.#rightBytes; ) {
+      const codePoint = codePointBefore(text, last);
+      last -= codePoint > 0xffff ? 2 : 1;
+      if (!this.#reaches.some(({ ignores }) => ignores?.(codePoint) === true)) beyond += bytesOf(codePoint);
+    }
+    this.#revive();
+    for (let at = last; at > pending; ) {
+      const codePoint = codePointBefore(text, at);
+      at -= codePoint > 0xffff ? 2 : 1;
+      if (this.#narrow(this.#class(codePoint) * this.#width) === NOBODY) break;
+    }
+    const alive = Int32Array.from(this.#alive);
+    return (at) => ((alive[at >> 5] ?? 0) & (1 << (at & 31))) !== 0;
   }
 
   pending(text: string): number {

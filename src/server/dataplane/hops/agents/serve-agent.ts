@@ -25,7 +25,8 @@ import {
 import type { Charge } from "../../budgets/index.ts";
 import { agentWords, attemptErrorOf, failureAttributes, inWords, noteFailure } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { type DecidedRequest, settleVerdict } from "../../governance/decide.ts";
+import { settleVerdict } from "../../governance/decide.ts";
+import type { DecidedRequest } from "../../governance/decided-request.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";

@@ -7,7 +7,7 @@ import { memberValue, readTexts, refusalMessage, scanObject } from "../../../cor
 import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails/index.ts";
 import { type Account, readingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
-import type { DecidedRequest } from "../../governance/decide.ts";
+import type { DecidedRequest } from "../../governance/decided-request.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "../model/address.ts";

@@ -1,0 +1,127 @@
+/**
+ * Events that differ from the one before in a single text. Such an event is recognized by its bytes before and after the text,
+ * and needs no parser. Everything else is read as a whole; so is an event of which anything depends on what the text says.
+ */
+import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
+import type { Placed } from "./placed.ts";
+import { isAlwaysText, isPadding } from "./strings.ts";
+import type { TextRecord } from "./text-record.ts";
+
+export interface EventTemplate {
+  readonly path: string;
+  readonly record: TextRecord;
+  /** Bytes up to the opening quotation mark of the text, and from the closing one on. Both contain the mark. */
+  readonly prefix: Buffer;
+  readonly suffix: Buffer;
+  /** The suffix ends with the opening mark of the event's padding, and these bytes follow from the closing one on. */
+  readonly tail: Buffer | undefined;
+  /** The event tells the client something without its text. */
+  readonly carriesMore: boolean;
+}
+
+export interface SimilarEvent {
+  readonly template: EventTemplate;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Place in the bytes behind the closing quotation mark of the text. */
+  readonly behind: number;
+}
+
+/** Texts of which more pieces follow, and whose paths do not depend on what they say. */
+const GROWING =
+  /^(?:choices\.\d+\.(?:text|delta\.(?:content|reasoning_content|reasoning|refusal))|content\.\d+\.(?:text|thinking))$/;
+
+const BLANK_LINE = Buffer.from("\n\n");
+const BLANK_CRLF_LINE = Buffer.from("\n\r\n");
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Where an event has what varies. */
+export interface Varying {
+  readonly text: Placed;
+  /** `obfuscation` of the outermost object, if it is a string. */
+  readonly padding: Placed | undefined;
+}
+
+/** `undefined` if events like this one have to be read. */
+export function templateOf(
+  event: SseEvent,
+  { text: { start, end }, padding }: Varying,
+  { path, record, carriesMore }: Pick<EventTemplate, "path" | "record" | "carriesMore">,
+): EventTemplate | undefined {
+  const { bytes, data = "", aside = "" } = event;
+  if (!EVENT_NAME.test(event.event)) return undefined;
+  if (!GROWING.test(path) || !isAlwaysText(path.slice(path.lastIndexOf(".") + 1)) || aside !== "") return undefined;
+  const at = dataStart(event);
+  // A line end of CR may be followed by an LF that belongs to it, and one line end by a blank line.
+  if (at < 0 || !(endsWith(bytes, BLANK_LINE) || endsWith(bytes, BLANK_CRLF_LINE))) return undefined;
+  const place = (index: number): number => at + Buffer.byteLength(data.slice(0, index));
+  const from = place(start) + 1;
+  const to = place(end) - 1;
+  if (bytes[from - 1] !== QUOTE || bytes[to] !== QUOTE) return undefined;
+  const common = { path, record, carriesMore, prefix: Buffer.from(bytes.subarray(0, from)) };
+  if (padding === undefined || padding.start < end) {
+    return { ...common, suffix: Buffer.from(bytes.subarray(to)), tail: undefined };
+  }
+  const [opens, closes] = [place(padding.start), place(padding.end) - 1];
+  const suffix = Buffer.from(bytes.subarray(to, opens + 1));
+  return { ...common, suffix, tail: Buffer.from(bytes.subarray(closes)) };
+}
+
+/** The event that begins at `at`, if it is like the template's. Its text is not empty. */
+export function similarEvent(template: EventTemplate, bytes: Buffer, at: number): SimilarEvent | undefined {
+  const { prefix, suffix, tail } = template;
+  const from = at + prefix.length;
+  if (bytes.length < from + suffix.length || !isAt(bytes, at, prefix)) return undefined;
+  const to = closingQuote(bytes, from);
+  if (to <= from || !isAt(bytes, to, suffix)) return undefined;
+  const text = textBetween(bytes, from, to);
+  if (text === undefined || text === "" || text.startsWith("data:")) return undefined;
+  const end = tail === undefined ? to + suffix.length : behindPadding(bytes, to + suffix.length, tail);
+  return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, behind: to + 1 - at };
+}
+
+/** The event with another text; `undefined` if nothing is left to tell. */
+export function withText({ template, bytes, text, behind }: SimilarEvent, shown: string): Buffer | undefined {
+  if (shown === text) return bytes;
+  const { prefix, carriesMore } = template;
+  if (shown === "" && !carriesMore) return undefined;
+  return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), bytes.subarray(behind)]);
+}
+
+/** Place behind the event whose padding begins at `from`, or -1. */
+function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
+  const to = bytes.indexOf(QUOTE, from);
+  return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
+}
+
+function isAt(bytes: Buffer, at: number, other: Buffer): boolean {
+  return at + other.length <= bytes.length && bytes.compare(other, 0, other.length, at, at + other.length) === 0;
+}
+
+const endsWith = (bytes: Buffer, end: Buffer): boolean =>
+  bytes.length > end.length && isAt(bytes, bytes.length - end.length, end);
+
+/** Place of the first quotation mark that no backslash escapes, or -1. */
+function closingQuote(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
+    let escapes = 0;
+    while (at - escapes > from && bytes[at - escapes - 1] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return at;
+  }
+  return -1;
+}
+
+/** Control characters are no JSON, and bytes that are no UTF-8 are written anew by whoever rewrites the event. */
+const UNUSUAL = /[\u0000-\u001f\ufffd]/;
+
+function textBetween(bytes: Buffer, from: number, to: number): string | undefined {
+  const written = bytes.toString("utf8", from, to);
+  if (UNUSUAL.test(written)) return undefined;
+  if (!written.includes("\\")) return written;
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return undefined;
+  }
+}

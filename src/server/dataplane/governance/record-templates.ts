@@ -1,0 +1,51 @@
+/**
+ * Templates of records: the same caller, decided by the same rule, on the same route to the same upstream for the same
+ * model, is recorded by the same text but for the id of the request. Bounded in bytes, since clients name models.
+ */
+import type { Decision } from "../../core/policy/index.ts";
+import type { PreparedRecord } from "../ports.ts";
+import type { DecidedRequest } from "./decided-request.ts";
+import type { Standing } from "./standing.ts";
+
+export interface RecordTemplate {
+  readonly decision: Decision;
+  readonly controls: readonly string[];
+  readonly template: PreparedRecord["template"];
+}
+
+/** Of all callers; an estimate. When it is reached, all are forgotten and made again. */
+const MAX_BYTES = 8 << 20;
+/** A template's text in two pieces, and its entry. */
+const ENTRY_BYTES = 2_500;
+/** In UTF-16 code units. */
+const MAX_NAME = 256;
+
+let known = new WeakMap<Standing, Map<string, RecordTemplate>>();
+let bytes = 0;
+
+/** `undefined` if the names of the request are too long to be kept. */
+export function templateOf(
+  decision: Decision,
+  kind: string,
+  { hop, route, to, model, name }: DecidedRequest,
+  standing: Standing,
+): RecordTemplate | undefined {
+  const key = `${kind} ${hop} ${route} ${to}\n${model ?? "\n"}\n${name ?? "\n"}`;
+  if (key.length > MAX_NAME) return undefined;
+  let own = known.get(standing);
+  const before = own?.get(key);
+  if (before?.decision === decision) return before;
+  bytes += ENTRY_BYTES + 2 * key.length;
+  if (bytes > MAX_BYTES) {
+    known = new WeakMap();
+    bytes = 0;
+    own = undefined;
+  }
+  if (own === undefined) {
+    own = new Map();
+    known.set(standing, own);
+  }
+  const made = { decision, controls: [...new Set(decision.controls)], template: {} };
+  own.set(key, made);
+  return made;
+}

@@ -1,0 +1,77 @@
+/** Detectors over stretches of a stream: those that answer at once are called without what a request needs. */
+import {
+  type DetectorFindings,
+  type Failure,
+  type Finding,
+  type Found,
+  MOST_FINDINGS,
+  type Segment,
+} from "../../core/guardrails/index.ts";
+import { run, runOne } from "./run.ts";
+import type { Scanning } from "./scan.ts";
+import type { Member, ReadStretch } from "./types.ts";
+
+const NOTHING: readonly Finding[] = [];
+const NO_FAILURES: readonly Failure[] = [];
+
+interface Direct {
+  readonly member: Member;
+  readonly detect: NonNullable<Member["detector"]["detectHere"]>;
+  /** What it says of a text in which it finds nothing, or which it does not read. */
+  readonly none: DetectorFindings;
+}
+
+/** Reads stretches by the members of these names. Where each of them answers at once, so does this. */
+export function stretchReader(members: readonly Member[], names: ReadonlySet<string>, scanning: Scanning): ReadStretch {
+  const own = members.filter(({ name }) => names.has(name));
+  const direct = own.flatMap((member): Direct[] => {
+    const { detector, role, narrowsSpans, name, mode } = member;
+    const { detectHere } = detector;
+    if (detectHere === undefined || role !== "discover" || narrowsSpans) return [];
+    const none = Object.freeze({ detector: name, mode, findings: Object.freeze([NOTHING]) });
+    return [{ member, detect: (texts) => detectHere.call(detector, texts), none }];
+  });
+  if (direct.length < own.length) {
+    return (segment, signal, tracer) => run(members, [segment], { names, signal, tracer, isHere: true }, scanning);
+  }
+  return (segment, signal, tracer) => {
+    signal.throwIfAborted();
+    const byDetector: DetectorFindings[] = [];
+    let failures = NO_FAILURES;
+    for (const one of direct) {
+      const findings = detected(one, segment, scanning);
+      if (findings !== undefined) {
+        byDetector.push(findings);
+        continue;
+      }
+      const outcome = runOne(one.member, segment, scanning, { signal, tracer });
+      if ("isFatal" in outcome) failures = [...failures, outcome];
+      else byDetector.push(outcome.findings);
+    }
+    return { byDetector, failures } satisfies Found;
+  };
+}
+
+/** `undefined`: the detector failed, or found so much that it has to be counted. */
+function detected(
+  { member, detect, none }: Direct,
+  segment: Segment,
+  { metrics, now }: Scanning,
+): DetectorFindings | undefined {
+  const { name, mode, kinds, threshold } = member;
+  if (segment.text === "" || !kinds.has(segment.kind)) return none;
+  const begun = now();
+  let all: readonly Finding[] | undefined;
+  try {
+    const detection = detect([{ segment, windows: undefined }]);
+    all = detection.length === 1 ? detection[0] : undefined;
+  } catch {
+    return undefined;
+  }
+  if (all === undefined || all.length > MOST_FINDINGS) return undefined;
+  metrics.took(name, (now() - begun) / 1_000);
+  if (all.length === 0) return none;
+  metrics.found(name, all);
+  const kept = threshold === 0 ? all : all.filter(({ score }) => score >= threshold);
+  return { detector: name, mode, findings: [kept] };
+}
