@@ -64,6 +64,8 @@ export interface DialogState {
   readonly scrolled?: number;
   /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
   readonly edit: Edit;
+  /** Letters were typed where no field has the focus, so that `y` may be one of them. */
+  readonly hasStray?: boolean;
   /** Names of files that begin as the text with the focus does, several; undefined: none were looked for. */
   readonly found?: readonly string[] | undefined;
   readonly stage:
