@@ -129,9 +129,12 @@ function afterEnter(open: DialogState): DialogState {
 
 const SCROLLED_LINES = 8;
 
-/** Of what is read beside it alone: all else has room. */
+/** Lines that the words and fields of a dialog take at most, beside what is read below them. */
+const MOST_WORDS = 24;
+
+/** Scrolls the whole text of the dialog, whatever has the focus: nothing is confirmed that cannot be read. */
 function scrolledBy(open: DialogState, by: number): DialogState {
-  const most = open.attachment?.lines?.length ?? 0;
+  const most = (open.attachment?.lines?.length ?? 0) + MOST_WORDS;
   return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
 }
 
@@ -286,7 +289,7 @@ function moved(open: DialogState, by: 1 | -1): DialogState {
 function focused(open: DialogState, focus: number): DialogState {
   const field = open.dialog.fields[focus];
   const text = field?.kind === "text" ? (open.values[field.id] ?? "") : "";
-  return { ...open, focus, edit: editAtEnd(text), found: undefined, hasStray: false };
+  return { ...open, focus, edit: editAtEnd(text), found: undefined, hasStray: false, scrolled: undefined };
 }
 
 function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {
@@ -308,5 +311,5 @@ function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
 /** With another value it is another question: what failed before is not what would be tried now. */
 function valued(open: DialogState, id: string, value: string): DialogState {
   const values: FieldValues = { ...open.values, [id]: value };
-  return { ...open, values, found: undefined, stage: { kind: "asking" } };
+  return { ...open, values, found: undefined, scrolled: undefined, stage: { kind: "asking" } };
 }
