@@ -101,7 +101,7 @@ test("a title says whose numbers it heads", () => {
   const of = (more: object) => whoseNumbers(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
   assert.equal(of({}), "of all 3 nodes");
   assert.equal(of({ list_cluster_members: MEMBERS.slice(0, 1) }), "of n1");
-  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of n1");
+  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
   assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
   const missing = {
     value: PARTS,
