@@ -51,7 +51,7 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
   await console.until("dialog: Suspend provider:acme-alt");
   assert.match(console.screen(), /textbox: \(required\) Reason: /);
   assert.match(console.screen(), /radio: \(checked\) 30m/);
-  assert.match(console.screen(), /button: y suspend/);
+  assert.match(console.screen(), /button: Enter, then y suspend/);
   await console.press("esc", "q");
   assert.deepEqual(await console.ended, { status: 0, signal: null });
   assert.deepEqual([console.bytes.clears, console.bytes.scrollbackClears], [1, 0]);

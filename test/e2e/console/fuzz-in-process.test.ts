@@ -33,7 +33,7 @@ function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: E
   if (isReadOnly || frozen !== undefined || link.state.kind !== "online") return false;
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
-  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1;
+  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true;
   return (
     by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
   );

@@ -146,7 +146,7 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
     weight: 3,
     arbitrary: fc
       .constantFrom("s", "u", "X", "P", "m", "E")
-      .map((verb) => [key("esc"), key("esc"), key(verb), key("y")]),
+      .map((verb) => [key("esc"), key("esc"), key(verb), key("enter"), key("y")]),
   },
   // Wherever one was, to where something can be confirmed.
   { weight: 4, arbitrary: fc.constant([..."2sy"].map(key)).map((all) => [key("esc"), key("esc"), key("esc"), ...all]) },
