@@ -165,7 +165,7 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
 
 const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text" }, value: string): string =>
   isProposal === true && value !== "" && value === initial
-    ? "  as others have it; typing replaces it, Up Down suggestions"
+    ? "  the usual choice; type to replace, Up Down suggestions"
     : "  Up Down suggestions";
 
 /** Files that a line names. */

@@ -137,12 +137,7 @@ const refused = (...rows: readonly Partial<RefusalRecord>[]) =>
 
 test("a caller that is refused wants attention, told once over all nodes", () => {
   assert.deepEqual(refused({}, { node: "n2", last_minute: 3, last_hour: 3 }, { code: "gone", last_minute: 0 }), [
-    [
-      "warn",
-      "key",
-      "ci",
-      "15 requests in the last minute with policy_denied by rule no-opus, 33 in the hour, on n1, n2",
-    ],
+    ["warn", "key", "ci", "no-opus refused 15/min with policy_denied, 33 in the hour, on n1, n2"],
   ]);
 });
 
@@ -156,7 +151,7 @@ test("what a budget is known to refuse is told with the budget alone; scanners a
       { last_minute: 2 },
     ).map(([severity, , name]) => [severity, name]),
     [
-      ["note", "nobody known"],
+      ["note", "unknown caller"],
       ["note", "ci"],
       ["note", "ci"],
     ],

@@ -155,7 +155,7 @@ test("a node without leader, not ready, or with a refused configuration is told 
     [
       "! LEADER cluster n1: knows no leader: changes are refused until there is one; traffic goes on",
       "! NODE node n1: not ready: no configuration",
-      "! CONFIG node n1: serves what it served before: line 3: unknown key",
+      "! CONFIG node n1: line 3: unknown key; still serves the configuration before",
     ],
   );
 });
@@ -197,7 +197,7 @@ test("the file is told of with its remedy, unless it is in sync or there is none
 test("a refusal of the node is told once", () => {
   const get_status = { ...STATUS, configuration: { state: "refused", message: null } } as const;
   assert.deepEqual(attention({ get_status, get_config: config("refused") }), [
-    "! CONFIG node n1: serves what it served before: it does not say why",
+    "! CONFIG node n1: refused, no reason given; still serves the configuration before",
   ]);
 });
 
@@ -218,7 +218,7 @@ test("sources that are not served and audit chains that conflict are told of", (
     }),
     [
       "! AUDIT chain n2: showed 2 times what cannot be one chain: verify its exported trail",
-      "! SOURCE source bad: revision 7 is refused here: line 9",
+      "! SOURCE source bad: line 9; revision 7 is refused here",
       "~ SOURCE source late: revision 7 is not served yet",
     ],
   );

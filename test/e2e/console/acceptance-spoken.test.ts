@@ -49,7 +49,7 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
   await console.until(/NAME: acme-alt/);
   await console.press("s");
   await console.until("dialog: Suspend provider:acme-alt");
-  assert.match(console.screen(), /textbox: \(required\) Reason: /);
+  assert.match(console.screen(), /textbox: \(required, selected\) Reason: /);
   assert.match(console.screen(), /radio: \(checked\) 30m/);
   assert.match(console.screen(), /button: Enter, then y suspend/);
   await console.press("esc", "q");

@@ -107,7 +107,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.press("G", "enter");
     await console.shows(/^│> (folded|over) +provider acme-chat +the vendor knows/m);
     await console.press("u", "y");
-    await console.shows(/is acknowledged no more \(index \d+ on \d\/3 nodes\)/);
+    await console.shows(/acknowledgement lifted \(index \d+ on \d\/3 nodes\)/);
     await console.press("1");
     await scene.traffic();
     await console.shows(/^│.! FAIL +provider +acme-chat/m);
@@ -265,13 +265,13 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
     await console.press(":");
     console.type("recover\r");
     await console.shows(/A majority is reachable: do NOT recover/);
+    // Of two that know as much, the first; either may be an entry ahead.
     for (const command of [
-      "gateway cluster recover -config node.yaml -keep n1",
-      "-confirm",
-      "systemctl stop gateway",
-    ]) {
-      assert.ok(console.screen().includes(command), command);
-    }
+      /gateway cluster recover -config node.yaml -keep n[12]/,
+      /-confirm/,
+      /systemctl stop gateway/,
+    ])
+      assert.match(console.screen(), command);
   });
 });
 

@@ -135,7 +135,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         "gateway admin backends",
         `gateway admin -d '{"reason":"vendor outage","duration":"30m"}' PUT suspensions/provider:${FAILING}`,
       ],
-      most: 17,
+      most: 16,
       async does(hand, console) {
         await hand.press("s");
         await hand.sees(`Suspend provider:${FAILING}`);
@@ -255,7 +255,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
     {
       name: "take a node that is lost for good out of the cluster",
       verbs: ["gateway admin cluster_members", "gateway cluster prune -addr \u00aba node\u00bb -keep n1,n2"],
-      most: 18,
+      most: 16,
       async does(hand) {
         const lost = nodes[2]?.node;
         assert.ok(lost);
