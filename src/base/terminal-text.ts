@@ -10,7 +10,7 @@
  * characters without a width, by which two names could look the same. A joiner stays where its script or an emoji needs it.
  */
 const UNSAFE =
-  /[\x00-\x1f\x7f-\x9f\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|(?<![\p{M}\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}])[\u200c\u200d]/gu;
+  /[\x00-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|\u034f|\u17b4|\u17b5|(?<!\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian})[\u200c\u200d]/gu;
 const SHORT: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
   ["\r", "\\r"],

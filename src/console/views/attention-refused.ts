@@ -2,7 +2,7 @@
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
 import { namesInWords } from "../format/names.ts";
-import { count, plural } from "../format/numbers.ts";
+import { count } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { requestsOfSubject } from "./keys-filters.ts";

@@ -103,7 +103,7 @@ const LINKS = {
 export const online: Event = { kind: "link", link: { door: DOOR, doors: 2, state: LINKS.online } };
 
 const key = (chord: string): Event => ({ kind: "key", chord });
-const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
+export const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
 const verbs = [..."ssuEnmTXRBPIwLHpDvhefaV12345678"];
 const texts = [
   "y",
