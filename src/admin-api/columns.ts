@@ -179,7 +179,11 @@ export const TABLES = {
       "Who was refused; `unrecognised`: the credential was none that is accepted, `others`: callers beyond those that are told one by one.",
       ["key", "agent", "user", "anonymous", "unrecognised", "others"],
     ),
-    caller: nullable(text("Name of the key, the user or the agent, where one is known.")),
+    caller: nullable(
+      text(
+        "Name of the key, the user or the agent, where one is known; of `unrecognised` the id of the key that was presented and does not exist.",
+      ),
+    ),
     code: text("Code of the answers."),
     cause: nullable(
       choice("What refused them; null: the code tells.", [

@@ -144,6 +144,8 @@ export interface RefusedBy {
   readonly bucket?: string;
   /** Name of the key that a credential which is not accepted names by its id. */
   readonly key?: string | undefined;
+  /** Public id in the presented text if no key has it: revoked, or never minted here. Eight letters and digits. */
+  readonly keyId?: string | undefined;
 }
 
 export interface RefusalOptions extends ErrorOptions {

@@ -5,8 +5,12 @@
  * characters are one. A terminal may disagree about sequences of joined emoji; a column is then a cell off.
  */
 
-/** Controls (also those of the second range, line and paragraph separators) and what reverses the direction of text. */
-const UNSAFE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\p{Surrogate}]/gu;
+/**
+ * Controls (also those of the second range, line and paragraph separators), what reverses the direction of text, and
+ * characters without a width, by which two names could look the same. A joiner stays where its script or an emoji needs it.
+ */
+const UNSAFE =
+  /[\x00-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|\u034f|\u17b4|\u17b5|(?<!\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian})[\u200c\u200d]/gu;
 const SHORT: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
   ["\r", "\\r"],
@@ -24,7 +28,8 @@ export function escapeControlsOfLines(text: string): string {
 }
 
 function escaped(found: string): string {
-  return SHORT.get(found) ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const point = (found.codePointAt(0) ?? 0).toString(16);
+  return SHORT.get(found) ?? (point.length > 4 ? `\\u{${point}}` : `\\u${point.padStart(4, "0")}`);
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;

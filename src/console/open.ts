@@ -91,6 +91,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   // Ink draws only its last frame where this says that nobody looks; there is a terminal, so somebody does.
   Reflect.deleteProperty(process.env, "CI");
   const { renderConsole } = await import("./parts/render.tsx");
+  const { renderPlain } = await import("./parts/plain.ts");
   const { createRecorder } = await import("./parts/record.ts");
   const { MONO, themeOf } = await import("./parts/theme.ts");
   const themeBy = (isLight: boolean | undefined) =>
@@ -114,6 +115,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   const screen = openScreen({
     stdin: process.stdin,
     stdout: process.stdout,
+    isPlain: !looks.hasCursor,
     onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
     onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
     ...(options.hasMouse &&
@@ -203,7 +205,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     now,
     dispatch,
     copy(text) {
-      const sequence = osc52(text, { env });
+      const sequence = looks.hasCursor ? osc52(text, { env }) : undefined;
       if (sequence !== undefined) screen.output.stream.write(sequence);
       return sequence !== undefined;
     },
@@ -242,17 +244,17 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       return state.size;
     },
   };
+  const drawing = {
+    stdout: screen.output.stream,
+    store,
+    gate: screen.output,
+    onCrash: (error: unknown) => end({ kind: "fault", error }),
+    onPrinted: (words: string) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
+  };
+  const theme = looks.hasColour ? themeBy(wasLight) : MONO;
   const rendered = life.own(
     "screen",
-    renderConsole({
-      stdout: screen.output.stream,
-      store,
-      theme: looks.hasColour ? themeBy(wasLight) : MONO,
-      isScreenReader: looks.isScreenReader,
-      gate: screen.output,
-      onCrash: (error) => end({ kind: "fault", error }),
-      onPrinted: (words) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
-    }),
+    looks.hasCursor ? renderConsole({ ...drawing, theme, isScreenReader: looks.isScreenReader }) : renderPlain(drawing),
     (it) => it.unmount(),
   );
 

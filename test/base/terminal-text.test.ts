@@ -57,6 +57,22 @@ test("nothing that a terminal obeys is left", () => {
   );
 });
 
+test("characters without a width are shown as escapes; joiners stay where a script or an emoji needs them", () => {
+  const rows = [
+    ["pro\u200bd", "pro\\u200bd"],
+    ["prod\u2060", "prod\\u2060"],
+    ["a\u200db", "a\\u200db"],
+    ["\u200cprod", "\\u200cprod"],
+    ["x\u180e\u034f", "x\\u180e\\u034f"],
+    ["\u{e0041}z", "\\u{e0041}z"],
+    ["\u3164", "\\u3164"],
+    ["👩\u200d💻", "👩\u200d💻"],
+    ["می\u200cخواهم", "می\u200cخواهم"],
+    ["न\u094d\u200dत", "न\u094d\u200dत"],
+  ] as const;
+  for (const [text, shown] of rows) assert.equal(escapeControls(text), shown);
+});
+
 test("lines stay lines where they may", () => {
   assert.equal(escapeControlsOfLines("a\n\tb\u001b\r\n"), "a\n\tb\\u001b\\r\n");
 });

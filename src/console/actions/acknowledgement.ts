@@ -142,7 +142,7 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
       kind: "actions",
       actions: standing(context).map(({ name }) =>
         actionOf("delete_acknowledgement", { params: { name } }, () => ({
-          words: `${escapeControls(name)} is acknowledged no more`,
+          words: `${escapeControls(name)}: acknowledgement lifted`,
         })),
       ),
     }),

@@ -246,7 +246,7 @@ function consequences(reduction: Reduction, context: Reads): Rows {
           "Removed",
           line(
             removed.length === 1
-              ? `${shown} keeps its disk; it may rejoin only as a stranger with \`join\``
+              ? `${shown} keeps its disk; it can only rejoin with an empty data directory (\`join\`)`
               : `${shown} keep their disks; they may rejoin only as strangers with \`join\``,
           ),
         ],

@@ -19,7 +19,7 @@ const MOST_PROBLEMS = 4;
 
 /** Why it cannot be written; undefined: it can. */
 export function trialWhy(trial: Trial | undefined): string | undefined {
-  if (trial === undefined) return "it is being tried: a moment";
+  if (trial === undefined) return "still testing; try again shortly";
   const { problems, change, compiling, why } = trial;
   const [problem] = problems;
   if (problem !== undefined) return escapeControls(problem);
@@ -88,7 +88,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
     lines(_, context) {
       const trial = options.trial(context);
       const change = trial?.change;
-      if (trial === undefined || change === undefined) return [["Effect", line("it is being tried")]];
+      if (trial === undefined || change === undefined) return [["Effect", line("still testing")]];
       const differing = differenceOfTrial(trial).filter((it) => textOfLine(it) !== "");
       const left = differing.length - MOST_LINES;
       return [

@@ -1,7 +1,8 @@
 /**
  * Which columns of a table fit, and how wide each is. Columns go by priority until the rest fits; what is left over goes
  * to those that flex. A right-aligned column is never narrower than what stands in it: a number that is cut is wrong. No
- * text is cut while another column has room that it does not need.
+ * text is cut while another column has room that it does not need, and a column with `wanted` cells takes them from columns
+ * of a higher priority number.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -27,8 +28,23 @@ export function fitColumns(
   while (kept.length > 1 && widthOf(kept) > cells) kept.splice(leastWorth(kept), 1);
   const [only] = kept;
   if (kept.length === 1 && only !== undefined && only.cells > cells) return [{ ...only, cells: Math.max(1, cells) }];
-  return lend(share(kept, cells - widthOf(kept)), contents);
+  let placed = lend(share(kept, cells - widthOf(kept)), contents);
+  while (isCutShort(placed, contents)) {
+    const worst = leastWorth(kept);
+    const priority = kept[worst]?.head.priority ?? 0;
+    if (!placed.some((column) => column.head.priority < priority && isShort(column, contents))) break;
+    kept.splice(worst, 1);
+    placed = lend(share(kept, cells - widthOf(kept)), contents);
+  }
+  return placed;
 }
+
+/** Returns whether the column has fewer cells than its text needs and it may want. */
+const isShort = ({ at, head: { wanted = 0 }, cells }: Placed, contents: readonly number[]): boolean =>
+  cells < Math.min(wanted, contents[at] ?? 0);
+
+const isCutShort = (columns: readonly Placed[], contents: readonly number[]): boolean =>
+  columns.some((column) => isShort(column, contents));
 
 /** From columns that have room to spare to those whose text is cut, the one that lacks least first. */
 function lend(columns: readonly Placed[], contents: readonly number[]): readonly Placed[] {

@@ -165,7 +165,7 @@ function fieldLine(field: Field, value: string, state: DialogState, isFocused: b
 
 const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text" }, value: string): string =>
   isProposal === true && value !== "" && value === initial
-    ? "  as others have it; typing replaces it, Up Down suggestions"
+    ? "  the usual choice; type to replace, Up Down suggestions"
     : "  Up Down suggestions";
 
 /** Files that a line names. */
@@ -224,9 +224,8 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
       ? { text: ` ${key}  ${confirm.does} `, tone, isInverse: isDangerous }
       : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
   if (confirm.kind === "yes") {
-    const key = focus === -1 ? "y" : "Tab past the fields, then y";
-    const leave = focus === -1 && cells >= 66 ? "Esc / any other letter  nothing is done" : "Esc  nothing is done";
-    return wrapLine([button(key), { text: "      " }, { text: leave, tone: "dim" }], cells);
+    const key = focus === -1 && state.hasStray !== true ? "y" : "Enter, then y";
+    return wrapLine([button(key), { text: "      " }, { text: "Esc  nothing is done", tone: "dim" }], cells);
   }
   const isFocused = focus === dialog.fields.length;
   const expected = confirm.expected(values);

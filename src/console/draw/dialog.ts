@@ -21,7 +21,7 @@ export function drawDialog(
   const { body, focusAt, foot } = dialogText(state, open, Math.max(8, width - 4));
   const tone = open.dialog.isDangerous ? ("fail" as const) : undefined;
   const room = Math.max(0, rows - 2 - foot.length);
-  const seen = windowOf(body, room, focusAt === undefined ? open.scrolled : focusAt - Math.floor(room / 2));
+  const seen = windowOf(body, room, open.scrolled ?? (focusAt === undefined ? 0 : focusAt - Math.floor(room / 2)));
   // A foot higher than the screen keeps its end, where the answer is.
   const lines = [...seen, ...foot].slice(-Math.max(1, rows - 2));
   const title = line(open.dialog.title, tone ?? "strong");

@@ -95,7 +95,9 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "workbench") {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
-    return { own: [...keys, ...own], always: isTyping ? [] : [common(COMMON.command), common(COMMON.help)] };
+    // Where letters are text, no verb is a key.
+    if (isTyping) return { own: keys, always: [] };
+    return { own: [...keys, ...own], always: [common(COMMON.command), common(COMMON.help)] };
   }
   if (view.body.kind === "charts") {
     const back = tableStateOf(state).moment === undefined ? [] : [common(CHARTS.now)];

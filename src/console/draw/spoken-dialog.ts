@@ -52,7 +52,11 @@ function speakQuestion(state: State, open: DialogState): Spoken {
           },
         ]
       : []),
-    { role: "button", text: `${isTyped ? "Enter" : "y"} ${confirm.does}`, state: { disabled: !isReady } },
+    {
+      role: "button",
+      text: `${isTyped ? "Enter" : focus === -1 ? "y" : "Enter, then y"} ${confirm.does}`,
+      state: { disabled: !isReady },
+    },
     { role: "button", text: "Esc nothing is done" },
   ];
 }

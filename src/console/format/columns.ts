@@ -6,7 +6,7 @@ import { shown } from "./lines.ts";
 import { count } from "./numbers.ts";
 import { clock } from "./times.ts";
 
-export interface ColumnPlace extends Pick<Column<never>, "head" | "letter" | "width" | "priority"> {
+export interface ColumnPlace extends Pick<Column<never>, "head" | "letter" | "width" | "priority" | "wanted"> {
   readonly cut?: "middle" | "end";
 }
 

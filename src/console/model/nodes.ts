@@ -19,6 +19,10 @@ export const EVERY_NODE_MS: ReadonlyMap<TableName, number> = new Map([
   ["mcp_servers", 3_000],
   ["a2a_agents", 3_000],
   ["history", 10_000],
+  ["budgets", 3_000],
+  ["guardrails", 5_000],
+  ["controls", 10_000],
+  ["certificates", 10_000],
 ]);
 
 const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
@@ -28,18 +32,14 @@ const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
   "list_audit_records",
 ]);
 
-/** Measured too, and told as the node asked knows it. */
-const OF_NODE_ASKED: ReadonlySet<ReadableId> = new Set(["list_budgets", "list_guardrails", "list_controls"]);
-
 /** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`; undefined: the same on every node, or not known yet. */
 export function whoseNumbers(data: Data, need: Need): string | undefined {
-  const isOfEvery = OF_EVERY_NODE.has(need.id);
-  if (!isOfEvery && !OF_NODE_ASKED.has(need.id)) return undefined;
+  if (!OF_EVERY_NODE.has(need.id)) return undefined;
   const reading = data.get(need);
   const node = data.get({ id: "get_status" })?.value?.node;
   const members = rowsOf(data, "cluster_members").length;
   if (reading?.value === undefined) return undefined;
-  if (!isOfEvery || reading.gaps?.isOfOne === true || members < 2) return node === undefined ? undefined : `of ${node}`;
+  if (reading.gaps?.isOfOne === true || members < 2) return node === undefined ? undefined : `of ${node}`;
   const missing = reading.gaps?.unanswered.length ?? 0;
   return missing === 0 ? `of all ${members} nodes` : `of ${members - missing} of ${members} nodes`;
 }

@@ -60,10 +60,12 @@ export interface DialogState {
   readonly attachment?:
     | { readonly id: number; readonly asked: string; readonly lines: readonly Line[] | undefined }
     | undefined;
-  /** Lines of its words that are scrolled out above. */
-  readonly scrolled?: number;
+  /** Number of its lines that are scrolled out above; `undefined` until it is scrolled, when the field with the focus is in view. */
+  readonly scrolled?: number | undefined;
   /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
   readonly edit: Edit;
+  /** Letters were typed where no field has the focus, so that `y` may be one of them. */
+  readonly hasStray?: boolean;
   /** Names of files that begin as the text with the focus does, several; undefined: none were looked for. */
   readonly found?: readonly string[] | undefined;
   readonly stage:

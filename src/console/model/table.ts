@@ -16,6 +16,8 @@ export interface Column<Row> {
   readonly align: "left" | "right";
   /** 1 is kept longest; a column goes when the screen is too narrow for all of a lower number and it. */
   readonly priority: number;
+  /** Cells that a text as long may have before columns of a higher priority number are shown. */
+  readonly wanted?: number;
   /** Names are cut in the middle, other text at its end, numbers (right-aligned) never. */
   readonly cut?: "middle" | "end";
   /** `now`: milliseconds since 1970, for what is told as an age. */
@@ -46,6 +48,7 @@ export interface ColumnHead {
   readonly width: Column<never>["width"];
   readonly align: "left" | "right";
   readonly priority: number;
+  readonly wanted?: number;
   readonly cut: "middle" | "end";
 }
 
@@ -75,13 +78,14 @@ export function tableOf<Row>(spec: TableSpec<Row>, rows: readonly Row[]): Table 
     return found;
   };
   return {
-    columns: columns.map(({ id, head, letter, width, align, priority, cut = "end" }) => ({
+    columns: columns.map(({ id, head, letter, width, align, priority, wanted, cut = "end" }) => ({
       id,
       head,
       letter,
       width,
       align,
       priority,
+      ...(wanted !== undefined && { wanted }),
       cut,
     })),
     count: rows.length,

@@ -90,6 +90,8 @@ export interface TableBody {
   readonly aboveRows?: number | ((size: { readonly columns: number; readonly rows: number }) => number);
   /** What stands above goes from left to right as the rows go down: left and right move the cursor. */
   readonly isAcross?: true;
+  /** Needs beside the first that must be read before the table is called empty. */
+  rowNeeds?(subject: string | undefined): readonly Need[];
   /** One sentence, and the next step. */
   empty(context: Context): { readonly sentence: string; readonly next: string };
   /** What Enter does; left out, describes the row. */

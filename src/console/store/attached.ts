@@ -24,10 +24,10 @@ export function withAttachment(before: DialogState | undefined, { state, effects
   };
 }
 
-/** While a text is typed it stays what it was: not every letter is a question. */
+/** While a text is typed, what was read first stays: not every letter is a question. */
 function wantedBy(open: DialogState): ReturnType<NonNullable<DialogState["dialog"]["attached"]>> {
   const field = focusOf(open);
   const isTyping = field !== undefined && field !== "typed" && field.kind === "text";
-  if (isTyping) return open.attachment === undefined ? undefined : JSON.parse(open.attachment.asked);
+  if (isTyping && open.attachment !== undefined) return JSON.parse(open.attachment.asked);
   return open.dialog.attached?.(open.values);
 }

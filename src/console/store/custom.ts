@@ -46,11 +46,16 @@ export function stepCommand(state: State, chord: Chord, views: readonly View[]):
   return only(openedDialog(state, askedOf(command, filled.argv)));
 }
 
-function rowOf(state: State, views: readonly View[]): Readonly<Record<string, unknown>> | undefined {
+/** Returns the row under the cursor as `J` shows it; a row that stands for several nodes is a list of records. */
+function rowOf(state: State, views: readonly View[]): unknown {
   const listing = listingOf(state, views);
   const at = listing?.order[listing.cursor];
-  const row = at === undefined ? undefined : listing?.table.jsonOf(at);
-  return typeof row === "object" && row !== null ? (row as Readonly<Record<string, unknown>>) : undefined;
+  return at === undefined ? undefined : listing?.table.jsonOf(at);
+}
+
+/** Returns the records that the row is made of. */
+function recordsOf(row: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return (Array.isArray(row) ? row : [row]).filter((one) => typeof one === "object" && one !== null);
 }
 
 type Filled =
@@ -61,14 +66,22 @@ const FIELD = /\{([a-z_][a-z0-9_]*)\}/g;
 /** Of a value, UTF-16 units. */
 const MAX_VALUE = 4_096;
 
-export function filledIn({ run }: CustomCommand, row: Readonly<Record<string, unknown>> | undefined): Filled {
+/** Fills the fields of the command with values of the row. Records of several nodes give a value if they agree on it. */
+export function filledIn({ run }: CustomCommand, row: unknown): Filled {
   const template = run.kind === "words" ? run.words.join(" ") : run.text;
   const values = new Map<string, string>();
+  const records = recordsOf(row);
   for (const [, field = ""] of template.matchAll(FIELD)) {
-    if (row === undefined) return { kind: "why", words: "there is no row under the cursor" };
-    const value = Object.hasOwn(row, field) ? row[field] : undefined;
+    if (records.length === 0) return { kind: "why", words: "there is no row under the cursor" };
+    const found = new Set(records.map((record) => (Object.hasOwn(record, field) ? record[field] : undefined)));
+    const [value] = found;
+    if (found.size > 1 && [...found].every((one) => typeof one !== "object"))
+      return {
+        kind: "why",
+        words: `the nodes differ in {${field}}; use a field that is the same on all, J shows them`,
+      };
     if (value === undefined || value === null || typeof value === "object")
-      return { kind: "why", words: `the row says nothing for {${field}}; J shows what it has` };
+      return { kind: "why", words: `the row has no value for {${field}}; J shows its fields` };
     const text = String(value);
     if (text.includes("\0") || text.length > MAX_VALUE) return { kind: "why", words: `{${field}} is no argument` };
     values.set(field, text);

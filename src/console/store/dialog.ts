@@ -1,7 +1,8 @@
 /**
- * Stepping a dialog. Here and nowhere else a change of the gateway begins: by the key `y` while no field has the focus,
- * or by Enter in a field that holds exactly what was to be typed. A paste never is either. While the deed is under way
- * the dialog stays; what is shown once lives in it alone and goes with it. Source: operator console reference, B5 and B6.
+ * Steps a dialog. A change of the gateway begins here only: by the key `y` while no field has the focus and no other text
+ * was typed there, or by Enter in a field that holds exactly what was to be typed; never by a paste. A dialog opens in its
+ * first field and keeps every letter, so that a reason typed too soon runs nothing. While the change runs the dialog stays;
+ * a text that is shown once exists in the dialog only. Source: operator console reference, B5 and B6.
  */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
@@ -19,8 +20,8 @@ import { whyNoWrite } from "./select.ts";
 
 export function openedDialog(state: State, dialog: Dialog): State {
   const values = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));
-  const missing = dialog.fields.findIndex((field) => field.kind === "text" && field.isRequired && field.initial === "");
-  const focus = missing !== -1 || dialog.confirm.kind === "yes" ? missing : dialog.fields.length;
+  // Whoever types a reason at once must be in a field: a letter that reached a view would be a command.
+  const focus = Math.max(0, firstMissing(dialog, values));
   const opened: DialogState = {
     id: state.nextId,
     dialog,
@@ -30,8 +31,16 @@ export function openedDialog(state: State, dialog: Dialog): State {
     edit: editAtEnd(""),
     stage: { kind: "asking" },
   };
-  return { ...state, dialog: focused(opened, focus), nextId: state.nextId + 1 };
+  const place = dialog.fields.length === 0 ? confirmPlace(dialog) : focus;
+  return { ...state, dialog: focused(opened, place), nextId: state.nextId + 1 };
 }
+
+/** Index of the first required text that is empty, or -1. */
+const firstMissing = ({ fields }: Dialog, values: FieldValues): number =>
+  fields.findIndex((field) => field.kind === "text" && field.isRequired && (values[field.id] ?? "") === "");
+
+/** Where a dialog is confirmed: the field of a typed confirmation, or none, where `y` confirms. */
+const confirmPlace = ({ fields, confirm }: Dialog): number => (confirm.kind === "typed" ? fields.length : -1);
 
 /** The field with the focus; `typed`: that of a typed confirmation. */
 export function focusOf({ dialog, focus }: DialogState): Field | "typed" | undefined {
@@ -99,8 +108,7 @@ function stepAsking(state: State, open: DialogState, chord: Chord): Step {
   const field = focusOf(open);
   if (field === undefined) return stepUnfocused(state, open, chord);
   if (field === "typed") return stepTyped(state, open, chord);
-  // Enter goes on to what is next, and so never does anything.
-  if (chord === "enter") return only(withDialog(state, moved(open, 1)));
+  if (chord === "enter") return only(withDialog(state, afterEnter(open)));
   switch (field.kind) {
     case "text":
       return stepText(state, open, field, chord);
@@ -113,11 +121,20 @@ function stepAsking(state: State, open: DialogState, chord: Chord): Step {
   }
 }
 
+/** Enter goes to the next required text that is empty, else to where the dialog is confirmed. It never confirms. */
+function afterEnter(open: DialogState): DialogState {
+  const missing = firstMissing(open.dialog, open.values);
+  return focused(open, missing === -1 || missing === open.focus ? confirmPlace(open.dialog) : missing);
+}
+
 const SCROLLED_LINES = 8;
 
-/** Of what is read beside it alone: all else has room. */
+/** Lines that the words and fields of a dialog take at most, beside what is read below them. */
+const MOST_WORDS = 24;
+
+/** Scrolls the whole text of the dialog, whatever has the focus: nothing is confirmed that cannot be read. */
 function scrolledBy(open: DialogState, by: number): DialogState {
-  const most = open.attachment?.lines?.length ?? 0;
+  const most = (open.attachment?.lines?.length ?? 0) + MOST_WORDS;
   return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
 }
 
@@ -160,8 +177,8 @@ function chosenFile(open: DialogState, field: Field, by: 1 | -1): DialogState {
 function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
   const { confirm } = open.dialog;
   if (isOneOf(chord, DIALOG.confirm)) {
-    if (confirm.kind === "yes") return confirmed(state, open);
-    return only(flashed(state, `${confirm.label}: type it, then Enter`));
+    if (confirm.kind === "typed") return only(flashed(state, `${confirm.label}: type it, then Enter`));
+    return open.hasStray === true ? only(flashed(state, STRAY, "warn")) : confirmed(state, open);
   }
   if (isOneOf(chord, DIALOG.copy)) return copied(state, open);
   if (isOneOf(chord, DIALOG.choose)) {
@@ -171,11 +188,15 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return only(field === undefined ? state : withDialog(state, chosen(open, field, chord === "left" ? -1 : 1)));
   }
   if (chord === "enter") {
-    return only(flashed(state, confirm.kind === "yes" ? "y does it, Esc leaves" : "Tab goes to what is to be typed"));
+    const hint = confirm.kind === "yes" ? "y confirms, Esc leaves" : "Tab goes to what is to be typed";
+    return only(flashed(withDialog(state, { ...open, hasStray: false }), hint));
   }
   if (characterOf(chord) === undefined) return only(state);
-  return only(flashed({ ...state, dialog: undefined }, "nothing was done"));
+  // Text that is typed where nothing takes it: a `y` within it is no consent.
+  return only(flashed(withDialog(state, { ...open, hasStray: true }), STRAY));
 }
+
+const STRAY = "nothing takes text here: Enter, then y confirms; Esc leaves";
 
 function stepTyped(state: State, open: DialogState, chord: Chord): Step {
   const { confirm } = open.dialog;
@@ -268,7 +289,7 @@ function moved(open: DialogState, by: 1 | -1): DialogState {
 function focused(open: DialogState, focus: number): DialogState {
   const field = open.dialog.fields[focus];
   const text = field?.kind === "text" ? (open.values[field.id] ?? "") : "";
-  return { ...open, focus, edit: editAtEnd(text), found: undefined };
+  return { ...open, focus, edit: editAtEnd(text), found: undefined, hasStray: false, scrolled: undefined };
 }
 
 function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {
@@ -290,5 +311,5 @@ function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
 /** With another value it is another question: what failed before is not what would be tried now. */
 function valued(open: DialogState, id: string, value: string): DialogState {
   const values: FieldValues = { ...open.values, [id]: value };
-  return { ...open, values, found: undefined, stage: { kind: "asking" } };
+  return { ...open, values, found: undefined, scrolled: undefined, stage: { kind: "asking" } };
 }

@@ -77,7 +77,7 @@ function clean(edit: Edit): Edit {
 
 function met(state: State, id: string, views: readonly View[]): Step {
   // Short enough to be read to its end in 80 columns.
-  const words = `key ${id}: its text is taken nowhere`;
+  const words = `key ${id}: the pasted text was not kept`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {
     return only(flashed(state, `${words}; \`:keys ${id}\` tells who uses it`, "warn"));

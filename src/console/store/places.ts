@@ -46,14 +46,21 @@ function at(state: State, place: Place, past: readonly Place[]): State {
 }
 
 /**
- * Who goes somewhere begins at its first row, which in most views is the worst, whatever was looked at there before; sort
- * and filter are kept. Steps back and turns come to the row that was left.
+ * Goes to a place, at its first row, which in most views is the worst, and with all of its rows; only the sort is kept.
+ * Steps back and turns come to the row that was left, with the filter that was set there.
  */
 export function gone(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);
   const there = at(state, place, isHere ? state.past : [...state.past, state.place]);
   if (!state.tables.has(placeKey(place))) return there;
-  return withTable(there, { cursorId: undefined, cursorAt: 0, offset: 0, marks: new Set(), moment: undefined });
+  return withTable(there, {
+    cursorId: undefined,
+    cursorAt: 0,
+    offset: 0,
+    marks: new Set(),
+    moment: undefined,
+    ...(!isHere && { filter: "", isNarrowed: false }),
+  });
 }
 
 /** To another tab of the same view: not a step to go back from. */

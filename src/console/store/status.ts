@@ -7,7 +7,7 @@ import type { Failure, Gaps, Need, ReadableId, Reading } from "../model/data.ts"
 import type { ConsoleDoor } from "../model/ports.ts";
 import type { State } from "../model/state.ts";
 import type { Tone } from "../model/text.ts";
-import type { View } from "../model/view.ts";
+import type { TableBody, View } from "../model/view.ts";
 import { isTooSmall } from "./layout.ts";
 import { contextOf, listingOf, tableStateOf, textOf, viewOf } from "./seen.ts";
 
@@ -64,7 +64,7 @@ function statusOfRows(state: State, views: readonly View[]): ViewStatus {
   if (body.kind === "table") {
     const listing = listingOf(state, views);
     if (listing === undefined || listing.order.length > 0) return { kind: "ok" };
-    if (listing.total === 0) return { kind: "empty", ...body.empty(contextOf(state)) };
+    if (listing.total === 0) return withoutRows(state, body);
     return { kind: "filtered_out", total: listing.total, filter, isNarrowed };
   }
   if (body.kind === "page" && filter !== "") {
@@ -74,6 +74,19 @@ function statusOfRows(state: State, views: readonly View[]): ViewStatus {
     }
   }
   return { kind: "ok" };
+}
+
+/** A table is empty only when everything that decides so was read. */
+function withoutRows(state: State, body: TableBody): ViewStatus {
+  for (const need of body.rowNeeds?.(state.place.subject) ?? []) {
+    const reading = readingOf(state, need);
+    if (reading?.value !== undefined) continue;
+    const failure = reading?.failure;
+    if (failure === undefined) return { kind: "loading", since: reading?.askedAt };
+    if (failure.status === 403) return { kind: "forbidden", need, failure };
+    return { kind: "failed", need, failure, hasData: false, freshAt: undefined };
+  }
+  return { kind: "empty", ...body.empty(contextOf(state)) };
 }
 
 const readingOf = (state: State, need: Need): Reading<unknown> | undefined => contextOf(state).data.get(need);

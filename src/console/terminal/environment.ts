@@ -17,6 +17,8 @@ export interface Environment {
   readonly isAscii: boolean;
   /** The screen is read aloud: text in order, no frames. */
   readonly isScreenReader: boolean;
+  /** The terminal can move its cursor; one that cannot gets lines that only go down. */
+  readonly hasCursor: boolean;
 }
 
 export function environmentOf({ env, isTTY, isAsciiAsked }: EnvironmentOptions): Environment {
@@ -25,7 +27,8 @@ export function environmentOf({ env, isTTY, isAsciiAsked }: EnvironmentOptions):
   return {
     hasColour: hasColour(env, isTTY, term),
     isAscii: isPlain || !/utf-?8/i.test(localeOf(env)),
-    isScreenReader: env["INK_SCREEN_READER"] === "true",
+    isScreenReader: env["INK_SCREEN_READER"] === "true" || term === "dumb",
+    hasCursor: term !== "dumb",
   };
 }
 

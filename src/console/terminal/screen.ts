@@ -32,6 +32,8 @@ export type ScreenEvent =
 export interface ScreenOptions {
   readonly stdin: KeyboardInput;
   readonly stdout: TerminalOutput;
+  /** The terminal knows no escape sequences: none is written, and it is asked nothing. */
+  readonly isPlain?: boolean;
   onEvent(event: ScreenEvent): void;
   /**
    * The terminal was closed, or SIGHUP says so. Called once. The process then ends by SIGHUP: where it ended by itself,
@@ -67,6 +69,7 @@ export interface Screen {
 export function openScreen({
   stdin,
   stdout,
+  isPlain = false,
   onEvent,
   onGone,
   onBackground,
@@ -89,7 +92,7 @@ export function openScreen({
 
   function take(): void {
     output.release();
-    output.writeNow(onMouse === undefined ? ENTER : ENTER + MOUSE_ON);
+    if (!isPlain) output.writeNow(onMouse === undefined ? ENTER : ENTER + MOUSE_ON);
     keyboard = openKeyboard({
       stdin,
       onEvent: (event) => (state === "on" ? onEvent(event) : undefined),
@@ -104,6 +107,7 @@ export function openScreen({
       onGone: gone,
     });
     // In front of the question of its state: who has answered that has said all that it says to this.
+    if (isPlain) return;
     if (onBackground !== undefined && !wasTold) output.writeNow(ASK_BACKGROUND);
     output.beginAsking();
   }
@@ -112,7 +116,7 @@ export function openScreen({
     keyboard?.close();
     keyboard = undefined;
     output.hold();
-    output.writeNow(onMouse === undefined ? LEAVE : MOUSE_OFF + LEAVE);
+    if (!isPlain) output.writeNow(onMouse === undefined ? LEAVE : MOUSE_OFF + LEAVE);
   }
 
   function leave(): void {

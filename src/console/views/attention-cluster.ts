@@ -208,7 +208,7 @@ export const CONFIGURATION_REFUSED: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || !isRefused(node)) return [];
-    const words = `serves what it served before: ${node.configuration.message ?? "it does not say why"}`;
+    const words = `${node.configuration.message ?? "refused, no reason given"}; still serves the configuration before`;
     return [ofNode(node, { id: "node:configuration", what: "CONFIG", kind: "node", view: "config", words })];
   },
 };
@@ -291,7 +291,7 @@ function sourceItem(row: SourceRecord): AttentionItem {
     what: "SOURCE",
     kind: "source",
     name: row.name,
-    says: row.message === null ? words : `${words}: ${row.message}`,
+    says: row.message === null ? words : `${row.message}; ${words}`,
     goes: { place: { view: "config" }, row: row.name },
     json: row,
   };

@@ -5,13 +5,16 @@ import { count, percent, plural } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { verdictId } from "./reconcile.ts";
+import { earlyDays } from "./reconcile-early.ts";
 
 export const DRIFT: AttentionSource = {
   needs: [{ id: "list_reconcile_verdicts" }],
   items({ data }) {
     const breaches = new Map<string, ReconcileVerdictRecord[]>();
-    for (const row of rowsOf(data, "reconcile_verdicts")) {
-      if (row.breach === 1) breaches.set(row.provider, [...(breaches.get(row.provider) ?? []), row]);
+    const rows = rowsOf(data, "reconcile_verdicts");
+    const isEarly = earlyDays(rows);
+    for (const row of rows) {
+      if (row.breach === 1 && !isEarly(row)) breaches.set(row.provider, [...(breaches.get(row.provider) ?? []), row]);
     }
     return [...breaches.values()].flatMap(driftItem);
   },

@@ -2,7 +2,7 @@
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
 import { namesInWords } from "../format/names.ts";
-import { count, plural } from "../format/numbers.ts";
+import { count } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { requestsOfSubject } from "./keys-filters.ts";
@@ -47,7 +47,8 @@ function refusedItem(rows: Refused): AttentionItem {
   const by = causeWords(row);
   // Scanners are always there, and who is suspended is meant to be refused.
   const isMeant = kind === "unrecognised" || cause === "suspension";
-  const requests = caller === null ? row.last_request : requestsOfSubject({ kind, name: caller });
+  const isUnknown = caller === null || kind === "unrecognised";
+  const requests = isUnknown ? row.last_request : requestsOfSubject({ kind, name: caller });
   return {
     id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
     severity: minute >= MANY && !isMeant ? "warn" : "note",
@@ -58,8 +59,8 @@ function refusedItem(rows: Refused): AttentionItem {
     since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
-    name: caller ?? callerWords(row),
-    says: `${plural(minute, "request")} in the last minute with ${code}${by === "" ? "" : ` by ${by}`}, ${count(hour)} in the hour, on ${namesInWords(rows.map(({ node }) => node))}`,
+    name: isUnknown ? callerWords(row) : caller,
+    says: `${causeFirst(row)} refused ${count(minute)}/min${by === "" ? "" : ` with ${code}`}, ${count(hour)} in the hour, on ${namesInWords(rows.map(({ node }) => node))}`,
     goes: {
       place: { view: "refusals" },
       row: refusalId(rows.reduce((a, b) => (b.last_minute > a.last_minute ? b : a))),
@@ -67,6 +68,13 @@ function refusedItem(rows: Refused): AttentionItem {
     ...(requests !== undefined && { requests }),
     json: rows,
   };
+}
+
+/** Names what refused: `no-cards`, `budget day`, `unknown_key`; otherwise the code. */
+function causeFirst(row: RefusalRecord): string {
+  const { cause, cause_name: name, code } = row;
+  if (cause === "rule" || cause === "credential") return name ?? code;
+  return causeWords(row) || code;
 }
 
 function othersItem(groups: readonly Refused[]): AttentionItem {
@@ -78,7 +86,7 @@ function othersItem(groups: readonly Refused[]): AttentionItem {
     what: "REFUSED",
     kind: "caller",
     name: `${groups.length} more`,
-    says: `${plural(minuteOf(groups.flat()), "request")} in the last minute, of callers or by causes that stand in :refusals`,
+    says: `refused ${count(minuteOf(groups.flat()))}/min together; :refusals lists them`,
     goes: { place: { view: "refusals" } },
     json: groups,
   };

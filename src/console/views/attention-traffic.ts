@@ -7,7 +7,7 @@ import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { sumOf } from "../model/nodes.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
-import { bucketId, isShared, isSpent, ownerOf, usedFraction } from "./budgets-bucket.ts";
+import { bucketId, isShared, isSpent, ownerOf, usedFraction, whyRefusing } from "./budgets-bucket.ts";
 import { callerFilter, providerFilter, requestsOfSubject } from "./keys-filters.ts";
 import { jsonOfMet, KINDS, type Measured, type MeasuredTable, type Met, metRows } from "./measured.ts";
 import { differing } from "./measured-columns.ts";
@@ -115,6 +115,7 @@ export const SPENT_BUDGETS: AttentionSource = {
 function budgetItem(row: BudgetRecord): AttentionItem {
   const isRefusing = row.status === "refusing";
   const isBad = isRefusing || isSpent(row);
+  const why = whyRefusing(row);
   // A hundred percent is said of what is spent, and of nothing before.
   const share = isSpent(row) ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {
@@ -125,7 +126,9 @@ function budgetItem(row: BudgetRecord): AttentionItem {
     what: isRefusing ? "REFUSES" : isBad ? "SPENT" : "HOT",
     kind: "budget",
     name: isShared(row) ? row.budget : `${row.budget} ${ownerOf(row)}`,
-    says: `${share} of ${count(row.limit)} units${isRefusing ? `, ${count(row.refused_per_minute)} refused in a minute` : ""}`,
+    says: isRefusing
+      ? `refused ${count(row.refused_per_minute)}/min${why === "" ? "" : `: ${why}`}, ${share} of ${count(row.limit)} units used`
+      : `${share} of ${count(row.limit)} units`,
     ends: { words: "resets in", at: Date.parse(row.resets_at) },
     goes: { place: { view: "budgets" }, row: bucketId(row) },
     ...(row.key !== null && { requests: callerFilter(row.key) }),

@@ -40,6 +40,12 @@ export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; w
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
   status === "exhausted" || (status === "refusing" && remaining === 0);
 
+/** Tells why a budget refuses though something is left: a request holds the most it may cost. Empty if nothing is left. */
+export const whyRefusing = (row: BudgetRecord): string =>
+  isSpent(row) || row.remaining === 0
+    ? ""
+    : `each needs more than the ${count(row.remaining)} left, most without max_tokens`;
+
 const WHOLE_DIGEST = 16;
 
 /** Whose it is: everybody's, a key's, or a token's, of which the list has a digest. */

@@ -10,7 +10,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
-import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf } from "./budgets-bucket.ts";
+import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
 import { anyOf, budgetFilter, callerFilter, profileFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -35,7 +35,8 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
       : [
           labelled(
             "refused",
-            span(`${plural(row.refused_per_minute, "request")} in the last minute on this node`, "fail"),
+            span(`${plural(row.refused_per_minute, "request")} in the last minute`, "fail"),
+            span(whyRefusing(row) === "" ? "" : `: ${whyRefusing(row)}`),
             span("  :refusals tells whose", "dim"),
           ),
         ]),

@@ -112,6 +112,39 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(", ") : (JSON.stringify(value) ?? "?");
 }
 
+/** What each action is called, the resource after it where it is one of many. */
+const ACTION_WORDS: Readonly<Record<string, string>> = {
+  create_key: "mint key",
+  update_key: "change key",
+  delete_key: "revoke key",
+  rotate_key: "rotate key",
+  put_suspension: "suspend",
+  delete_suspension: "lift suspension of",
+  put_acknowledgement: "acknowledge",
+  delete_acknowledgement: "lift acknowledgement of",
+  put_secret: "write secret",
+  delete_secret: "delete secret",
+  rewrap_secrets: "re-encrypt secrets",
+  put_source: "write source",
+  delete_source: "delete source",
+  rollback_source: "roll back source",
+  reload_config: "reload the deployment document",
+  delete_cluster_member: "remove member",
+  prune_cluster: "prune the cluster",
+  transfer_leader: "hand leadership over",
+  save_snapshot: "save a snapshot",
+  restore_snapshot: "restore a snapshot",
+};
+
+/** Says what was done to what: `suspend provider:acme-chat`; an action that is not known by its id. */
+export function actionWords({ action, resource }: Change): string {
+  const words = Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined;
+  if (words === undefined) return `${action} ${resource}`;
+  const [kind = "", ...name] = resource.split(" ");
+  // A resource without a name stands for the list or for the one that there is.
+  return name.length === 0 || kind === "" ? words : `${words} ${name.join(" ")}`;
+}
+
 /** `done  reason "key rotation", until ...`; what is foreign in it is not escaped yet. */
 export function resultWords({ result, code, facts }: Change): string {
   const told = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];

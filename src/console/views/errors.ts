@@ -8,11 +8,12 @@ import { escapeControls } from "../../base/index.ts";
 import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
 import { momentColumn, textColumn } from "../format/columns.ts";
 import { shown } from "../format/lines.ts";
-import { milliseconds } from "../format/numbers.ts";
+import { milliseconds, plural } from "../format/numbers.ts";
+import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { span } from "../model/text.ts";
+import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { movedWords } from "./providers-pane.ts";
 import { requestsOffer } from "./requests.ts";
@@ -35,7 +36,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     sortKey: ({ failure }) => failure.status,
   },
   textColumn({ head: "KIND", letter: "k", width: 8, priority: 1 }, ({ failure }) => failure.kind),
-  textColumn({ head: "SAID", letter: "i", width: { least: 12, flex: 1 }, priority: 2 }, ({ failure }) =>
+  textColumn({ head: "SAID", letter: "i", width: { least: 12, flex: 1 }, priority: 2, wanted: 40 }, ({ failure }) =>
     saidWords(failure),
   ),
   textColumn(
@@ -92,6 +93,64 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
 const saidWords = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
   type === null && code === null ? null : [type, code].filter((word) => word !== null).join(" ");
 
+/** Returns what a failure is called: the provider's code, otherwise its type, the status, or how the attempt failed. */
+const codeOf = ({ error_code: code, error_type: type, status, kind }: BackendFailure): string =>
+  code ?? type ?? (status === null ? kind : String(status));
+
+interface Group {
+  readonly code: string;
+  readonly model: string | null;
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly lastAt: number;
+  readonly callers: ReadonlySet<string>;
+}
+
+/** Groups failures by code and model, the most frequent first, and of equal ones the newest. */
+export function failureGroups(failures: readonly BackendFailure[]): readonly Group[] {
+  const groups = new Map<string, Group>();
+  for (const failure of failures) {
+    const { model, caller, time } = failure;
+    const code = codeOf(failure);
+    const key = JSON.stringify([code, model]);
+    const known = groups.get(key);
+    groups.set(key, {
+      code,
+      model,
+      count: (known?.count ?? 0) + 1,
+      lastAt: Math.max(known?.lastAt ?? 0, Date.parse(time)),
+      callers: new Set([...(known?.callers ?? []), ...(caller === null ? [] : [caller])]),
+    });
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt);
+}
+
+/** Lines above the table, the last of which parts them from it. */
+const MOST_GROUP_LINES = 5;
+
+function groupLines({ data, subject, now }: Context, most: number): readonly Line[] {
+  const groups = failureGroups(failuresOf({ data, subject }));
+  // One row of the table says as much as a group of one.
+  if (groups.length === 0 || groups[0]?.count === 1 || most < 2) return [];
+  const told = groups.slice(0, groups.length > most - 1 ? most - 2 : most - 1);
+  const left = groups.length - told.length;
+  return [
+    ...told.map(
+      ({ code, model, count: times, lastAt, callers }): Line => [
+        span(`${String(times).padStart(5)} x `, "strong"),
+        shown(code, "fail"),
+        shown(model === null ? "" : `  ${model}`),
+        span(`  ${plural(callers.size, "caller")}, last ${clock(lastAt, now)}`, "dim"),
+      ],
+    ),
+    ...(left === 0 || told.length === 0 ? [] : [line(`      and ${plural(left, "further group")} below`, "dim")]),
+    BLANK,
+  ];
+}
+
+const failuresOf = ({ data, subject }: Pick<Context, "data" | "subject">): readonly BackendFailure[] =>
+  subject === undefined ? [] : (data.get({ id: "list_backend_errors", name: subject })?.value ?? []);
+
 /** Failures have no id: those of one millisecond are told apart by how many came before. */
 export function failureRows(failures: readonly BackendFailure[]): readonly Row[] {
   const met = new Map<string, number>();
@@ -107,15 +166,14 @@ export function failureRows(failures: readonly BackendFailure[]): readonly Row[]
     .toReversed();
 }
 
-const rows = ({ data, subject }: Pick<Context, "data" | "subject">): readonly Row[] =>
-  subject === undefined ? [] : failureRows(data.get({ id: "list_backend_errors", name: subject })?.value ?? []);
+const rows = (context: Pick<Context, "data" | "subject">): readonly Row[] => failureRows(failuresOf(context));
 
 const table = (context: Omit<Context, "now">): Table =>
   tableOf<Row>(
     {
       columns: columnsOf(context.subject ?? ""),
       idOf: ({ id }) => id,
-      nameOf: ({ failure }) => failure.kind,
+      nameOf: ({ failure }) => codeOf(failure),
       haystack: ({ failure }) =>
         [
           failure.status,
@@ -161,6 +219,8 @@ export const errorsView: View = {
     kind: "table",
     table,
     sort: { column: "time", isDescending: true },
+    above: (context, { rows: most }) => groupLines(context, most),
+    aboveRows: MOST_GROUP_LINES,
     empty: ({ subject }) =>
       subject === undefined
         ? { sentence: "No provider was named.", next: "Press e on a provider (2), or name it: `:errors NAME`." }

@@ -12,7 +12,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { ownerOf, STANDING, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
-import { changesOf, RESULTS, resultWords } from "./changes-record.ts";
+import { actionWords, changesOf, RESULTS, resultWords } from "./changes-record.ts";
 import { contactWords } from "./cluster-members.ts";
 import { trafficLines } from "./overview-traffic.ts";
 
@@ -161,14 +161,17 @@ function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Li
 const BUDGET_CELLS = 34;
 
 function recentChanges({ data, now }: Context, most: number): readonly Line[] {
-  const changes = changesOf(data).slice(0, most);
+  // A trial changed nothing, and a console makes many while somebody looks at what a change would do.
+  const changes = changesOf(data)
+    .filter(({ result }) => result !== "tried")
+    .slice(0, most);
   if (changes.length === 0) return [];
   return [
     [span("RECENT ADMIN CHANGES", "strong"), span("  through any node; :changes has more", "dim")],
     ...changes.map((change) => [
-      { text: padTo(clock(change.at, now), 19) },
-      shown(padTo(shown(change.who).text, 22)),
-      shown(`  ${change.action}  ${change.resource}  `),
+      { text: `${clock(change.at, now)}  ` },
+      shown(`${change.who}  `),
+      shown(`${actionWords(change)}  `, "strong"),
       shown(resultWords(change), RESULTS[change.result].tone),
     ]),
   ];

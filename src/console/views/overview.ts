@@ -23,7 +23,7 @@ import type { Context } from "../model/context.ts";
 import { keyOf, type Need } from "../model/data.ts";
 import { type CalledTable, summedRows } from "../model/nodes.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { span } from "../model/text.ts";
+import { type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
@@ -59,6 +59,7 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     width: { least: 32, flex: 6 },
     align: "left",
     priority: 1,
+    wanted: 72,
     cell: (item, now) => shown(saying(item, now)),
     sortKey: ({ says }) => says,
   },
@@ -74,7 +75,8 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
   },
 ];
 
-function actsOf({ suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
+function actsOf({ id, suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
+  if (id === UNREAD) return "[Enter] which";
   if (!isReadOnly && suspends !== undefined) return "[s] suspend";
   if (!isReadOnly && lifts !== undefined) return "[u] lift";
   return `[Enter] ${goes.place.view}`;
@@ -82,11 +84,36 @@ function actsOf({ suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): 
 
 /** The row that stands for all that are acknowledged. */
 const FOLD = "acknowledged";
+/** The row that names the lists that the policy does not permit. */
+const UNREAD = "unread";
 
 function itemsOf(context: Context): readonly AttentionItem[] {
   const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
-  return folded.length === 0 ? all : [...all, foldOf(folded)];
+  const items = folded.length === 0 ? all : [...all, foldOf(folded)];
+  const lacking = forbiddenLists(context);
+  // Without any item the sentence of the empty table names them.
+  return items.length === 0 || lacking.length === 0 ? items : [...items, unreadItem(lacking)];
 }
+
+const listName = ({ id }: Need): string => id.replace(/^(list|get)_/, "");
+
+const forbiddenLists = ({ data }: Pick<Context, "data">): readonly string[] =>
+  attentionNeeds()
+    .filter((need) => data.get(need)?.value === undefined && data.get(need)?.failure?.status === 403)
+    .map(listName);
+
+const unreadItem = (lists: readonly string[]): AttentionItem => ({
+  id: UNREAD,
+  severity: "note",
+  // After all others.
+  weight: -2,
+  what: "UNREAD",
+  kind: "policy",
+  name: plural(lists.length, "list"),
+  says: `not permitted by your policy: ${lists.join(", ")}; alerts of them are missing here`,
+  goes: { place: { view: "overview" } },
+  json: lists,
+});
 
 const foldOf = (folded: readonly AttentionItem[]): AttentionItem => ({
   id: FOLD,
@@ -153,8 +180,8 @@ const toAcknowledge = (chosen: Chosen, context: Context): readonly Acknowledgeab
   named(
     chosen,
     context,
-    (item) => (item.id === FOLD ? undefined : acknowledgeableOf(item)),
-    "already: Enter lists them",
+    (item) => (item.id === FOLD || item.id === UNREAD ? undefined : acknowledgeableOf(item)),
+    "cannot be acknowledged: Enter lists them",
   );
 
 function whyNotLift(chosen: Chosen, context: Context): string | undefined {
@@ -211,9 +238,17 @@ function unread({ data }: Context): readonly string[] {
     const reading = data.get(need);
     if (reading?.value !== undefined) return [];
     const why = reading?.failure === undefined ? "not yet" : reading.failure.code;
-    return [`${need.id.replace(/^(list|get)_/, "")} (${why})`];
+    return [`${listName(need)} (${why})`];
   });
 }
+
+const lackingLines = (context: Context): readonly Line[] => [
+  line("Alerts that these lists would give are missing in the overview:"),
+  line(""),
+  ...forbiddenLists(context).map((name) => line(name)),
+  line(""),
+  line("Ask for the read actions to be permitted in the admin policy; r asks again.", "dim"),
+];
 
 export const overviewView: View = {
   id: "overview",
@@ -242,6 +277,8 @@ export const overviewView: View = {
     },
     open(id, context) {
       const item = chosenOnes({ ids: [id] }, context)[0];
+      if (id === UNREAD)
+        return { kind: "page", title: "Lists that your policy does not permit", lines: lackingLines(context) };
       return item === undefined ? over(GONE) : { kind: "go", ...item.goes };
     },
     describe(id, context) {

@@ -91,7 +91,7 @@ function untriedWhy(context: Reads, name: string): string | undefined {
   const { value, progress, failure } = readingOf(context, name) ?? {};
   if (value !== undefined) return undefined;
   if (failure !== undefined) return escapeControls(failure.message);
-  return progress === undefined ? "it is being tried: a moment" : `it is being tried: ${progress}; Esc stops it`;
+  return progress === undefined ? "still testing; try again shortly" : `still testing: ${progress}; Esc stops it`;
 }
 
 const table = (context: Omit<Context, "now">): Table =>
@@ -109,7 +109,7 @@ const table = (context: Omit<Context, "now">): Table =>
 
 const CHANGES = {
   added: { sign: "+", tone: "strong", words: "would be added" },
-  present: { sign: "=", tone: "dim", words: "there already" },
+  present: { sign: "=", tone: "dim", words: "already present" },
   controls: { sign: "~", tone: "changed", words: "there; gets controls" },
 } as const;
 
@@ -126,7 +126,8 @@ const objectLines = ({ objects }: PackTrial): readonly Line[] =>
 
 function tallyLine({ objects }: PackTrial): Line {
   const number = (kind: keyof typeof CHANGES): number => objects.filter(({ change }) => change === kind).length;
-  return line(`${number("added")} added, ${number("controls")} given controls, ${number("present")} there already`);
+  const controls = number("controls") === 0 ? "" : `, ${number("controls")} to get controls`;
+  return line(`${number("added")} to add${controls}, ${number("present")} already present`);
 }
 
 function casesLine({ cases }: PackTrial): Line {
@@ -251,6 +252,7 @@ export const packsView: View = {
       const need = trialNeed(context, name);
       return need === undefined ? [] : [need];
     },
+    rowNeeds: (subject) => [packsNeed(subject)],
     empty: () => ({ sentence: "No packs come with this program.", next: "`:packs ./FOLDER` reads those of yours" }),
     describe: described,
   },

@@ -7,6 +7,7 @@ import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { shown } from "../format/lines.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+import { earlyDays, type IsEarly } from "./reconcile-early.ts";
 
 const DAY_MS = 86_400_000;
 const DAY_CELLS = 3;
@@ -23,9 +24,15 @@ const HEIGHTS = [
   ["▇", 0.25],
 ] as const;
 
-/** 0 to 3: what nobody explains above what breaks the bounds above what keeps them, and then by how far apart. */
-export const severityOf = ({ breach, hard, ratio }: ReconcileVerdictRecord): number =>
-  breach + (breach === 1 ? hard : 0) + Math.abs(ratio) / (1 + Math.abs(ratio));
+/**
+ * Orders verdicts, the worst highest: unexplained breaches, other breaches, verdicts within the bounds, and last the days
+ * before the provider was metered here. Within each, by how far apart the two numbers are.
+ */
+export function severityOf(verdict: ReconcileVerdictRecord, isEarly: IsEarly): number {
+  const { breach, hard, ratio } = verdict;
+  const apart = Math.abs(ratio) / (1 + Math.abs(ratio));
+  return isEarly(verdict) ? apart - 1 : breach + (breach === 1 ? hard : 0) + apart;
+}
 
 /** Of one provider and token class. */
 export interface Series {
@@ -36,7 +43,11 @@ export interface Series {
 }
 
 /** The worst first. */
-export function seriesOf(verdicts: readonly ReconcileVerdictRecord[]): readonly Series[] {
+export function seriesOf(
+  verdicts: readonly ReconcileVerdictRecord[],
+  isEarly: IsEarly = earlyDays(verdicts),
+): readonly Series[] {
+  const severity = (verdict: ReconcileVerdictRecord): number => severityOf(verdict, isEarly);
   const grouped = new Map<string, ReconcileVerdictRecord[]>();
   for (const verdict of verdicts) {
     const key = JSON.stringify([verdict.provider, verdict.class]);
@@ -46,11 +57,11 @@ export function seriesOf(verdicts: readonly ReconcileVerdictRecord[]): readonly 
   }
   return [...grouped.values()]
     .flatMap((group) => {
-      const worst = group.reduce((a, b) => (severityOf(b) > severityOf(a) ? b : a));
+      const worst = group.reduce((a, b) => (severity(b) > severity(a) ? b : a));
       const byDay = new Map(group.map((verdict) => [verdict.day, verdict]));
       return { provider: worst.provider, class: worst.class, byDay, worst };
     })
-    .sort((a, b) => severityOf(b.worst) - severityOf(a.worst));
+    .sort((a, b) => severity(b.worst) - severity(a.worst));
 }
 
 /** The last of the calendar that there are verdicts of, days without one among them. */
@@ -71,7 +82,8 @@ export function heatLines(
   const days = lastDays(verdicts, Math.max(1, Math.floor((columns - nameCells) / DAY_CELLS)));
   // Heads, the key to the marks, a blank, and at least one line between them.
   if (days.length === 0 || rows < 4) return [];
-  const all = seriesOf(verdicts);
+  const isEarly = earlyDays(verdicts);
+  const all = seriesOf(verdicts, isEarly);
   const told = all.slice(0, rows - 3);
   const left = all.length - told.length;
   return [
@@ -82,19 +94,22 @@ export function heatLines(
     ...told.map(
       (series): Line => [
         shown(padTo(cutMiddle(shown(`${series.provider} ${series.class}`).text, nameCells - 1), nameCells)),
-        ...days.map((day) => cellOf(series.byDay.get(day))),
+        ...days.map((day) => cellOf(series.byDay.get(day), isEarly)),
       ],
     ),
     line(
-      `! not explained  ~ over the bounds  height: how far apart, full above 25 %${left === 0 ? "" : `; ${left} more below`}`,
+      `! not explained  ~ over the bounds  height: how far apart, full above 25 %${
+        verdicts.some(isEarly) ? "  - before it was metered here" : ""
+      }${left === 0 ? "" : `; ${left} more below`}`,
       "dim",
     ),
     BLANK,
   ];
 }
 
-function cellOf(verdict: ReconcileVerdictRecord | undefined): Span {
+function cellOf(verdict: ReconcileVerdictRecord | undefined, isEarly: IsEarly): Span {
   if (verdict === undefined) return span(" · ", "dim");
+  if (isEarly(verdict)) return span(" - ", "dim");
   const { ratio, breach, hard } = verdict;
   const height = HEIGHTS.find(([, below]) => Math.abs(ratio) < below)?.[0] ?? "█";
   if (breach === 0) return span(` ${height} `, "dim");

@@ -12,17 +12,22 @@ import { wordTable } from "../format/words.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
-import { type Line, line, span } from "../model/text.ts";
+import { type Line, line, type Span, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { earlyDays, type IsEarly } from "./reconcile-early.ts";
 import { heatLines, seriesOf, severityOf } from "./reconcile-heat.ts";
 
 export const verdictId = ({ day, provider, class: name }: ReconcileVerdictRecord): string =>
   `${day}/${provider}/${name}`;
 
-const breachCell = ({ breach, hard }: ReconcileVerdictRecord) =>
-  breach === 0 ? span("no", "dim") : hard === 1 ? span("! YES", "fail") : span("~ yes", "warn");
+function breachCell(verdict: ReconcileVerdictRecord, isEarly: IsEarly): Span {
+  const { breach, hard } = verdict;
+  if (breach === 0) return span("no", "dim");
+  if (isEarly(verdict)) return span("before", "dim");
+  return hard === 1 ? span("! YES", "fail") : span("~ yes", "warn");
+}
 
-const COLUMNS: readonly Column<ReconcileVerdictRecord>[] = [
+const columnsOf = (isEarly: IsEarly): readonly Column<ReconcileVerdictRecord>[] => [
   textColumn({ head: "DAY", letter: "d", width: 11, priority: 1 }, ({ day }) => day),
   textColumn(
     { head: "PROVIDER", letter: "p", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
@@ -49,23 +54,26 @@ const COLUMNS: readonly Column<ReconcileVerdictRecord>[] = [
     width: 7,
     align: "left",
     priority: 1,
-    cell: breachCell,
-    sortKey: severityOf,
+    cell: (row) => breachCell(row, isEarly),
+    sortKey: (row) => severityOf(row, isEarly),
   },
 ];
 
-const table = ({ data }: Pick<Context, "data">): Table =>
-  tableOf<ReconcileVerdictRecord>(
+function table({ data }: Pick<Context, "data">): Table {
+  const rows = rowsOf(data, "reconcile_verdicts");
+  const isEarly = earlyDays(rows);
+  return tableOf<ReconcileVerdictRecord>(
     {
-      columns: COLUMNS,
+      columns: columnsOf(isEarly),
       idOf: verdictId,
       nameOf: ({ provider }) => provider,
       haystack: (row) => [row.day, row.provider, row.class, row.direction, row.breach === 1 ? "breach" : ""].join(" "),
-      isBad: ({ breach, hard }) => breach === 1 && hard === 1,
+      isBad: (row) => row.breach === 1 && row.hard === 1 && !isEarly(row),
       jsonOf: (row) => row,
     },
-    rowsOf(data, "reconcile_verdicts"),
+    rows,
   );
+}
 
 /** Of the map, its heads and its key with it. */
 const MOST_HEAT_ROWS = 12;
@@ -76,7 +84,8 @@ const named = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
 function pane(id: string, { data, now }: Context): readonly Line[] {
   const row = named(data, id);
   if (row === undefined) return [];
-  const audited = rowsOf(data, "reconcile").find(({ provider }) => provider === row.provider);
+  const reconciled = rowsOf(data, "reconcile").find(({ provider }) => provider === row.provider);
+  const isBefore = earlyDays(rowsOf(data, "reconcile_verdicts"))(row);
   return [
     labelled(
       "verdict",
@@ -91,8 +100,12 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       span(row.breach === 0 ? "" : row.hard === 1 ? "; nothing else explains it" : "; others may explain it", "dim"),
     ),
     ...seriesLines(row, data),
-    ...(row.breach === 0 ? [] : [line(meaning(row, audited))]),
-    ...(audited === undefined ? [] : [reportLine(audited, now)]),
+    ...(isBefore
+      ? [line("This is before this gateway metered anything of the provider: its report is of other traffic.", "dim")]
+      : row.breach === 0
+        ? []
+        : [line(meaning(row, reconciled))]),
+    ...(reconciled === undefined ? [] : [reportLine(reconciled, now)]),
   ];
 }
 
@@ -107,12 +120,15 @@ const DIRECTIONS = wordTable(
 
 /** How the other days of this provider and class were: the map above in words. */
 function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
+  const verdicts = rowsOf(data, "reconcile_verdicts");
+  const isEarly = earlyDays(verdicts);
   const series = seriesOf(
-    rowsOf(data, "reconcile_verdicts").filter((it) => it.provider === row.provider && it.class === row.class),
+    verdicts.filter((it) => it.provider === row.provider && it.class === row.class),
+    isEarly,
   )[0];
   if (series === undefined || series.byDay.size < 2) return [];
   const all = [...series.byDay.values()];
-  const over = all.filter(({ breach }) => breach === 1).length;
+  const over = all.filter((it) => it.breach === 1 && !isEarly(it)).length;
   const { worst } = series;
   return [
     labelled(
@@ -123,10 +139,10 @@ function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
   ];
 }
 
-function meaning({ direction, hard }: ReconcileVerdictRecord, audited: ReconcileRecord | undefined): string {
+function meaning({ direction, hard }: ReconcileVerdictRecord, reconciled: ReconcileRecord | undefined): string {
   if (direction === "over")
     return "More was metered than the provider reports: it lost usage, or counts it on another day.";
-  const streams = audited?.unmeasured_streams ?? 0;
+  const streams = reconciled?.unmeasured_streams ?? 0;
   const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they told their usage.`;
   return hard === 1
     ? `The provider saw tokens that did not pass this gateway: others use the keys, or streams broke off.${broken}`
@@ -144,20 +160,20 @@ const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: Reconc
 
 /** Before there are verdicts, what stands in their way. */
 function empty({ data }: Pick<Context, "data">): { readonly sentence: string; readonly next: string } {
-  const audited = rowsOf(data, "reconcile");
-  const failing = audited.find(({ error }) => error !== null);
+  const reconciled = rowsOf(data, "reconcile");
+  const failing = reconciled.find(({ error }) => error !== null);
   if (failing !== undefined) {
     return { sentence: `The report of ${failing.provider} cannot be had: ${failing.error}.`, next: "r reads again" };
   }
-  if (audited.length > 0) {
+  if (reconciled.length > 0) {
     return {
       sentence: "No day is judged yet: a day is judged once `maturity_lag` has passed since its end.",
       next: "r reads again",
     };
   }
   return {
-    sentence: "No provider is audited.",
-    next: "Usage reports are compared once the deployment document names providers in `reconcile:`; `gateway check` tries the keys",
+    sentence: "No provider is reconciled. Add one under `reconcile.providers`.",
+    next: "`gateway check` tries the keys of their usage APIs",
   };
 }
 
@@ -177,6 +193,7 @@ export const reconcileView: View = {
     aboveRows: MOST_HEAT_ROWS,
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    rowNeeds: () => [{ id: "list_reconcile" }],
     empty,
     sql: () =>
       "SELECT day, provider, class, metered, reported, delta, ratio, breach FROM reconcile_verdicts ORDER BY day DESC, provider",

@@ -31,12 +31,18 @@ export const refusalId = ({
 const named = (data: Data, id: string): RefusalRecord | undefined =>
   rowsOf(data, "refusals").find((row) => refusalId(row) === id);
 
-/** `key ci-runner`, `user a@example.com`, `nobody known`. */
+/** `key ci-runner`, `user a@example.com`, `key id k3J9x0Qa`, `unknown caller`. */
 export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
-  if (kind === "unrecognised") return "nobody known";
+  if (kind === "unrecognised") return caller === null ? "unknown caller" : `key id ${caller}`;
   if (kind === "others") return "other callers";
   return caller === null ? kind : `${kind} ${caller}`;
 }
+
+/** Adds to the caller why a key has an id and no name. */
+const whoWords = (row: RefusalRecord): string =>
+  row.caller_kind === "unrecognised" && row.caller !== null
+    ? `${callerWords(row)}, revoked or of another gateway,`
+    : callerWords(row);
 
 /** `budget day-5m`, `rule no-opus`; empty where the code tells it. */
 export const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
@@ -83,7 +89,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const { last_minute: minute, last_hour: hour, node, last_request: request } = row;
   const by = causeWords(row);
   return [
-    labelled("refused", shown(callerWords(row)), span("  with "), shown(row.code), shown(by === "" ? "" : ` by ${by}`)),
+    labelled("refused", shown(whoWords(row)), span("  with "), shown(row.code), shown(by === "" ? "" : ` by ${by}`)),
     labelled(
       "counted",
       span(`${count(minute)} in the last minute, ${plural(hour, "request")} in the hour, on `),
@@ -133,7 +139,9 @@ export const refusalsView: View = {
   offers: [
     requestsOffer((id, { data }) => {
       const row = named(data, id);
-      return row && (row.caller === null ? row.last_request : callerFilter(row.caller));
+      return (
+        row && (row.caller === null || row.caller_kind === "unrecognised" ? row.last_request : callerFilter(row.caller))
+      );
     }),
     {
       verb: "follow",

@@ -161,8 +161,8 @@ export const requestsView: View = {
     aboveRows: 5,
     pane,
     empty: () => ({
-      sentence: "No request is over yet on any node that answers, since its start.",
-      next: "One that is under way stands here once it has ended; how many there are, in `:providers`.",
+      sentence: "No finished requests yet.",
+      next: "A request is listed when it ends; `:providers` counts those in flight.",
     }),
     sql: () =>
       "SELECT time, caller, model, provider, status, code, attempts, ttfb_ms, total_ms, input_tokens, output_tokens, decided_by, id FROM requests WHERE status >= 400 ORDER BY time DESC",

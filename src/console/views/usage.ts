@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<UsageRecord>[] = [
   ),
   countColumn({ head: "REQUESTS", letter: "r", width: 9, priority: 2 }, (row) => row.requests),
   {
-    ...countColumn<UsageRecord>({ head: "FAILED", letter: "f", width: 8, priority: 3 }, (row) => row.failed),
+    ...countColumn<UsageRecord>({ head: "NOT OK", letter: "f", width: 8, priority: 3 }, (row) => row.failed),
     cell: ({ failed }) => span(count(failed), failed === 0 ? "dim" : "warn"),
   },
   countColumn({ head: "IN", letter: "i", width: 12, priority: 1 }, tokensIn),
@@ -77,10 +77,17 @@ function pane(id: string, { data }: Context): readonly Line[] {
   const row = named(data, id);
   if (row === undefined) return [];
   return [
-    labelled("who", shown(row.caller ?? "nobody known"), shown(row.profile === null ? "" : `  profile ${row.profile}`)),
+    labelled(
+      "who",
+      shown(row.caller ?? "unknown caller"),
+      shown(row.profile === null ? "" : `  profile ${row.profile}`),
+    ),
     labelled("what", shown([row.hop, row.provider, row.model].filter((it) => it !== null).join("  "))),
     labelled("when", shown(hourWords(row)), span(row.hour.length > 10 ? "  UTC, an hour" : "  UTC, a day", "dim")),
-    labelled("requests", span(`${plural(row.requests, "request")}, ${count(row.failed)} failed`)),
+    labelled(
+      "requests",
+      span(`${plural(row.requests, "request")}, ${count(row.failed)} refused, failed or left by the client`),
+    ),
     labelled(
       "tokens",
       span(`${count(row.input_tokens)} in, ${count(row.cached_input_tokens)} from a cache, `),

@@ -5,6 +5,7 @@ import type { TableName } from "../../admin-api/index.ts";
 import type { Gaps } from "../model/data.ts";
 import { itemsAsNow, rowsAsNow } from "./earlier.ts";
 import { fits } from "./fits.ts";
+import { foldedNodes } from "./fold-nodes.ts";
 import { answerSchemaOf, PLAIN, type PlainId, type Row, rowIdOf, rowSchemaOf } from "./readables.ts";
 import { isSame, withKnownRows } from "./same.ts";
 
@@ -39,7 +40,7 @@ export function listParser(
       return undefined;
     if (!items.every(isRow)) return undefined;
     const known = Array.isArray(previous) ? (previous as readonly Row[]) : [];
-    const { rows, fresh } = withKnownRows(known, rowsAsNow(table, items), idOf);
+    const { rows, fresh } = withKnownRows(known, foldedNodes(table, rowsAsNow(table, items)), idOf);
     return fresh.every((row) => fits(schema, row)) ? { rows, index, gaps: gapsIn(others) } : undefined;
   };
 }

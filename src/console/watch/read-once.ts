@@ -7,7 +7,8 @@ import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type Readable, type ReadableId, type Reading } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { ask } from "./ask.ts";
-import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, tableOfList } from "./readables.ts";
+import { foldedNodes } from "./fold-nodes.ts";
+import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, type Row, tableOfList } from "./readables.ts";
 
 type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
 
@@ -59,11 +60,12 @@ function queryOf({ id }: RemoteNeed): string {
 
 function parsed(need: RemoteNeed, text: string): Pick<Reading<unknown>, "value" | "gaps"> {
   const answer = JSON.parse(text) as { items?: unknown; unanswered?: string[]; cut?: string[] };
-  const isList = tableOfList(need.id) !== undefined || PLAIN[need.id as PlainId].isList === true;
+  const table = tableOfList(need.id);
+  const isList = table !== undefined || PLAIN[need.id as PlainId].isList === true;
   if (!isList) return { value: answer };
   const { items, unanswered = [], cut = [] } = answer;
   return {
-    value: items,
+    value: table === undefined ? items : foldedNodes(table, items as readonly Row[]),
     ...(unanswered.length + cut.length > 0 && { gaps: { unanswered, cut } }),
   };
 }

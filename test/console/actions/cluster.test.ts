@@ -72,7 +72,7 @@ test("removing a member says what becomes of the quorum, and asks for its id", (
     "True now: 3 voters, quorum 2, tolerates no further loss",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",
-    "Removed: n3 keeps its disk; it may rejoin only as a stranger with `join`",
+    "Removed: n3 keeps its disk; it can only rejoin with an empty data directory (`join`)",
     "Untouched: keys, budgets, suspensions and configuration",
   ]);
   assert.equal(dialog.isDangerous, true);
@@ -119,7 +119,7 @@ test("a prune opens with those reachable ticked, and tells what is true and what
     ": n3 silent, last heard of 14m 20s ago",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",
-    "Removed: n3 keeps its disk; it may rejoin only as a stranger with `join`",
+    "Removed: n3 keeps its disk; it can only rejoin with an empty data directory (`join`)",
     "Untouched: keys, budgets, suspensions and configuration",
     "Snapshot: undecided: save one first, or skip it",
   ]);

@@ -36,6 +36,22 @@ test("what is left over goes to columns that flex, in proportion", () => {
   );
 });
 
+test("a text that wants cells takes them from columns of a higher priority number, and no more than it needs", () => {
+  const heads = [
+    head("what", { width: 9 }),
+    head("kind", { width: 8, priority: 3 }),
+    head("says", { width: { least: 20, flex: 1 }, wanted: 40 }),
+    head("acts", { width: 20, priority: 4 }),
+  ];
+  const idsFor = (content: number, cells: number) => idsOf(fitColumns(heads, [9, 8, content, 20], cells));
+  assert.equal(idsFor(20, 63), "what kind says acts");
+  assert.equal(idsFor(21, 63), "what kind says");
+  assert.equal(idsFor(42, 63), "what kind says");
+  assert.equal(idsFor(200, 62), "what kind says", "beyond what it wants it is cut");
+  assert.equal(idsFor(200, 60), "what says");
+  assert.equal(idsFor(200, 31), "what says");
+});
+
 test("a column of numbers is as wide as its widest number", () => {
   const heads = [head("a", { width: { least: 4, flex: 1 } }), head("n", { align: "right", width: 5 })];
   assert.deepEqual(

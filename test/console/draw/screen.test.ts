@@ -214,7 +214,7 @@ test("a dialog that is higher than the screen keeps its confirmation and the fie
   const drawn = pictureOf(
     frameOf(stateAt("60x16", { dialog: opened({ ...SUSPEND, lines: () => lines }, { focus: 1 }) })),
   );
-  assert.match(drawn, /Tab past the fields, then y {2}suspend now/);
+  assert.match(drawn, /Enter, then y {2}suspend now/);
   assert.match(drawn, /<30m>/);
   assert.match(drawn, /lines above/);
 });

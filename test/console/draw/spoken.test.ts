@@ -43,7 +43,7 @@ test("a dialog is its words, its fields with their kinds, and its buttons", () =
   assert.deepEqual(of("textbox"), ["Reason: console: incident"]);
   assert.deepEqual(of("radiogroup"), ["Duration"]);
   assert.equal(nodes.find(({ role, state }) => role === "radio" && state?.checked)?.text, "30m");
-  assert.deepEqual(of("button"), ["y suspend now", "Esc nothing is done"]);
+  assert.deepEqual(of("button"), ["Enter, then y suspend now", "Esc nothing is done"]);
   assert.match(textOf(nodes), /request: PUT \/admin\/v1\/suspensions\/provider:acme-chat/);
 });
 

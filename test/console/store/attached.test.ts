@@ -28,9 +28,9 @@ test("what a dialog shows is asked for as it opens, once, and again when it is a
   const [load] = opened.effects;
   assert.ok(load?.kind === "load" && load.request.kind === "document" && load.request.source === "default");
   assert.deepEqual(step(opened.state, key("right")).effects, []);
-  const typing = typed(pressed(opened.state, "tab"), "x");
+  const typing = typed(opened.state, "x");
   assert.equal(typing.dialog?.attachment?.id, load.id);
-  const left = step(typing, key("shift-tab"));
+  const left = step(typing, key("enter"));
   assert.deepEqual(
     left.effects.map((effect) => (effect.kind === "load" ? effect.request : effect)),
     [
@@ -44,7 +44,7 @@ test("what a dialog shows is asked for as it opens, once, and again when it is a
 test("its lines are below the words, and page keys scroll them", () => {
   const id = opened.state.dialog?.attachment?.id ?? 0;
   const lines = Array.from({ length: 60 }, (_, at) => line(`changed line ${at}`));
-  const read = after(opened.state, [{ kind: "page_loaded", id, lines }]);
+  const read = after(pressed(opened.state, "enter"), [{ kind: "page_loaded", id, lines }]);
   const seen = (state: typeof read): string => {
     assert.ok(state.dialog !== undefined);
     return drawDialog(state, state.dialog, { columns: 100, rows: 20, isWhole: false }).map(textOfLine).join("\n");
@@ -54,11 +54,18 @@ test("its lines are below the words, and page keys scroll them", () => {
   assert.doesNotMatch(seen(read), /changed line 30\b/);
   assert.match(seen(pressed(read, "pagedown pagedown pagedown pagedown")), /changed line 30\b/);
   assert.match(seen(pressed(read, "pagedown ".repeat(20).trim())), /changed line 59\b/);
+  assert.match(seen(pressed(opened.state, "pagedown pagedown")), /Source/);
+  const inField = after(opened.state, [{ kind: "page_loaded", id, lines }]);
+  assert.match(
+    seen(pressed(inField, "pagedown pagedown pagedown pagedown")),
+    /changed line 30\b/,
+    "with a field in focus",
+  );
   assert.match(seen(pressed(read, `${"pagedown ".repeat(20)}${"pageup ".repeat(20)}`.trim())), /changed line 1\b/);
 });
 
 test("a value that is typed unseen is in no frame and in nothing that is read out", () => {
-  const state = typed(pressed(opened.state, "tab tab"), "canary-secret");
+  const state = typed(pressed(opened.state, "tab"), "canary-secret");
   assert.equal(state.dialog?.values["value"], "canary-secret");
   assert.ok(state.dialog !== undefined);
   const frame = drawDialog(state, state.dialog, { columns: 100, rows: 30, isWhole: false });

@@ -84,9 +84,30 @@ test("a value that would be an option is refused, unless options have ended", ()
   assert.deepEqual(filledIn(words("rm", "--", "{name}"), { name: "-rf" }), { kind: "argv", argv: ["rm", "--", "-rf"] });
 });
 
+test("a row of several nodes gives the values that they agree on", () => {
+  const rows = [
+    { name: "acme", node: "n1", state: "ok", members: [1], window: null },
+    { name: "acme", node: "n2", state: "failing", members: [1], window: null },
+  ];
+  const cases = [
+    ["{name}", { kind: "argv", argv: ["a", "acme"] }],
+    ["{node}", /the nodes differ in \{node\}/],
+    ["{state}", /the nodes differ in \{state\}/],
+    ["{members}", /no value for \{members\}/],
+    ["{window}", /no value for \{window\}/],
+    ["{missing}", /no value for \{missing\}/],
+  ] as const;
+  for (const [word, expected] of cases) {
+    const filled = filledIn(words("a", word), rows);
+    if (expected instanceof RegExp) assert.match(JSON.stringify(filled), expected);
+    else assert.deepEqual(filled, expected);
+  }
+  assert.match(JSON.stringify(filledIn(words("a", "{name}"), [])), /no row/);
+});
+
 test("a field that the row does not have, or that is no value, is said and nothing runs", () => {
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { y: 1 })), /says nothing for \{x\}/);
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: ["y"] })), /says nothing/);
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
+  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: ["y"] })), /no value/);
   assert.match(JSON.stringify(filledIn(words("a", "{toString}"), {})), /argv/, "no field has such a name");
   assert.match(JSON.stringify(filledIn(words("a", "{x}"), undefined)), /no row/);
   assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: "a\0b" })), /no argument/);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import type { Effect, Event, State } from "../../../src/console/model/state.ts";
 import { boxOf, focusOf, openedDialog, whyNotConfirmed } from "../../../src/console/store/dialog.ts";
@@ -16,8 +17,8 @@ const focus = (state: State): string | undefined => {
 };
 const deedsIn = (effects: readonly Effect[]): number => effects.filter(({ kind }) => kind === "deed").length;
 
-test("s and y are enough", () => {
-  const { state, effects } = lastStep(online(), "s y");
+test("s, Enter and y are enough", () => {
+  const { state, effects } = lastStep(online(), "s enter y");
   assert.ok(effects[0]?.kind === "deed" && effects[0].deed.kind === "actions");
   assert.equal(effects[0].deed.actions[0]?.request.path, "/admin/v1/suspensions/provider:acme-chat");
   assert.deepEqual(state.dialog?.stage, { kind: "running", words: "suspend now", since: NOW });
@@ -34,12 +35,60 @@ for (const [what, event] of [
   });
 }
 
-for (const chord of ["n", "s", "q", "Y", "space", "1"]) {
-  test(`${chord} leaves a dialog with nothing done`, () => {
-    const { state, effects } = lastStep(online(), `s ${chord}`);
-    assert.deepEqual([state.dialog, words(state), effects], [undefined, "nothing was done", []]);
+for (const chord of ["n", "s", "q", "Y", "space", "1", "u", "X"]) {
+  test(`${chord} typed where no field has the focus does nothing, and takes a y after it for a letter`, () => {
+    const open = pressed(online(), "s enter");
+    const { state, effects } = lastStep(open, chord);
+    assert.deepEqual([state.dialog?.stage.kind, effects], ["asking", []]);
+    assert.deepEqual(lastStep(state, "y").effects, []);
+    assert.equal(deedsIn(lastStep(state, "enter y").effects), 1);
+    assert.deepEqual([pressed(state, "esc").dialog, lastStep(state, "esc").effects], [undefined, []]);
   });
 }
+
+test("whatever is typed at a dialog stays in it and changes nothing", () => {
+  const letters = fc.array(fc.constantFrom(..."abcdefghijklmnopqrstuvwxyzABCSXUEY0123456789:/?!-".split("")), {
+    minLength: 1,
+    maxLength: 40,
+  });
+  for (const [verb, isTyped] of [
+    ["s", false],
+    ["space space s", false],
+    ["m", false],
+    ["X", true],
+  ] as const) {
+    fc.assert(
+      fc.property(letters, (typing) => {
+        let state = pressed(online(), verb);
+        const { id } = state.dialog ?? {};
+        for (const letter of typing) {
+          const next = step(state, key(letter));
+          assert.equal(deedsIn(next.effects), 0, `${verb} then ${typing.join("")}`);
+          state = next.state;
+        }
+        assert.equal(state.dialog?.id, id);
+        assert.equal(isTyped, state.dialog?.dialog.confirm.kind === "typed");
+      }),
+      { numRuns: 100 },
+    );
+  }
+});
+
+test("text typed at a dialog without fields confirms nothing, even where it holds a y", () => {
+  const suspended = step(pressed(online(), "s enter y"), { kind: "deed_done", id: 1, words: "suspended" }).state;
+  const undoing = pressed(suspended, "u");
+  assert.equal(undoing.dialog?.dialog.fields.length, 0);
+  for (const text of ["busy", "nobody", "buyers", "key", "n y"]) {
+    const typing = [...text].map((letter) => key(letter === " " ? "space" : letter));
+    let state = undoing;
+    for (const one of typing) {
+      const next = step(state, one);
+      assert.deepEqual(next.effects, [], text);
+      state = next.state;
+    }
+    assert.equal(state.dialog?.stage.kind, "asking", text);
+  }
+});
 
 test("the focus goes round the fields and by none", () => {
   const open = pressed(online(), "s");
@@ -47,27 +96,28 @@ test("the focus goes round the fields and by none", () => {
     ["", " tab", " tab tab", " tab tab tab", " tab tab tab tab", " shift-tab"].map((more) =>
       focus(pressed(online(), `s${more}`)),
     ),
-    [undefined, "reason", "duration", "nodes", undefined, "nodes"],
+    ["reason", "duration", "nodes", undefined, "reason", undefined],
   );
-  assert.equal(focus(pressed(open, "tab enter")), "duration");
+  assert.equal(focus(pressed(open, "enter")), undefined);
+  assert.equal(focus(pressed(open, "ctrl-u tab enter")), "reason", "Enter goes to what is required and empty");
 });
 
 test("letters go into a text that has the focus, y among them", () => {
-  const state = typed(pressed(online(), "s tab ctrl-u"), "why y");
+  const state = typed(pressed(online(), "s ctrl-u"), "why y");
   assert.equal(values(state)?.["reason"], "why y");
   assert.equal(values(after(state, [paste("!\n?")]))?.["reason"], "why y! ?");
-  assert.equal(values(pressed(online(), "s tab down"))?.["reason"], "rotation");
+  assert.equal(values(pressed(online(), "s down"))?.["reason"], "rotation");
 });
 
 test("left and right change the first choice without the focus, and the one that has it", () => {
-  assert.equal(values(pressed(online(), "s right"))?.["duration"], "1h");
-  assert.equal(values(pressed(online(), "s left left"))?.["duration"], "1h");
-  assert.equal(values(pressed(online(), "s tab tab space"))?.["duration"], "1h");
-  assert.equal(pressed(online(), "s tab tab y").dialog?.stage.kind, "asking");
+  assert.equal(values(pressed(online(), "s enter right"))?.["duration"], "1h");
+  assert.equal(values(pressed(online(), "s enter left left"))?.["duration"], "1h");
+  assert.equal(values(pressed(online(), "s tab space"))?.["duration"], "1h");
+  assert.equal(pressed(online(), "s tab y").dialog?.stage.kind, "asking");
 });
 
 test("space ticks the box that arrows went to", () => {
-  const state = pressed(online(), "s tab tab tab right");
+  const state = pressed(online(), "s tab tab right");
   assert.equal(state.dialog === undefined ? -1 : boxOf(state.dialog), 1);
   assert.equal(values(pressed(state, "space"))?.["nodes"], "n1,n2");
   assert.equal(values(pressed(state, "space left space"))?.["nodes"], "n2");
@@ -82,7 +132,7 @@ test("a text that is required and empty has the focus, and nothing is done befor
 });
 
 test("what the dialog itself has against it is said, and nothing is done", () => {
-  const { state, effects } = lastStep(typed(pressed(online(), "s tab ctrl-u"), "no"), "tab tab tab y");
+  const { state, effects } = lastStep(typed(pressed(online(), "s ctrl-u"), "no"), "enter y");
   assert.deepEqual([words(state), effects], ["that is no reason", []]);
 });
 
@@ -98,7 +148,7 @@ test("a typed confirmation is Enter on exactly the text, and neither y nor a pas
 });
 
 test("while it is under way keys do nothing, and Esc says so", () => {
-  const running = pressed(online(), "s y");
+  const running = pressed(online(), "s enter y");
   assert.deepEqual(lastStep(running, "y").effects, []);
   assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
   assert.equal(words(pressed(running, "esc")), "still under way: suspend now");
@@ -107,7 +157,7 @@ test("while it is under way keys do nothing, and Esc says so", () => {
 });
 
 test("a failure stays in the dialog with the gateway's words, and y tries again", () => {
-  const failed = after(pressed(online(), "s y"), [{ kind: "deed_failed", id: 1, words: "no leader" }]);
+  const failed = after(pressed(online(), "s enter y"), [{ kind: "deed_failed", id: 1, words: "no leader" }]);
   assert.deepEqual(failed.dialog?.stage, { kind: "failed", words: "no leader" });
   assert.deepEqual(failed.log, [...online().log, { at: NOW, words: "no leader" }]);
   assert.equal(deedsIn(lastStep(failed, "y").effects), 1);
@@ -116,7 +166,7 @@ test("a failure stays in the dialog with the gateway's words, and y tries again"
 });
 
 test("what is done closes the dialog, is said and logged, and lets the marks go", () => {
-  const done = after(pressed(online(), "space s y"), [{ kind: "deed_done", id: 1, words: "suspended" }]);
+  const done = after(pressed(online(), "space s enter y"), [{ kind: "deed_done", id: 1, words: "suspended" }]);
   assert.equal(done.dialog, undefined);
   assert.equal(words(done), "suspended");
   assert.equal(done.log.at(-1)?.words, "suspended");
@@ -140,7 +190,7 @@ test("what is shown once is copied on c, forgotten on Esc alone, and stands nowh
 });
 
 test("c copies the command lines that do the same", () => {
-  const { state, effects } = lastStep(online(), "space space s c");
+  const { state, effects } = lastStep(online(), "space space s enter c");
   assert.deepEqual(effects, [
     {
       kind: "copy",
@@ -157,7 +207,7 @@ test("c copies the command lines that do the same", () => {
 });
 
 test("a dialog that was open when contact was lost does nothing until it is back", () => {
-  const open = pressed(online(), "s");
+  const open = pressed(online(), "s enter");
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const offline = { ...open.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
   const away = after(open, [{ kind: "link", link: offline }]);
@@ -170,7 +220,7 @@ test("a proposal gives way to the first character that is typed, and is edited b
   const [name] = mintDialog.fields;
   assert.ok(name?.kind === "text");
   const proposing: Dialog = { ...mintDialog, fields: [{ ...name, initial: "standard", isProposal: true }] };
-  const opened = pressed(openedDialog(online(), proposing), "tab");
+  const opened = openedDialog(online(), proposing);
   const value = (chords: string): string | undefined => pressed(opened, chords).dialog?.values["name"];
   assert.equal(value("b a"), "ba");
   assert.equal(value("backspace"), "standar");

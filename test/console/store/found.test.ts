@@ -45,7 +45,7 @@ test("of several words Tab completes the last, and what would part a name stands
 });
 
 test("in a dialog Tab completes the name of a file, goes through several, and on where there is nothing to complete", () => {
-  const open = pressed(openedDialog(online(), putSecretDialog("token")), "tab tab");
+  const open = pressed(openedDialog(online(), putSecretDialog("token")), "tab");
   const at = (state: State) => [state.dialog?.focus, state.dialog?.values["file"]];
   assert.deepEqual(at(open), [1, ""]);
   assert.equal(pressed(open, "tab").dialog?.focus, -1, "an empty name is none to complete");

@@ -43,7 +43,7 @@ for (const [where, chords] of [
     test(`a key ${how} ${where} leads to the key of its id`, () => {
       const state = after(pressed(chords), ...events);
       assert.deepEqual([state.place, state.prompt], [{ view: "keys", subject: id }, undefined]);
-      assert.match(state.flash?.words ?? "", new RegExp(`key ${id}: its text is taken nowhere; .* X revokes it`));
+      assert.match(state.flash?.words ?? "", new RegExp(`key ${id}: the pasted text was not kept; .* X revokes it`));
       assertUnkept(state);
       assert.equal(filterText(after(state, key("esc"))), "", "nor is it a filter of where it was typed");
     });

@@ -77,14 +77,14 @@ const begun = (isReadOnly: boolean): State =>
   after(start({ isReadOnly }), [link("online"), dataOf({ list_backends: ROWS })]);
 /** What random keys alone would seldom come to. */
 const PHRASES = [
-  "esc esc 2 s y",
-  "s y",
+  "esc esc 2 s enter y",
+  "s enter y",
   "esc esc esc 2 z X",
   "X a c m e - c h a t enter",
   "m c i tab y",
-  "space space s y",
-  "* s y",
-  "shift-down ctrl-space s y",
+  "space space s enter y",
+  "* s enter y",
+  "shift-down ctrl-space s enter y",
   "9 esc",
 ];
 const phrase = fc.constantFrom(...PHRASES).map((chords) => chords.split(" ").map(key));
@@ -102,7 +102,7 @@ function isConfirmation(state: State, by: Event): boolean {
   if (isReadOnly || frozen !== undefined || to.state.kind !== "online") return false;
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
-  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1;
+  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true;
   return (
     by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
   );

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Reading } from "../../../src/console/model/data.ts";
 import { createRecall, remember } from "../../../src/console/model/remember.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { tableRegions } from "../../../src/console/store/layout.ts";
@@ -171,6 +172,27 @@ test("a view is loading, empty, filtered to nothing, forbidden, failed, offline,
   assert.equal(status(out).kind, "signed_out");
   assert.deepEqual(status(start({ size: { columns: 59, rows: 40 } })), { kind: "too_small", columns: 59, rows: 40 });
   assert.equal(status(typed(pressed(start({ place: { view: "overview" } }), "/"), "zz")).kind, "filtered_out");
+});
+
+test("a table is empty once all that decides so is read, and until then loading, forbidden or failed", () => {
+  const need = { id: "list_models" } as const;
+  const views = VIEWS.map((view) =>
+    view.body.kind === "table" ? { ...view, body: { ...view.body, rowNeeds: () => [need] } } : view,
+  );
+  const empty = online([]);
+  const backends = { value: [], freshAt: NOW, askedAt: NOW, failure: undefined };
+  const withModels = (more: object): State => {
+    const reading = { value: undefined, freshAt: NOW, askedAt: NOW, failure: undefined, ...more };
+    const readings = new Map<string, Reading<unknown>>([["list_backends", backends]]);
+    readings.set("list_models", reading);
+    const data = dataIn(readings);
+    return after(empty, [{ kind: "data", now: NOW, data }]);
+  };
+  assert.deepEqual(statusOf(empty, views), { kind: "loading", since: undefined });
+  assert.deepEqual(statusOf(withModels({}), views), { kind: "loading", since: NOW });
+  assert.deepEqual(statusOf(withModels({ failure: { ...FAILURE, status: 403 } }), views).kind, "forbidden");
+  assert.deepEqual(statusOf(withModels({ failure: FAILURE }), views).kind, "failed");
+  assert.deepEqual(statusOf(withModels({ value: [] }), views).kind, "empty");
 });
 
 const FRESHNESS: readonly (readonly [age: number, word: string, tone: string])[] = [

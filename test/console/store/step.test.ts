@@ -276,14 +276,15 @@ test("news stand behind what came of a deed until that has had its time, and do 
   assert.equal(words(pressed(failed, "O")), "no other gateway was given", "a key has its own answer");
 });
 
-test("a place keeps its filter; back there the cursor is where it was, gone there anew it is on the first row", () => {
+test("back in a place the filter and the cursor are as they were; gone there anew all rows are shown from the first", () => {
   const left = pressed(typed(pressed(online(), "down /"), "acme"), "enter 1");
-  for (const [keys, row] of [
-    ["-", "acme-alt"],
-    ["2", "acme-chat"],
+  for (const [keys, row, filter] of [
+    ["-", "acme-alt", "acme"],
+    ["2", "acme-chat", ""],
+    ["- 2", "acme-chat", "acme"],
   ] as const) {
     const state = pressed(left, keys);
-    assert.deepEqual([cursor(state), tableStateOf(state).filter], [row, "acme"], keys);
+    assert.deepEqual([cursor(state), tableStateOf(state).filter], [row, filter], keys);
   }
 });
 

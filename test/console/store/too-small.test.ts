@@ -14,7 +14,7 @@ test("on a screen too small to show a dialog none is opened and none confirmed",
   assert.equal(small.dialog, undefined);
   assert.match(small.flash?.words ?? "", /too small to show/);
 
-  const shrunk = step(after(ready, [key("s"), size(57, 11)]), key("y"));
+  const shrunk = step(after(ready, [key("s"), key("enter"), size(57, 11)]), key("y"));
   assert.deepEqual(shrunk.effects, []);
   assert.equal(shrunk.state.dialog?.stage.kind, "asking");
 

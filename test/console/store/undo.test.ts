@@ -11,7 +11,7 @@ const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state
 const words = (state: State): string => state.flash?.words ?? "";
 const done = (state: State, said = "provider:acme-chat suspended"): State =>
   step(state, { kind: "deed_done", id: state.dialog?.id ?? -1, words: said }).state;
-const suspended = (): State => done(pressed(online(), "s y"));
+const suspended = (): State => done(pressed(online(), "s enter y"));
 const linesOf = ({ dialog, ...state }: State): readonly string[] =>
   (dialog?.dialog.lines({}, contextOf({ ...state, dialog })) ?? []).map(
     ([label, line]) => `${label}: ${textOfLine(line)}`,
@@ -52,7 +52,7 @@ test("it is hinted as an undo, and gone once there is nothing to take back", () 
 });
 
 test("what failed or is for good leaves the last thing done to be undone", () => {
-  const failed = pressed(online(), "s y");
+  const failed = pressed(online(), "s enter y");
   const after = step(failed, { kind: "deed_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
   assert.equal(after.undo, undefined);
   const state = suspended();

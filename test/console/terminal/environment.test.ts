@@ -9,7 +9,12 @@ const environment = (env: EnvironmentOptions["env"], more: Partial<EnvironmentOp
   environmentOf({ env, isTTY: true, isAsciiAsked: false, ...more });
 
 test("a usual terminal has colours and all characters, and is not read aloud", () => {
-  assert.deepEqual(environment(UTF8), { hasColour: true, isAscii: false, isScreenReader: false });
+  assert.deepEqual(environment(UTF8), {
+    hasColour: true,
+    isAscii: false,
+    isScreenReader: false,
+    hasCursor: true,
+  });
 });
 
 test("colour follows NO_COLOR, then FORCE_COLOR, then the terminal", () => {
@@ -45,7 +50,12 @@ test("only ASCII is drawn where it was asked for, or the terminal or its locale 
   assert.equal(environment(UTF8, { isAsciiAsked: true }).isAscii, true);
 });
 
-test("a screen reader is announced by its variable alone", () => {
+test("a terminal without a cursor is spoken to in lines", () => {
+  const { isScreenReader, hasCursor } = environment({ ...UTF8, TERM: "dumb" });
+  assert.deepEqual([isScreenReader, hasCursor], [true, false]);
+});
+
+test("a screen reader is announced by its variable, on a terminal with a cursor", () => {
   assert.equal(environment({ ...UTF8, INK_SCREEN_READER: "true" }).isScreenReader, true);
   assert.equal(environment({ ...UTF8, INK_SCREEN_READER: "1" }).isScreenReader, false);
 });

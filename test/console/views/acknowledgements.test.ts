@@ -120,7 +120,10 @@ test("u takes an acknowledgement back, and one that replaced another puts that b
 test("where it cannot be, a says why", () => {
   assert.match(whyOf(overviewView, "acknowledge", contextOf(INCIDENT), NAME) ?? "", /not read yet/);
   const context = seen([acknowledgement(NAME)]);
-  assert.equal(whyOf(overviewView, "acknowledge", context, "acknowledged"), "1 acknowledged already: Enter lists them");
+  assert.equal(
+    whyOf(overviewView, "acknowledge", context, "acknowledged"),
+    "1 acknowledged cannot be acknowledged: Enter lists them",
+  );
   assert.equal(whyOf(overviewView, "acknowledge", context, "gone"), "what the row told is over");
 });
 

@@ -13,6 +13,7 @@ import {
   rowsShown,
   startOf,
   suspension,
+  textsOf,
   whyOf,
 } from "./traffic-fixtures.ts";
 
@@ -45,6 +46,42 @@ test("failures stand newest first, with where the request went", () => {
     ["14:02:04Z", "-", "connect", "-", "ci", "gpt-fast", "812ms", "2", "no failover", "n1", "r-1"],
     ["14:02:03Z", "429", "429", "server_error", "ci", "gpt-fast", "812ms", "1", "retried here", "n1", "r-1"],
   ]);
+});
+
+test("a failure is called by the provider's code, and above stand those of one code and model together", () => {
+  const name = (more: Partial<BackendFailure>): string => {
+    const one = contextOf({ ...INCIDENT, list_backend_errors: [failure(-1, more)] }, { subject: "acme-chat" });
+    return bodyOf(errorsView).table(one).nameOf(0);
+  };
+  assert.equal(name({ error_code: "overloaded" }), "overloaded");
+  assert.equal(name({}), "server_error");
+  assert.equal(name({ error_type: null }), "503");
+  assert.equal(name({ error_type: null, status: null, kind: "connect" }), "connect");
+  const many = [
+    ...[1, 2, 3].map((at) => failure(-at, { caller: `c${at % 2}` })),
+    ...[4, 5].map((at) => failure(-at, { error_code: "rate_limited", model: null, caller: null })),
+    failure(-9, { model: "other" }),
+  ];
+  const above = (rows: number, failures: readonly BackendFailure[] = many) =>
+    textsOf(
+      bodyOf(errorsView).above?.(contextOf({ ...INCIDENT, list_backend_errors: failures }, { subject: "acme-chat" }), {
+        columns: 116,
+        rows,
+      }) ?? [],
+    ).map((text) => text.trimEnd());
+  assert.deepEqual(above(5), [
+    "    3 x server_error  gpt-fast  2 callers, last 14:02:06Z",
+    "    2 x rate_limited  0 callers, last 14:02:03Z",
+    "    1 x server_error  other  1 caller, last 14:01:58Z",
+    "",
+  ]);
+  assert.deepEqual(above(3), [
+    "    3 x server_error  gpt-fast  2 callers, last 14:02:06Z",
+    "      and 2 further groups below",
+    "",
+  ]);
+  assert.deepEqual(above(1), []);
+  assert.deepEqual(above(5, [failure(-1)]), [], "one failure is a row already");
 });
 
 test("failures of one millisecond keep their ids when newer ones come", () => {

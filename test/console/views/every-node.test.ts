@@ -101,7 +101,7 @@ test("a title says whose numbers it heads", () => {
   const of = (more: object) => whoseNumbers(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
   assert.equal(of({}), "of all 3 nodes");
   assert.equal(of({ list_cluster_members: MEMBERS.slice(0, 1) }), "of n1");
-  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of n1");
+  assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
   assert.equal(whoseNumbers(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
   const missing = {
     value: PARTS,
@@ -137,12 +137,7 @@ const refused = (...rows: readonly Partial<RefusalRecord>[]) =>
 
 test("a caller that is refused wants attention, told once over all nodes", () => {
   assert.deepEqual(refused({}, { node: "n2", last_minute: 3, last_hour: 3 }, { code: "gone", last_minute: 0 }), [
-    [
-      "warn",
-      "key",
-      "ci",
-      "15 requests in the last minute with policy_denied by rule no-opus, 33 in the hour, on n1, n2",
-    ],
+    ["warn", "key", "ci", "no-opus refused 15/min with policy_denied, 33 in the hour, on n1, n2"],
   ]);
 });
 
@@ -156,7 +151,7 @@ test("what a budget is known to refuse is told with the budget alone; scanners a
       { last_minute: 2 },
     ).map(([severity, , name]) => [severity, name]),
     [
-      ["note", "nobody known"],
+      ["note", "unknown caller"],
       ["note", "ci"],
       ["note", "ci"],
     ],

@@ -26,8 +26,8 @@ test("above stand members, traffic of the lists and the last changes", () => {
       "n2             follower reachable   400ms    88412    0   in flight 25",
       "n3             follower reachable   400ms    88412    3   retried   411 retries, 398 failovers",
       "RECENT ADMIN CHANGES  through any node; :changes has more",
-      "13:45:31Z          unix:1000               reload_config  configuration  done",
-      "13:45:30Z          unix:1000               reload_config  configuration  done",
+      "13:45:31Z  unix:1000  reload the deployment document  done",
+      "13:45:30Z  unix:1000  reload the deployment document  done",
     ],
   );
 });

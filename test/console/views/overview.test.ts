@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Configuration } from "../../../src/admin-api/index.ts";
+import type { Need } from "../../../src/console/model/data.ts";
 import { ATTENTION, attentionNeeds, attentionOf } from "../../../src/console/views/attention.ts";
 import { overviewView } from "../../../src/console/views/overview.ts";
 import {
@@ -17,6 +18,7 @@ import {
   type Known,
   MEMBERS,
   member,
+  NOW,
   requestsOf,
   rowsShown,
   STATUS,
@@ -155,7 +157,7 @@ test("a node without leader, not ready, or with a refused configuration is told 
     [
       "! LEADER cluster n1: knows no leader: changes are refused until there is one; traffic goes on",
       "! NODE node n1: not ready: no configuration",
-      "! CONFIG node n1: serves what it served before: line 3: unknown key",
+      "! CONFIG node n1: line 3: unknown key; still serves the configuration before",
     ],
   );
 });
@@ -197,7 +199,7 @@ test("the file is told of with its remedy, unless it is in sync or there is none
 test("a refusal of the node is told once", () => {
   const get_status = { ...STATUS, configuration: { state: "refused", message: null } } as const;
   assert.deepEqual(attention({ get_status, get_config: config("refused") }), [
-    "! CONFIG node n1: serves what it served before: it does not say why",
+    "! CONFIG node n1: refused, no reason given; still serves the configuration before",
   ]);
 });
 
@@ -218,7 +220,7 @@ test("sources that are not served and audit chains that conflict are told of", (
     }),
     [
       "! AUDIT chain n2: showed 2 times what cannot be one chain: verify its exported trail",
-      "! SOURCE source bad: revision 7 is refused here: line 9",
+      "! SOURCE source bad: line 9; revision 7 is refused here",
       "~ SOURCE source late: revision 7 is not served yet",
     ],
   );
@@ -336,6 +338,22 @@ test("where nothing wants attention the sentence says what was looked at", () =>
   const { list_budgets: _, ...without } = calm;
   assert.equal(body.empty(contextOf(without)).next, "Not read: budgets (not yet)");
   assert.equal(body.empty(contextOf({})).sentence, "Nothing of what could be read wants attention.");
+});
+
+test("a policy that hides lists is a row that names them, after all others", () => {
+  const failure = { status: 403, code: "forbidden", message: "no", at: NOW };
+  const forbidden = new Set(["list_budgets", "list_refusals"]);
+  const get = incident.data.get;
+  const data = {
+    get: (need: Need) => (forbidden.has(need.id) ? { value: undefined, failure } : get(need)),
+  } as unknown as typeof incident.data;
+  const limited = { ...incident, data };
+  const last = rowsShown(overviewView, limited).at(-1) ?? [];
+  assert.match(last.join(" "), /\. UNREAD .*2 lists not permitted by your policy: budgets, refusals/);
+  const opened = body.open?.("unread", limited);
+  assert.ok(opened?.kind === "page" && textsOf(opened.lines).includes("refusals"));
+  assert.match(String(whyOf(overviewView, "acknowledge", limited, "unread")), /cannot be acknowledged/);
+  assert.doesNotMatch(rowsShown(overviewView, incident).join("\n"), /UNREAD/);
 });
 
 test("describing tells the row and what the gateway gave of it", () => {

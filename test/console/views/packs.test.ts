@@ -70,10 +70,10 @@ test("a pack says what of it the document holds, and one that differs is bad", (
 
 test("the pane tells what each object is, what compiles, and what the pack's own cases did", () => {
   const text = textsOf(bodyOf(packsView).pane?.("secrets", contextWith(trial())) ?? []).join("\n");
-  assert.match(text, /1 added, 0 given controls, 1 there already/);
+  assert.match(text, /1 to add, 1 already present/);
   assert.match(text, /compiles +yes/);
   assert.match(text, /its cases +pass: 12 passed/);
-  assert.match(text, /= guardrails\.detectors secrets {2}there already/);
+  assert.match(text, /= guardrails\.detectors secrets {2}already present/);
   assert.match(text, /\+ guardrails\.rules deny.* {2}would be added: iso:8\.12/);
   assert.doesNotMatch(text, /\u202e/);
 });
@@ -83,7 +83,7 @@ test("nothing is offered to be written while it is tried, refused, failing, ther
     whyOf(packsView, "create", ["secrets"], contextWith(tried)) ?? "";
   const { change } = trial();
   if (change === undefined) throw new Error("the fixture has one");
-  assert.match(why(undefined), /being tried: a moment/);
+  assert.match(why(undefined), /still testing; try again shortly/);
   assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
   assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
   assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets do not pass/);

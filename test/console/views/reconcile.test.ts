@@ -61,6 +61,43 @@ test("the pane says where to look, by the direction", () => {
   assert.doesNotMatch(paneOf(2), /provider saw|More was metered/);
 });
 
+test("days before the provider was first metered are last, and are neither a breach nor an alert", () => {
+  const before = (day: string, others: Partial<ReconcileVerdictRecord> = {}) =>
+    verdict({ day, metered: 0, delta: -9_000_000, ratio: 1, hard: 1, ...others });
+  const list = [before("2026-11-10"), before("2026-11-12", { class: "input" }), ...VERDICTS];
+  const elsewhere = verdict({ provider: "other", day: "2026-11-01", metered: 0, ratio: 1 });
+  const context = contextOf({ list_reconcile_verdicts: [...list, elsewhere] });
+  const table = tableOfView(reconcileView, context);
+  const by = table.columns.findIndex(({ id }) => id === "breach");
+  const keys = list.map((_, at) => Number(table.sortKey(at, by)));
+  assert.ok(Math.max(keys[0] ?? 0, keys[1] ?? 0) < Math.min(...keys.slice(2)), String(keys));
+  assert.deepEqual(
+    [0, 1].map((at) => [cellAt(table, at, "breach"), table.isBad(at)]),
+    [
+      ["before", false],
+      ["before", false],
+    ],
+  );
+  assert.equal(cellAt(table, list.length, "breach"), "~ yes", "a provider of which nothing was ever metered");
+  assert.match(
+    textsOf(bodyOf(reconcileView).pane?.(table.idOf(0), context) ?? []).join("\n"),
+    /before this gateway metered/,
+  );
+  assert.doesNotMatch(
+    textsOf(bodyOf(reconcileView).pane?.(table.idOf(2), context) ?? []).join("\n"),
+    /before this gateway/,
+  );
+  assert.deepEqual(
+    DRIFT.items(context).map(({ name, degree }) => [name, degree]),
+    [
+      ["acme", 2],
+      ["other", 1],
+    ],
+  );
+  const map = textsOf(bodyOf(reconcileView).above?.(context, { columns: 120, rows: 12 }) ?? []).join("\n");
+  assert.match(map, / {2}- before it was metered here/);
+});
+
 test("a report that cannot be had is told beside the verdict, and where there is none yet", () => {
   const failing = [audited({ error: "nobody listens there", fetched_at: null })];
   assert.match(
@@ -71,7 +108,7 @@ test("a report that cannot be had is told beside the verdict, and where there is
     bodyOf(reconcileView).empty(contextOf({ list_reconcile_verdicts: [], list_reconcile })).sentence;
   assert.match(said(failing), /The report of acme cannot be had: nobody listens there/);
   assert.match(said([audited()]), /No day is judged yet/);
-  assert.match(said([]), /No provider is audited/);
+  assert.match(said([]), /No provider is reconciled/);
 });
 
 test("breaches want attention in one row a provider, the worst of them told", () => {

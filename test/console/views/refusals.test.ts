@@ -34,7 +34,7 @@ test("what refuses most now stands first, with whom it refuses, by what and wher
       ["key ci", "budget_exhausted", "budget day", "25", "800"],
       ["key ci", "policy_denied", "rule profile staff/no-opus", "2", "3"],
       ["key ci", "policy_denied", "rule no-opus", "0", "3"],
-      ["nobody known", "unauthenticated", "", "0", "3"],
+      ["unknown caller", "unauthenticated", "", "0", "3"],
     ],
   );
 });

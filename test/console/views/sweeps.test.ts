@@ -163,7 +163,7 @@ test("x asks for files and runs; while it runs x stops it, and the view says how
 test("the threshold is written by a dialog that shows the line that changes, typed to confirm", () => {
   const context = swept(trial());
   assert.equal(whyOf(sweepsView, "write", ["0.4"], context), "0.40 is in force");
-  assert.equal(whyOf(sweepsView, "write", ["0.6"], swept()), "it is being tried: a moment");
+  assert.equal(whyOf(sweepsView, "write", ["0.6"], swept()), "still testing; try again shortly");
   assert.equal(whyOf(sweepsView, "write", ["0.6"], context), undefined);
   assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.6", context), [
     { id: "threshold_trial", name: '["team-ml","0.6"]' },

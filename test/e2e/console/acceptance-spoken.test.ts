@@ -49,10 +49,29 @@ test("each view is spoken in lines, with its name, its rows and its keys", { ski
   await console.until(/NAME: acme-alt/);
   await console.press("s");
   await console.until("dialog: Suspend provider:acme-alt");
-  assert.match(console.screen(), /textbox: \(required\) Reason: /);
+  assert.match(console.screen(), /textbox: \(required, selected\) Reason: /);
   assert.match(console.screen(), /radio: \(checked\) 30m/);
-  assert.match(console.screen(), /button: y suspend/);
+  assert.match(console.screen(), /button: Enter, then y suspend/);
   await console.press("esc", "q");
   assert.deepEqual(await console.ended, { status: 0, signal: null });
   assert.deepEqual([console.bytes.clears, console.bytes.scrollbackClears], [1, 0]);
+});
+
+test("a terminal without a cursor gets lines that only go down, and no escape sequence", {
+  skip: ptySkip,
+}, async (t) => {
+  const { socket } = await startScene(t);
+  const console = await openConsole(t, { socket, env: { TERM: "dumb" }, columns: 120, rows: 60 }, "Overview");
+  await console.until(/^providers 1 ok|providers \d/m);
+  await console.press("2");
+  await console.until(/NAME: acme-alt/);
+  const before = console.bytes.text().length;
+  await console.press("s");
+  await console.until("dialog: Suspend provider:");
+  const printed = console.bytes.text().slice(before);
+  assert.match(printed, /textbox: \(required, selected\) Reason: /);
+  assert.doesNotMatch(printed, /^gateway unix:/m, "what has not changed is not printed again");
+  await console.press("esc", "q");
+  assert.deepEqual(await console.ended, { status: 0, signal: null });
+  assert.doesNotMatch(console.bytes.text(), /\u001b/);
 });

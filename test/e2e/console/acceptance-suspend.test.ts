@@ -24,7 +24,7 @@ describe("the suspension of a provider", { skip: ptySkip }, async () => {
     await console.press("2", "s");
     await console.until(`Suspend provider:${PROVIDERS.failing}`);
     await console.press("enter", "enter");
-    await console.until("y does it");
+    await console.until("y confirms");
     for (const text of ["y", "y\r", "y\ny\n"]) {
       console.paste(text);
       await console.until("pasted text was dropped");
@@ -32,13 +32,9 @@ describe("the suspension of a provider", { skip: ptySkip }, async () => {
       assert.match(console.screen(), /Suspend provider:/, "the dialog is still open");
     }
     for (const letter of "nYqsx1:/?") {
-      await console.press(letter);
-      await console.until(
-        (screen) => screen.includes("nothing was done") && !screen.includes("Suspend provider:"),
-        `${letter} leaves it`,
-      );
-      await console.press("s");
-      await console.until("Suspend provider:");
+      await console.press(letter, "y");
+      await console.until("nothing takes text here", `${letter} does nothing, and neither does a y after it`);
+      assert.match(console.screen(), /Suspend provider:/, "the dialog is still open");
     }
     await console.press("esc");
     await console.until((screen) => !screen.includes("Suspend provider:"));
@@ -54,11 +50,30 @@ describe("the suspension of a provider", { skip: ptySkip }, async () => {
     assert.deepEqual(await suspended(), []);
   });
 
-  test("takes 2 s y, and one request", async (t) => {
+  test("a reason that is typed at once is a reason, and runs no keys of the view beneath", async (t) => {
     const door = await openDoor(t, socket);
     const console = await openConsole(t, { socket: door.socket });
     await console.until("FAIL");
-    await console.press("2", "s", "y");
+    for (const text of ["busy", "buyers", "XRBPLu y"]) {
+      await console.press("2", "s");
+      await console.until(`Suspend provider:${PROVIDERS.failing}`);
+      console.type(text);
+      await console.until(`[${text}`);
+      await console.press("esc");
+      await console.until((screen) => !screen.includes("Suspend provider:"));
+    }
+    assert.deepEqual(
+      door.requests.filter(({ method }) => method !== "GET"),
+      [],
+    );
+    assert.deepEqual(await suspended(), []);
+  });
+
+  test("takes 2 s Enter y, and one request", async (t) => {
+    const door = await openDoor(t, socket);
+    const console = await openConsole(t, { socket: door.socket });
+    await console.until("FAIL");
+    await console.press("2", "s", "enter", "y");
     const name = `provider:${PROVIDERS.failing}`;
     await console.until(`${name} suspended`);
     assert.deepEqual(

@@ -10,6 +10,7 @@ import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import { drawScreen } from "../../../src/console/draw/screen.ts";
 import { speak } from "../../../src/console/draw/spoken.ts";
+import { VERBS } from "../../../src/console/model/keys.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { whyNotConfirmed } from "../../../src/console/store/dialog.ts";
@@ -18,7 +19,7 @@ import { VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
 import { stepWorkbench } from "../../../src/console/workbench/step.ts";
 import { randomRuns } from "../../support/random-length.ts";
-import { dataOf, gesture, NOW, online, startOf } from "./incident/readings.ts";
+import { dataOf, gesture, letters, NOW, online, startOf } from "./incident/readings.ts";
 
 /** Events, about. */
 const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(10_000, 3_000));
@@ -33,7 +34,7 @@ function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: E
   if (isReadOnly || frozen !== undefined || link.state.kind !== "online") return false;
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
-  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1;
+  if (confirm.kind === "yes") return by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true;
   return (
     by.chord === "enter" && dialog.focus === fields.length && dialog.typed.text === confirm.expected(dialog.values)
   );
@@ -66,6 +67,62 @@ test("whatever happens nothing is thrown, each screen has its exact size, and a 
   );
   assert.ok(counts.deeds > 0, "no run confirmed anything");
   t.diagnostic(`${counts.events} events, ${counts.deeds} deeds`);
+});
+
+const PLACES = [
+  ...VIEWS.map(({ id }) => id),
+  "errors acme-chat",
+  "pool acme-chat",
+  "revisions default",
+  "keys ci-main",
+];
+const CHORDS = Object.values(VERBS).map(({ chord }) => chord);
+const key = (chord: string): Event => ({ kind: "key", chord });
+const after = (state: State, events: readonly Event[]): State =>
+  events.reduce((before, event) => step(before, event).state, state);
+/** Rows of each view that a verb is tried on. */
+const ROWS = 4;
+
+/** Every dialog that a verb opens on the first rows of every view, by its place, verb and title. */
+function openedDialogs(): ReadonlyMap<string, State> {
+  const opened = new Map<string, State>();
+  const begun = after(startOf(false), [{ kind: "data", data: dataOf(), now: NOW }, online]);
+  for (const place of PLACES) {
+    const typed = [...place].map((one) => key(one === " " ? "space" : one));
+    let there = after(begun, [key(":"), ...typed, key("enter"), key("esc")]);
+    for (let row = 0; row < ROWS; row += 1) {
+      for (const chord of CHORDS) {
+        const { state } = step(there, key(chord));
+        if (state.dialog !== undefined) opened.set(`${place} ${chord} ${state.dialog.dialog.title}`, state);
+      }
+      there = after(there, [key("down")]);
+    }
+  }
+  return opened;
+}
+
+test("text typed at any dialog of any view changes nothing and leaves the dialog open", (t) => {
+  const dialogs = openedDialogs();
+  t.diagnostic(`${dialogs.size} dialogs`);
+  assert.ok(dialogs.size > 25, [...dialogs.keys()].join("\n"));
+  const text = fc.array(fc.constantFrom(...letters, "y", "q", "Y", "Q", "space"), { minLength: 1, maxLength: 30 });
+  for (const [name, open] of dialogs) {
+    const { dialog: { fields, confirm } = { fields: [], confirm: { kind: "yes" } }, id } = open.dialog ?? {};
+    fc.assert(
+      fc.property(text, (typed) => {
+        // Where nothing is asked for, y is the answer, and no text begins with it.
+        fc.pre(fields.length > 0 || confirm.kind === "typed" || typed[0] !== "y");
+        let state = open;
+        for (const one of typed) {
+          const next = step(state, key(one));
+          assert.ok(!next.effects.some(({ kind }) => kind === "deed" || kind === "job"), `${name}: ${typed.join("")}`);
+          state = next.state;
+        }
+        assert.equal(state.dialog?.id, id, `${name}: ${typed.join("")}`);
+      }),
+      { numRuns: 20 },
+    );
+  }
 });
 
 function assertDrawn(state: State): void {

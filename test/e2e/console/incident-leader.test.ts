@@ -32,7 +32,7 @@ describe("the death of a leader before a console", { skip: ptySkip }, async () =
     await console.press("n");
     await console.shows("New suspension");
     console.type(HEALTHY);
-    await console.press("tab", "tab", "tab");
+    await console.press("enter");
     await console.shows(`PUT /admin/v1/suspensions/provider:${HEALTHY}`);
     // It takes the request and does nothing about it.
     leader.node.program.signal("SIGSTOP");
@@ -62,7 +62,7 @@ describe("the death of a leader before a console", { skip: ptySkip }, async () =
     await console.press("s");
     await console.shows(`PUT /admin/v1/suspensions/provider:${FAILING}`);
     leader.node.program.signal("SIGKILL");
-    await console.press("y");
+    await console.press("enter", "y");
     await insist(console, "y", /acme-chat suspended for 30m \(index \d+ on [23]\/3 nodes\)/);
     await areSuspended(others, `provider:${FAILING}`);
     await scene.restart(leader);

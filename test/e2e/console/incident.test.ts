@@ -47,7 +47,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
 
     console.type("9");
     await console.press("esc");
-    await console.press("2", "s", "y");
+    await console.press("2", "s", "enter", "y");
     await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
     await areSuspended(scene.members, `provider:${FAILING}`);
     for (const member of scene.members) assert.equal((await backendOf(member, FAILING)).state, "suspended");
@@ -67,7 +67,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
   test("from the overview two keys suspend the worst, and there two lift it again", async (t) => {
     const console = await attached(t);
     await isFailing(scene, console);
-    await console.press("s", "y");
+    await console.press("s", "enter", "y");
     await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
     await areSuspended(scene.members, `provider:${FAILING}`);
     await console.shows(/^│>~ SUSP +provider +acme-chat .*lifts in (29m|30m).*\[u\] lift/m);
@@ -84,7 +84,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     console.type("a");
     await console.shows(/Acknowledge provider acme-chat[\s\S]*Reason/);
     console.type("the vendor knows");
-    await console.press("enter", "enter", "y");
+    await console.press("enter", "y");
     await console.shows(/provider acme-chat acknowledged for 4h \(index \d+ on 3\/3 nodes\)/);
     await console.shows(/^│.\. ACKED +1 acknowledged +FAIL acme-chat/m);
     assert.ok(!console.screen().includes("! FAIL"), console.screen());
@@ -107,7 +107,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     await console.press("G", "enter");
     await console.shows(/^│> (folded|over) +provider acme-chat +the vendor knows/m);
     await console.press("u", "y");
-    await console.shows(/is acknowledged no more \(index \d+ on \d\/3 nodes\)/);
+    await console.shows(/acknowledgement lifted \(index \d+ on \d\/3 nodes\)/);
     await console.press("1");
     await scene.traffic();
     await console.shows(/^│.! FAIL +provider +acme-chat/m);
@@ -167,7 +167,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     const puts = () => passing.requests.filter(({ method }) => method === "PUT");
     passing.onRequest = ({ method }) => method !== "PUT" || puts().length > 1;
     await console.shows(/^│>~ SUSP +provider +acme-chat/m);
-    await console.press("E", "y");
+    await console.press("E", "enter", "y");
     await console.shows(/FAILED .*y asks again, and is applied once/s);
     const extended = await until("it was done", async () => ((await ends()) === begun ? undefined : await ends()));
     await insist(console, "y", /suspended for 30m/);
@@ -182,7 +182,7 @@ describe("an incident on three nodes", { skip: ptySkip }, async () => {
     const console = await openOn(t, [passing.url]);
     await isFailing(scene, console);
     passing.onRequest = ({ method }) => method !== "PUT";
-    await console.press("s", "y");
+    await console.press("s", "enter", "y");
     await console.shows(/FAILED .*it may have been done all the same/s);
     await console.shows("provider:acme-chat is suspended already, by loopback");
     await areSuspended(scene.members, `provider:${FAILING}`);
@@ -241,6 +241,7 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
     assert.match(console.screen(), /\[x\] n1 +\[x\] n2 +\[ \] n3/);
     assert.match(console.screen(), /n3 silent, last heard of/);
 
+    await console.press("enter");
     console.type("n1,n2\r");
     await console.shows("choose whether a snapshot is saved first, or skipped");
     assert.deepEqual(await idsAt(leader), ["n1", "n2", "n3"]);
@@ -264,13 +265,13 @@ describe("a member that is lost for good", { skip: ptySkip }, async () => {
     await console.press(":");
     console.type("recover\r");
     await console.shows(/A majority is reachable: do NOT recover/);
+    // Of two that know as much, the first; either may be an entry ahead.
     for (const command of [
-      "gateway cluster recover -config node.yaml -keep n1",
-      "-confirm",
-      "systemctl stop gateway",
-    ]) {
-      assert.ok(console.screen().includes(command), command);
-    }
+      /gateway cluster recover -config node.yaml -keep n[12]/,
+      /-confirm/,
+      /systemctl stop gateway/,
+    ])
+      assert.match(console.screen(), command);
   });
 });
 

@@ -138,7 +138,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     };
     await terminal.press("2");
     await terminal.until(/>one/);
-    await terminal.press("s", "y");
+    await terminal.press("s", "enter", "y");
     await terminal.until(/provider:one suspended for 30m \(index/);
     await terminal.press("down");
     await terminal.until(/>two[\s\S]*u undo/);

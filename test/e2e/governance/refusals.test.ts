@@ -126,12 +126,18 @@ test("wrong credentials by the hundred are one row a fault; a record names the k
   assert.equal(answered.get("x-gateway-request-id"), "r-stale");
   for (let n = 0; n < 150; n += 1) assert.equal((await say(gateway, { key: wrong })).code, "unauthenticated");
   await rowOf("unauthenticated", 150);
+  const gone = await mint(node, "gone");
+  await client.call("delete_key", { params: { name: "gone" } });
+  for (let n = 0; n < 3; n += 1) assert.equal((await say(gateway, { key: gone })).code, "unauthenticated");
+  await rowOf("unauthenticated", 3);
   const told = (await rows())
     .filter(({ code }) => code === "unauthenticated")
     .map((row) => [row.caller_kind, row.caller, row.cause, row.cause_name, row.last_minute]);
   assert.deepEqual(told, [
     ["key", "narrow", "credential", "unknown_key", 1],
     ["unrecognised", null, "credential", "malformed", 150],
+    // A revoked key has no name any more, and is listed by its id.
+    ["unrecognised", gone.split("_")[1], "credential", "unknown_key", 3],
   ]);
   const record = await eventually("the record of the failure", async () => {
     const { items } = await client.call("list_audit_records", { query: { event: "auth.failure" } });
@@ -143,7 +149,7 @@ test("wrong credentials by the hundred are one row a fault; a record names the k
   assert.match(String(record["remote"]), /127\.0\.0\.1|::1/);
   const secret = stale.split("_").slice(2).join("_");
   assert.ok(!node.output().includes(secret.slice(0, 20)), "no part of the secret");
-  assert.equal(sumOf(await readMetrics(gateway), "gateway_auth_failures_total", { plane: "data" }), 151);
+  assert.equal(sumOf(await readMetrics(gateway), "gateway_auth_failures_total", { plane: "data" }), 154);
 });
 
 test("the same rows are a table of SQL", async () => {
@@ -152,5 +158,5 @@ test("the same rows are a table of SQL", async () => {
       sql: "SELECT node, code, SUM(last_hour) AS n FROM refusals WHERE cause = 'credential' GROUP BY node, code",
     },
   });
-  assert.deepEqual(counted, [["n1", "unauthenticated", 151]]);
+  assert.deepEqual(counted, [["n1", "unauthenticated", 154]]);
 });

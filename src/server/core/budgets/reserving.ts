@@ -296,11 +296,26 @@ export function takeDecided(ledger: Ledger): readonly Reservation[] {
 export interface BudgetRefusal {
   readonly code: "budget_exhausted" | "budget_unavailable";
   readonly retryAfterSeconds: number;
+  /** Units that the request would have had to hold. `undefined` for `budget_unavailable`. */
+  readonly needed?: number;
+  /** Units that were left for it, beside what requests under way may still cost. */
+  readonly left?: number;
+  /** The request does not bound its output, so that what it needs is a guess of the most. */
+  readonly isUnbounded?: boolean;
 }
 
 /** What a reservation that came to nothing is answered with; undefined for any other. */
-export function refusalOf({ state, share }: Reservation, now: number): BudgetRefusal | undefined {
-  if (state === "exhausted") return { code: "budget_exhausted", retryAfterSeconds: secondsUntil(share.endsAt, now) };
+export function refusalOf(reservation: Reservation, now: number): BudgetRefusal | undefined {
+  const { state, share, hard, least } = reservation;
+  if (state === "exhausted") {
+    return {
+      code: "budget_exhausted",
+      retryAfterSeconds: secondsUntil(share.endsAt, now),
+      needed: share.open === 0 ? least : hard,
+      left: Math.max(0, roomOf(share, share.remaining ?? 0) - share.risk),
+      isUnbounded: least < hard,
+    };
+  }
   return state === "unavailable" ? UNAVAILABLE : undefined;
 }
 

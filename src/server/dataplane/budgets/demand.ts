@@ -4,6 +4,7 @@ import {
   type Averages,
   averageOf,
   type BudgetRefusal,
+  type BudgetRule,
   type Demand,
   estimate,
   flatDemand,
@@ -22,27 +23,40 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
   return UNKNOWN;
 }
 
-/** Says of whose budget, and when it resets; never what others used. `endsAt`: of the window, milliseconds since 1970. */
+/**
+ * Makes the error: whose budget refused, what the request would have needed, and when the window ends. What is left is told
+ * of a budget that the caller has alone; of a shared one it would say what others used.
+ *
+ * `endsAt`: end of the window, in milliseconds since 1970. `soft`: units that the request probably costs.
+ */
 export function refusalFor(
   { rule, bucket }: Spending,
-  { code, retryAfterSeconds }: BudgetRefusal,
-  { endsAt, needed }: { readonly endsAt: number; readonly needed: number },
+  refusal: BudgetRefusal,
+  { endsAt, soft }: { readonly endsAt: number; readonly soft: number },
 ): GatewayError {
-  return new GatewayError(code, messageOf(code, rule.name, { endsAt, isTooLarge: needed > rule.limit }), {
+  const { code, retryAfterSeconds } = refusal;
+  return new GatewayError(code, messageOf(rule, refusal, { endsAt, isTooLarge: soft > rule.limit }), {
     retryAfterSeconds,
     by: { kind: "budget", name: rule.name, bucket },
   });
 }
 
 function messageOf(
-  code: BudgetRefusal["code"],
-  budget: string,
+  { name: budget, isShared }: BudgetRule,
+  { code, needed, left, isUnbounded = false }: BudgetRefusal,
   { endsAt, isTooLarge }: { readonly endsAt: number; readonly isTooLarge: boolean },
 ): string {
   if (code === "budget_unavailable") {
     return `Budget ${budget} could not be charged: this node's part of it is spent, and the cluster gave no more in time.`;
   }
   const resets = new Date(endsAt).toISOString();
+  if (!isTooLarge && needed !== undefined && left !== undefined && needed > left && left > 0) {
+    const units = needed.toLocaleString("en-US");
+    const without = isUnbounded ? " without `max_tokens`" : "";
+    const remaining = isShared ? "more than is left" : `and ${left.toLocaleString("en-US")} are left`;
+    const remedy = isUnbounded ? "State `max_tokens`" : "Ask for fewer output tokens";
+    return `Budget ${budget} refuses this request: it needs ${units} units${without}, ${remaining}. ${remedy}, or wait until it resets at ${resets}.`;
+  }
   return isTooLarge
     ? `This request may cost more than budget ${budget} allows in a whole window, which resets at ${resets}. Ask for fewer output tokens.`
     : `Budget ${budget} has too little left for this request. It resets at ${resets}.`;

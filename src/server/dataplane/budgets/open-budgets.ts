@@ -98,7 +98,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       metrics.refused(spending.rule.name, refusal.code);
       return refusalFor(spending, refusal, {
         endsAt: reservation?.share.endsAt ?? 0,
-        needed: reservation?.soft ?? 0,
+        soft: reservation?.soft ?? 0,
       });
     },
   };

@@ -15,11 +15,18 @@ import type { Governing } from "../ports.ts";
 /** The check of a token ends by itself; a client that leaves meanwhile finds nobody waiting. */
 const NEVER = new AbortController().signal;
 
-/** One answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
-const unrecognised = (auth: AuthRules, fault: string, key?: string, server?: string): GatewayError =>
+type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
+
+/** Makes the same answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
+const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
     challenge: challengeOf(auth, server),
-    by: { kind: "credential", name: fault, key },
+    by: {
+      kind: "credential",
+      name: fault,
+      key: key?.name,
+      ...(key !== undefined && key.name === undefined && { keyId: key.id }),
+    },
   });
 
 /** Throws when the key that a request came with was taken away since: a body may take minutes to arrive. */
@@ -29,8 +36,7 @@ export function recogniseAgain(
   { callers }: Governing,
   challenged?: string | undefined,
 ): void {
-  if (auth !== undefined && !callers.isStill(caller))
-    throw unrecognised(auth, "withdrawn", caller.key?.name, challenged);
+  if (auth !== undefined && !callers.isStill(caller)) throw unrecognised(auth, "withdrawn", caller.key, challenged);
 }
 
 export interface Asked {
@@ -69,7 +75,7 @@ export function identify(
       remote: request.socket.remoteAddress ?? null,
       request: requestId,
     });
-    throw unrecognised(auth, fault, key?.name, challenged);
+    throw unrecognised(auth, fault, key, challenged);
   };
   return found instanceof Promise ? found.then(take) : take(found);
 }

@@ -1,4 +1,11 @@
 /** What this node refused, for people who look and for the audit trail. */
 
 export { type BudgetRecords, recordBudgets } from "./budget-records.ts";
-export { type CountedRefusal, causeOf, createRefusals, type Refusal, type Refusals } from "./refusals.ts";
+export {
+  type CountedRefusal,
+  causeOf,
+  createRefusals,
+  MAX_UNKNOWN_KEYS,
+  type Refusal,
+  type Refusals,
+} from "./refusals.ts";

@@ -15,6 +15,8 @@ import { Tally } from "./tally.ts";
 export const MAX_ROWS = 1_000;
 /** Of callers that are told as one; beyond it, what refused them is not told. */
 const MAX_OTHERS = 200;
+/** Maximum number of unknown key ids that are listed by id: a client may invent as many as it likes. */
+export const MAX_UNKNOWN_KEYS = 100;
 /** Buckets of budgets that refused somebody; beyond it those of the last minute are not told. */
 const MAX_BUCKETS = 4_096;
 
@@ -32,7 +34,7 @@ export interface Refusal {
 export interface CountedRefusal {
   /** `unrecognised`: its credential was none that is accepted; `others`: more callers than are told one by one. */
   readonly callerKind: Caller["kind"] | "unrecognised" | "others";
-  /** Name, where one is known. */
+  /** Name, where one is known; of `unrecognised` the id of the key that was presented and is not known. */
   readonly caller: string | undefined;
   readonly code: RefusalCode;
   readonly by: Pick<RefusedBy, "kind" | "name"> | undefined;
@@ -87,6 +89,8 @@ interface Row {
 export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => void = () => undefined): Refusals {
   const rows = new Map<string, Row>();
   const others = new Map<string, Row>();
+  const isOfUnknownKey = ({ fixed }: Row): boolean => fixed.callerKind === "unrecognised" && fixed.caller !== undefined;
+  let unknownKeys = 0;
   const buckets = new Map<string, Tally>();
   let awaiting: (() => void) | undefined;
   let lastSecond = Number.NEGATIVE_INFINITY;
@@ -98,16 +102,21 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
     if (sweptAt === second) return;
     sweptAt = second;
     for (const held of [rows, others]) {
-      for (const [key, row] of held) if (row.tally.lastHour(second) === 0) held.delete(key);
+      for (const [key, row] of held) {
+        if (row.tally.lastHour(second) !== 0) continue;
+        held.delete(key);
+        if (isOfUnknownKey(row)) unknownKeys -= 1;
+      }
     }
     for (const [name, bucket] of buckets) if (bucket.lastMinute(second) === 0) buckets.delete(name);
   };
 
   function rowOf({ caller, code, by }: Refusal, second: number): Row {
     const key = `${code}\0${by?.kind ?? ""}\0${by?.name ?? ""}\0${by?.key ?? ""}\0${caller?.kind ?? ""}\0${caller?.principal ?? ""}`;
-    const known = rows.get(key);
+    const ofKeyId = by?.keyId === undefined ? key : `${key}\0${by.keyId}`;
+    const known = rows.get(ofKeyId);
     if (known !== undefined) return known;
-    if (rows.size >= MAX_ROWS) sweep(second);
+    if (rows.size >= MAX_ROWS || unknownKeys >= MAX_UNKNOWN_KEYS) sweep(second);
     const made = (held: Map<string, Row>, name: string, fixed: Omit<Row["fixed"], "firstAt">): Row => {
       const row: Row = {
         tally: new Tally(),
@@ -119,7 +128,14 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       held.set(name, row);
       return row;
     };
-    if (rows.size < MAX_ROWS) return made(rows, key, { ...whoIs(caller, by), code, by });
+    if (rows.size < MAX_ROWS) {
+      const row = (name: string, cause: RefusedBy | undefined) =>
+        rows.get(name) ?? made(rows, name, { ...whoIs(caller, cause), code, by: cause });
+      if (by?.keyId === undefined) return row(key, by);
+      if (unknownKeys >= MAX_UNKNOWN_KEYS) return row(key, { ...by, keyId: undefined });
+      unknownKeys += 1;
+      return row(ofKeyId, by);
+    }
     const withCause = `${code}\0${by?.kind ?? ""}\0${by?.name ?? ""}`;
     const isMore = !others.has(withCause) && others.size >= MAX_OTHERS;
     const name = isMore ? code : withCause;
@@ -180,9 +196,9 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   };
 }
 
-/** A key that is known is named, though what was presented with its id was not accepted. */
+/** Names a known key although what was presented with its id was not accepted, and gives the id of an unknown one. */
 function whoIs(caller: Caller | undefined, by: RefusedBy | undefined): Pick<CountedRefusal, "callerKind" | "caller"> {
   if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };
-  return { callerKind: "unrecognised", caller: undefined };
+  return { callerKind: "unrecognised", caller: by?.keyId };
 }

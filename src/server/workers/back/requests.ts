@@ -32,7 +32,7 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
   return {
     refused(refusal) {
       const { caller, code, by, requestId } = refusal;
-      const key = `${code}\0${by?.kind}\0${by?.name}\0${by?.key}\0${by?.bucket}\0${caller?.kind}\0${caller?.principal}`;
+      const key = `${code}\0${by?.kind}\0${by?.name}\0${by?.key}\0${by?.keyId}\0${by?.bucket}\0${caller?.kind}\0${caller?.principal}`;
       const refused = gathered.at(key, () => ({ refusal: toldOf(refusal), count: 0, last: "", at: 0 }));
       refused.count += 1;
       refused.last = requestId;

@@ -45,6 +45,9 @@ export function handOn(console: SeenConsole): Hand {
     async insist(chord, on) {
       keys += 1;
       return await eventually(String(on), async () => {
+        // What the last press led to may have come late; pressed again it would be typed into the dialog.
+        const late = on.exec(console.screen());
+        if (late !== null) return late;
         await console.press(chord);
         await console.settled();
         return on.exec(console.screen()) ?? undefined;

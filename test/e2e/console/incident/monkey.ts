@@ -81,7 +81,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     [confirms ? 3 : 0, () => [...typed(random.pick(names)), enter]],
     [
       confirms ? 3 : 0,
-      () => [...ROOT, ...typed(random.pick(["2s", "2u", "1s", "1u", "8s", "3s", "3u"])), bytes("y", true)],
+      () => [...ROOT, ...typed(random.pick(["2s", "2u", "1s", "1u", "8s", "3s", "3u"])), enter, bytes("y", true)],
     ],
     [confirms ? 2 : 0, () => [...ROOT, ...typed(`3m${random.below(10_000)}`), ...FOUR_TABS, bytes("y", true)]],
     [confirms ? 1 : 0, () => [...ROOT, ...typed("3  X2"), enter]],

@@ -103,7 +103,7 @@ const LINKS = {
 export const online: Event = { kind: "link", link: { door: DOOR, doors: 2, state: LINKS.online } };
 
 const key = (chord: string): Event => ({ kind: "key", chord });
-const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
+export const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
 const verbs = [..."ssuEnmTXRBPIwLHpDvhefaV12345678"];
 const texts = [
   "y",
@@ -146,10 +146,10 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
     weight: 3,
     arbitrary: fc
       .constantFrom("s", "u", "X", "P", "m", "E")
-      .map((verb) => [key("esc"), key("esc"), key(verb), key("y")]),
+      .map((verb) => [key("esc"), key("esc"), key(verb), key("enter"), key("y")]),
   },
   // Wherever one was, to where something can be confirmed.
-  { weight: 4, arbitrary: fc.constant([..."2sy"].map(key)).map((all) => [key("esc"), key("esc"), key("esc"), ...all]) },
+  { weight: 4, arbitrary: fc.constant(["esc", "esc", "esc", "2", "s", "enter", "y"].map(key)) },
   {
     weight: 3,
     arbitrary: fc

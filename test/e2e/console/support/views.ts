@@ -48,12 +48,12 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       empty: [/judge-local has no servers on any node/, /`gateway check` tells which/],
     },
     refusals: {
-      normal: /nobody known +unauthenticated/,
+      normal: /unknown caller +unauthenticated/,
       empty: [/Nothing was refused in the last hour\./, /e on a provider/],
     },
     requests: {
       normal: /prod-search/,
-      empty: [/No request is over yet on any node that answers/, /once it has ended/],
+      empty: [/No finished requests yet\./, /`:providers` counts those in flight/],
     },
     usage: {
       normal: /HOUR|The ledger of usage is empty/,
@@ -81,7 +81,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
     budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
-    reconcile: { normal: /No provider is audited/, empty: [/No provider is audited/, /in `reconcile:`/] },
+    reconcile: { normal: /No provider is reconciled/, empty: [/No provider is reconciled/, /`reconcile.providers`/] },
     cluster: { normal: /n1 .*leader/, empty: [/No members are known/, /`peers`, `join` or `bootstrap`/] },
     recover: { normal: /WHEN/, empty: undefined },
     config: { normal: /default/, empty: [/No configuration is stored/, /Press n|by R/] },

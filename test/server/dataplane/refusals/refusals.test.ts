@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Caller } from "../../../../src/server/auth/index.ts";
-import { createRefusals, type Refusal } from "../../../../src/server/dataplane/refusals/index.ts";
+import { createRefusals, MAX_UNKNOWN_KEYS, type Refusal } from "../../../../src/server/dataplane/refusals/index.ts";
 
 const START = Date.UTC(2026, 10, 20);
 
@@ -74,6 +74,32 @@ test("refusals are told by caller, code and cause, with their times and the last
   assert.deepEqual([first?.firstAt, first?.lastAt, first?.lastRequest], [START, START + 5_000, "r-2"]);
   assert.equal(refusals.ofBucket("b/day"), 1);
   assert.equal(refusals.ofBucket("b/other"), 0);
+});
+
+test("a key that is not known is listed by its id, and invented ids are listed one by one up to a limit", () => {
+  const { refusals, pass } = open();
+  const by = (keyId: string) => ({ kind: "credential", name: "unknown_key", keyId }) as const;
+  const refuse = (id: string) => refusals.refused(denied(undefined, { code: "unauthenticated", by: by(id) }));
+  refuse("revoked1");
+  refuse("revoked1");
+  for (let each = 0; each < MAX_UNKNOWN_KEYS + 50; each += 1) refuse(`k${each}`);
+  refuse("revoked1");
+  const rows = refusals.read();
+  assert.equal(rows.length, MAX_UNKNOWN_KEYS + 1);
+  assert.ok(rows.every(({ callerKind }) => callerKind === "unrecognised"));
+  assert.deepEqual(
+    rows.filter(({ caller }) => caller === "revoked1" || caller === undefined).map((row) => [row.caller, row.lastHour]),
+    [
+      ["revoked1", 3],
+      [undefined, 51],
+    ],
+  );
+  pass(2 * 3_600_000);
+  refuse("revoked2");
+  assert.deepEqual(
+    refusals.read().map(({ caller }) => caller),
+    ["revoked2"],
+  );
 });
 
 test("what a profile does not allow is told as the profile's, and what a provider failed at is not told", () => {

@@ -1,0 +1,85 @@
+/**
+ * The console on a terminal that cannot move its cursor (`TERM=dumb`): what a screen reader is told, as lines that only go
+ * down. A line is printed when it is new or has changed; nothing is erased, and no escape sequence is written.
+ */
+
+import { cutToCells } from "../../base/index.ts";
+import type { Spoken, SpokenNode } from "../draw/spoken-node.ts";
+import { createPacing } from "./pacing.ts";
+import type { RenderedConsole, RenderOptions } from "./render.tsx";
+import { takeConsole } from "./take-console.ts";
+
+/** The keyboard is raw, so that a line feed alone would not return to the first column. */
+const LINE_END = "\r\n";
+
+export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenReader">): RenderedConsole {
+  const { stdout, store, gate } = options;
+  let printed: readonly string[] = [];
+  let isOver = false;
+  const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
+  const pacing = createPacing({ gate, draw, onFailed: crash });
+  const unsubscribe = store.subscribe((isByItself = false) => pacing.want(isByItself));
+
+  function draw(): void {
+    if (isOver) return;
+    try {
+      const lines = plainLines(store.getSpoken());
+      const fresh = changedLines(printed, lines);
+      printed = lines;
+      const { columns } = store.size;
+      if (fresh.length > 0)
+        stdout.write(fresh.map((text) => cutToCells(text, Math.max(1, columns - 1)) + LINE_END).join(""));
+    } catch (error) {
+      crash(error);
+    }
+  }
+
+  function redraw(): void {
+    printed = [];
+    draw();
+  }
+
+  function end(): void {
+    isOver = true;
+    unsubscribe();
+    pacing.stop();
+    giveConsoleBack();
+  }
+
+  function crash(error: unknown): void {
+    if (isOver) return;
+    end();
+    options.onCrash(error);
+  }
+
+  redraw();
+  return {
+    unmount() {
+      if (!isOver) end();
+    },
+    redraw,
+    retheme: () => undefined,
+  };
+}
+
+/** Puts roles and states into words, as `textbox: (required) Reason: it is down`. */
+export function plainLines(nodes: Spoken): readonly string[] {
+  return nodes.flatMap((node) => [...ownLine(node), ...plainLines(node.children ?? [])]);
+}
+
+function ownLine({ role, text, state = {} }: SpokenNode): readonly string[] {
+  if (text === "") return [];
+  const states = Object.entries(state).flatMap(([name, isSet]) => (isSet ? [name] : []));
+  return [`${role === undefined ? "" : `${role}: `}${states.length === 0 ? "" : `(${states.join(", ")}) `}${text}`];
+}
+
+/** Returns the lines that were not printed as often before, in their order. */
+export function changedLines(before: readonly string[], now: readonly string[]): readonly string[] {
+  const left = new Map<string, number>();
+  for (const text of before) left.set(text, (left.get(text) ?? 0) + 1);
+  return now.filter((text) => {
+    const count = left.get(text) ?? 0;
+    if (count > 0) left.set(text, count - 1);
+    return count === 0;
+  });
+}

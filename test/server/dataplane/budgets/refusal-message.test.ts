@@ -1,0 +1,39 @@
+/** What a refused request is told of its budget. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createCluster } from "../../core/budgets/cluster.ts";
+import { ask, flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf } from "./support.ts";
+
+test("a budget that has something left says what the request needs, and what is left if it is the caller's own", async () => {
+  const rows = [
+    {
+      isShared: false,
+      isOutputStated: true,
+      message: /needs 100 units, and 60 are left\. Ask for fewer output tokens, or wait until it resets at 2023/,
+    },
+    { isShared: true, isOutputStated: true, message: /needs 100 units, more than is left\. Ask for fewer/ },
+    {
+      isShared: false,
+      isOutputStated: false,
+      message: /needs 1,000 units without `max_tokens`, and 60 are left\. State `max_tokens`, or wait/,
+    },
+  ];
+  for (const { isShared, isOutputStated, message } of rows) {
+    const node = openNode(createCluster(["n1"]));
+    const rule = ruleOf(1_000, { isShared });
+    const used = ask(() => node.budgets.reserve(flatOf(rule, 930)));
+    await node.exchange();
+    heldOf(used).settle(undefined);
+    // Something is under way, beside which no request of an unknown size may go.
+    const held = ask(() => node.budgets.reserve(flatOf(rule, 10)));
+    await node.exchange();
+    heldOf(held);
+    const output = isOutputStated ? 100 : 16_384;
+    const demand = { kind: "tokens", bounds: { input: 0, output, isOutputStated } } as const;
+    const asked = ask(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
+    await node.exchange();
+    const refusal = refusalOf(asked);
+    assert.equal(refusal.code, "budget_exhausted");
+    assert.match(refusal.message, message);
+  }
+});
