@@ -157,10 +157,13 @@ for (const status of STATUSES) {
     await raisedBy(clients.classic.messages.stream(ask(`sim-${status}`)).finalMessage()),
   ]);
 }
-same("an error as the first event of a stream is raised", /"raised":/, async ({ openai, anthropic }) => [
-  await drain(await openai.chat.completions.create({ ...chat("sim-error-first-event"), stream: true })),
-  await drain(await anthropic.messages.create({ ...ask("sim-error-first-event"), stream: true })),
-]);
+test("an error as the first event of a stream is raised as the status that it would have had", async () => {
+  const { openai, anthropic } = proxied;
+  const ofChat = await raisedBy(openai.chat.completions.create({ ...chat("sim-error-first-event"), stream: true }));
+  assert.deepEqual([ofChat.raised, ofChat.status, ofChat.code], ["InternalServerError", 500, "internal_error"]);
+  const ofMessages = await raisedBy(anthropic.messages.create({ ...ask("sim-error-first-event"), stream: true }));
+  assert.deepEqual([ofMessages.raised, ofMessages.status], ["OverloadedError", 529]);
+});
 same("an error within a stream is raised after what came before it", /"raised":/, async ({ openai, anthropic }) => [
   await drain(await openai.chat.completions.create({ ...chat("sim-error-mid-stream"), stream: true })),
   await drain(await anthropic.messages.create({ ...ask("sim-error-mid-stream"), stream: true })),

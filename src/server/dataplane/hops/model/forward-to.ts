@@ -188,8 +188,13 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
 const askedOf = ({ name }: Route, method: string): string =>
   method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
 
-/** Routes whose answers are made by a model: one that says that it failed is no answer. */
-const tellsUsage = ({ usage, form }: Route): boolean => usage !== "none" || form !== undefined;
+/** Routes whose answers a model makes, or that tell of models. Files, stored objects and unknown paths may hold an error of their own. */
+const maybeError = ({ usage, form, modelRequired, name }: Route): boolean =>
+  name === "models" || (name !== "compat_other" && (usage !== "none" || form !== undefined || modelRequired));
+
+/** Whether the deployment governs the request or pays for it; otherwise answers pass byte for byte. */
+const isOurs = ({ channel }: Admitted, { ports, answering, meter }: Forwarding): boolean =>
+  ports.governing !== undefined || answering !== undefined || meter !== undefined || channel.credential !== undefined;
 
 /** `mayMove`: another attempt may follow. */
 function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client, mayMove: boolean): Candidate {
@@ -247,9 +252,10 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           mapsErrors: true,
         };
       }
-      // Nothing is looked into that nothing depends on.
-      const looksInside = (meter !== undefined || mayMove) && tellsUsage(route);
-      const reads = isList || meter !== undefined || looksInside;
+      // Nothing is looked into that nothing depends on; and an answer passes as it came where nothing is ours.
+      const mapsErrors = isOurs(admitted, forwarding);
+      const looksInside = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
+      const reads = isList || meter !== undefined || (mayMove && looksInside);
       const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) held.hold(body.length);
@@ -264,7 +270,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         ),
         decodes: prepared.reads,
         looksInside,
-        mapsErrors: false,
+        mapsErrors,
       };
     },
   };
