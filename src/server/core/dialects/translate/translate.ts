@@ -16,8 +16,8 @@ type Model = AnswerTerms["model"];
 
 const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>> = {
   "chat>messages": (source, model, channel) => {
-    const { body, answer } = chatToMessages(source, model, channel);
-    return { body, reading: new ReadAnswer(answer, CHUNKS) };
+    const { body, answer, lost } = chatToMessages(source, model, channel);
+    return { body, reading: new ReadAnswer(answer, CHUNKS), lost };
   },
   "messages>chat": (source, model, channel) => {
     const { body, answer } = messagesToChat(source, model, channel);

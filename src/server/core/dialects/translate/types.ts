@@ -40,6 +40,8 @@ export interface TranslatedRequest {
   /** JSON text. */
   readonly body: string;
   readonly answer: AnswerTerms;
+  /** What was found to be lost only while it was written; soft. */
+  readonly lost?: readonly Loss[] | undefined;
 }
 
 /** A request as its channel is sent it, and how the answer becomes the client's. */

@@ -57,15 +57,19 @@ export function responsesToMessages(
   const thoughts = openThoughts(channel, SIGNED);
   const conversation = conversationOf(talk, thoughts, scope);
   const display = showsSummary(request) ? "summarized" : undefined;
-  const { body, leavesOutThinking } = writeRequest(
-    { ...settings, ...tools.members },
-    conversation,
-    { model: model.sent, display },
-    scope,
-  );
+  const {
+    body,
+    leavesOutThinking,
+    lost: ofTools,
+  } = writeRequest({ ...settings, ...tools.members }, conversation, { model: model.sent, display }, scope);
   const { reasoning_effort: effort } = settings;
   const isAsked = effort !== undefined && effort !== "none" && channel.claims("thinking");
-  const lost = isAsked && leavesOutThinking ? [...thoughts.lost, WITHOUT_THINKING] : thoughts.lost;
+  const lost = [
+    ...thoughts.lost,
+    ...(isAsked && leavesOutThinking ? [WITHOUT_THINKING] : []),
+    // Tools are counted otherwise here than where they are written.
+    ...ofTools.map((loss) => ({ ...loss, place: "tools" })),
+  ];
   return { body, answer: termsOf(read, model, channel), lost };
 }
 

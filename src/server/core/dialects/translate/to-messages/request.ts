@@ -4,6 +4,8 @@
  * The guard has been: what has no equivalent, or is not claimed by the channel, is left out without a word, and what is
  * left is a request that the provider takes. Members that say nothing are not sent.
  */
+
+import type { Loss } from "../../fidelity/losses.ts";
 import { type JsonSource, writeJson } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
 import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
@@ -25,13 +27,13 @@ export function chatToMessages(
   const request = requiredObject(source.value, "body");
   const scope: Scope = { claims, exact: (part) => source.exact(part) };
   const conversation = conversationOf(request["messages"], scope);
-  const { body, callsFunctions, streams } = writeRequest(
+  const { body, callsFunctions, streams, lost } = writeRequest(
     request,
     conversation,
     { model: model.sent, display: undefined },
     scope,
   );
-  return { body, answer: termsOf(request, { streams, model, callsFunctions }) };
+  return { body, answer: termsOf(request, { streams, model, callsFunctions }), lost };
 }
 
 interface WrittenRequest {
@@ -41,6 +43,8 @@ interface WrittenRequest {
   readonly callsFunctions: boolean;
   /** Thinking was asked for, and the conversation does not begin its latest turn with it. */
   readonly leavesOutThinking: boolean;
+  /** What came out in writing only; soft. */
+  readonly lost: readonly Loss[];
 }
 
 interface Written {
@@ -57,7 +61,7 @@ export function writeRequest(
   { model, display }: Written,
   scope: Scope,
 ): WrittenRequest {
-  const { tools, choice, callsFunctions } = toolsOf(request, scope);
+  const { tools, choice, callsFunctions, lost } = toolsOf(request, scope);
   const chosen = isForced(choice);
   const { thinking, effort } = thinkingOf(request, { isForced: chosen, lacksThinking }, scope);
   const streams = optionalFlag(request["stream"], "stream");
@@ -80,7 +84,8 @@ export function writeRequest(
     // A channel that cannot stream answers whole, and the answer is cut into a stream afterwards.
     stream: streams && scope.claims("streaming") ? true : undefined,
   });
-  return { body, streams, callsFunctions, leavesOutThinking: thinking === undefined && lacksThinking && !chosen };
+  const leavesOutThinking = thinking === undefined && lacksThinking && !chosen;
+  return { body, streams, callsFunctions, leavesOutThinking, lost };
 }
 
 function termsOf(

@@ -26,14 +26,20 @@ interface Shape {
 
 const NOTHING: Shape = { properties: new Map(), required: new Set() };
 
-export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Values {
+export interface MergedSchema {
+  readonly schema: Values;
+  /** It takes arguments that the original refuses, or says less of them. */
+  readonly isLossy: boolean;
+}
+
+export function mergedSchema(schema: Values, exact: JsonSource["exact"]): MergedSchema {
   const merging = new Merging(schema, exact);
   const { properties, required } = merging.shapeOf(schema, 0) ?? NOTHING;
   const kept = Object.entries(schema).filter(([name]) => !COMBINED.has(name) && !OWN.has(name));
   const description = [stringOf(schema["description"]) ?? "", ...merging.told]
     .filter((text) => text !== "")
     .join("\n\n");
-  return {
+  const merged = {
     type: "object",
     ...Object.fromEntries(kept.map(([name, value]) => [name, exact(value)])),
     ...(description !== "" && { description }),
@@ -42,6 +48,7 @@ export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Values
     ),
     ...(required.size > 0 && { required: [...required] }),
   };
+  return { schema: merged, isLossy: merging.isLossy };
 }
 
 /** Written anew. `additionalProperties` of one alternative would refuse the members of another. */
@@ -49,8 +56,16 @@ const OWN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "description", "additionalProperties", "unevaluatedProperties"],
 ]);
 
+/** Members of a schema within the schema that are merged, or that say nothing of arguments. */
+const MERGED: ReadonlySet<string> = new Set([
+  ...COMBINED,
+  ...["type", "properties", "required", "title", "$defs", "definitions", "$schema", "$id", "$comment"],
+  ...["additionalProperties", "unevaluatedProperties"],
+]);
+
 class Merging {
   readonly told: string[] = [];
+  isLossy = false;
   readonly #root: Values;
   readonly #exact: JsonSource["exact"];
   #left = MAX_SCHEMAS;
@@ -62,11 +77,16 @@ class Merging {
 
   /** Undefined: no object matches it, or it says nothing of one. */
   shapeOf(schema: Values, depth: number): Shape | undefined {
-    if (depth > MAX_DEPTH || --this.#left < 0) return NOTHING;
+    if (depth > MAX_DEPTH || --this.#left < 0) {
+      this.isLossy = true;
+      return NOTHING;
+    }
     if (!mayBeObject(schema)) return undefined;
+    if (saysMore(schema, depth)) this.isLossy = true;
     const shapes: Shape[] = [own(schema)];
     const referred = this.#referred(schema["$ref"]);
     if (referred !== undefined) shapes.push(this.shapeOf(referred, depth + 1) ?? NOTHING);
+    else if (schema["$ref"] !== undefined) this.isLossy = true;
     for (const part of listOf(schema["allOf"])) shapes.push(this.shapeOf(objectOf(part) ?? {}, depth + 1) ?? NOTHING);
     for (const name of UNIONS) {
       const alternatives = listOf(schema[name]).flatMap((part) => this.shapeOf(objectOf(part) ?? {}, depth + 1) ?? []);
@@ -87,6 +107,7 @@ class Merging {
   }
 
   #either(alternatives: readonly Shape[]): Shape {
+    if (new Set(alternatives.map(textOf)).size > 1) this.isLossy = true;
     const properties = new Map<string, unknown[]>();
     for (const shape of alternatives) {
       for (const [name, all] of shape.properties) {
@@ -110,6 +131,17 @@ class Merging {
     };
   }
 }
+
+const OPENNESS = ["additionalProperties", "unevaluatedProperties"] as const;
+
+/** What merging leaves out. At the top all stays but for what is written anew. */
+function saysMore(schema: Values, depth: number): boolean {
+  if (OPENNESS.some((name) => (schema[name] ?? true) !== true)) return true;
+  return depth > 0 && Object.keys(schema).some((name) => !MERGED.has(name));
+}
+
+const textOf = ({ properties, required }: Shape): string =>
+  JSON.stringify([[...properties].sort(), [...required].sort()]);
 
 function mayBeObject({ type }: Values): boolean {
   return type === undefined || type === "object" || listOf(type).includes("object");

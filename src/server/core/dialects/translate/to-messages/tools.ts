@@ -3,6 +3,7 @@
  *
  * The legacy `functions` and `function_call` are tools by other names, of which an answer calls one at most.
  */
+import type { Loss } from "../../fidelity/losses.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
 import { jsonText, Verbatim } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
@@ -52,6 +53,8 @@ export interface Tools {
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;
   readonly callsFunctions: boolean;
+  /** The first of what came out in writing only; soft. */
+  readonly lost: readonly Loss[];
 }
 
 const NO_PARAMETERS = { type: "object", properties: {} };
@@ -69,7 +72,8 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   const { claims } = scope;
   const functions = optionalList(request["functions"], "functions");
   const callsFunctions = functions.length > 0;
-  const defined = definitions(request, functions, scope);
+  const lost: Loss[] = [];
+  const defined = definitions(request, functions, { scope, lost });
   const { choice, allowed } = callsFunctions ? functionCall(request) : toolChoice(request);
   if (choice?.type === "tool" && !defined.some(({ name }) => name === choice.name)) {
     refuse(callsFunctions ? "function_call" : "tool_choice", "must name a tool that the request defines");
@@ -78,11 +82,11 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   const offered = claims("tools") ? listed : [];
   const search = webSearch(request, scope);
   const tools = search === undefined ? offered : [...offered, search];
-  if (tools.length === 0) return { tools, choice: undefined, callsFunctions };
+  if (tools.length === 0) return { tools, choice: undefined, callsFunctions, lost };
   const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
   // A choice among tools that are not sent would force a search that nobody asked for.
   const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
-  return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions };
+  return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions, lost };
 }
 
 function sentChoice(asked: ToolChoice | undefined, isOneAtATime: boolean, { claims }: Scope): ToolChoice | undefined {
@@ -95,22 +99,27 @@ export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }
 
+interface Defining {
+  readonly scope: Scope;
+  readonly lost: Loss[];
+}
+
 /** Tools of other types have no equivalent. */
-function definitions(request: Values, functions: readonly unknown[], scope: Scope): readonly Definition[] {
+function definitions(request: Values, functions: readonly unknown[], defining: Defining): readonly Definition[] {
   const tools = optionalList(request["tools"], "tools");
   if (functions.length > 0) {
     if (tools.length > 0) refuse("functions", "cannot stand beside tools");
-    return functions.map((item, index) => definition(item, `functions[${index}]`, scope));
+    return functions.map((item, index) => definition(item, `functions[${index}]`, defining));
   }
   return tools.flatMap((item, index) => {
     const at = `tools[${index}]`;
     const tool = requiredObject(item, at);
     if ((tool["type"] ?? "function") !== "function") return [];
-    return [definition(tool["function"], `${at}.function`, scope, markOf(tool, scope))];
+    return [definition(tool["function"], `${at}.function`, defining, markOf(tool, defining.scope))];
   });
 }
 
-function definition(value: unknown, at: string, scope: Scope, mark?: CacheControl): Definition {
+function definition(value: unknown, at: string, { scope, lost }: Defining, mark?: CacheControl): Definition {
   const { claims, exact } = scope;
   const of = requiredObject(value, at);
   const parameters = optionalObject(of["parameters"], `${at}.parameters`);
@@ -119,22 +128,26 @@ function definition(value: unknown, at: string, scope: Scope, mark?: CacheContro
   return {
     name: toolName(of["name"], `${at}.name`),
     description: optionalText(of["description"], `${at}.description`) || undefined,
-    input_schema: inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact, exact),
+    input_schema:
+      parameters !== undefined && isCombined(parameters)
+        ? withoutUnions(parameters, `${at}.parameters`, exact, lost)
+        : inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact),
     strict: isStrict ? true : undefined,
     cache_control: mark ?? markOf(of, scope),
   };
 }
 
 /** The API takes no schema that does not say that it is an object's. */
-function inputSchema(
-  parameters: Values | undefined,
-  made: (schema: Values) => unknown,
-  exact: Scope["exact"],
-): unknown {
+function inputSchema(parameters: Values | undefined, made: (schema: Values) => unknown): unknown {
   if (parameters === undefined || Object.keys(parameters).length === 0) return made(NO_PARAMETERS);
-  if (isCombined(parameters)) return mergedSchema(parameters, exact);
   if (Object.hasOwn(parameters, "type")) return made(parameters);
   return new Verbatim(`{"type":"object",${jsonText(made(parameters)).trimStart().slice(1)}`);
+}
+
+function withoutUnions(parameters: Values, place: string, exact: Scope["exact"], lost: Loss[]): unknown {
+  const { schema, isLossy } = mergedSchema(parameters, exact);
+  if (isLossy && lost.length === 0) lost.push({ capability: "tools", isHard: false, place });
+  return schema;
 }
 
 function toolChoice(request: Values): Asked {
