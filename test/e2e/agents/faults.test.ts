@@ -12,9 +12,10 @@ import { mint, startGoverned } from "../governance/support/governed.ts";
 import { memoryOf } from "../support/machine.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { rawClient } from "../support/raw.ts";
-import { reply, scriptedUpstream, startEvents, writeChunk } from "../support/upstream.ts";
+import { reply, scriptedUpstream, writeChunk } from "../support/upstream.ts";
 import { eventually, within } from "../support/wait.ts";
 import { mutated, nameIn, namesRm, randomFrom } from "./support/mutations.ts";
+import { chunks, cutWithin, escaped, MARK, withBadByte } from "./support/odd-bytes.ts";
 
 const file = { after };
 const CARD = "4111 1111 1111 1111";
@@ -25,10 +26,14 @@ const MAX_BODY_BYTES = 2 * MIB;
 const MUTATIONS = Number(process.env["GATEWAY_TEST_MUTATIONS"] ?? randomRuns(1_000));
 const STREAMS = Number(process.env["GATEWAY_TEST_STREAMS"] ?? 300);
 const ABORT_LIMIT_MS = 1_000;
+const HEARTBEAT_MS = 600;
 
 const upstream = await scriptedUpstream(file);
 const { node, gateway } = await startGoverned(file, {
-  env: { GATEWAY_MAX_IN_FLIGHT: String(Math.max(4_096, STREAMS + 1_000)) },
+  env: {
+    GATEWAY_MAX_IN_FLIGHT: String(Math.max(4_096, STREAMS + 1_000)),
+    GATEWAY_STREAM_HEARTBEAT: `${HEARTBEAT_MS}ms`,
+  },
   deployment: {
     max_body_bytes: MAX_BODY_BYTES,
     mcp: [{ name: "tools", url: `${upstream.url}/rpc` }],
@@ -77,26 +82,6 @@ interface Refusal {
 
 const result = (text: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 7, result: { resultType: "complete", content: [{ type: "text", text }] } });
-
-function chunks(socket: Socket, pieces: readonly (string | Buffer)[]): void {
-  startEvents(socket);
-  for (const piece of pieces) writeChunk(socket, piece);
-}
-
-/** The bytes of one event, cut in two within the three bytes of the character. */
-function cutWithin(event: string, character: string): readonly Buffer[] {
-  const bytes = Buffer.from(event);
-  const at = bytes.indexOf(character) + 1;
-  return [bytes.subarray(0, at), bytes.subarray(at)];
-}
-
-const BAD_BYTE = Buffer.from([0xff]);
-const MARK = "\uFEFF";
-const withBadByte = (text: string): Buffer => {
-  const [before = "", rest = ""] = text.split("|");
-  return Buffer.concat([Buffer.from(before), BAD_BYTE, Buffer.from(rest)]);
-};
-const escaped = (text: string): string => text.replaceAll("4", "\\u0034");
 
 const JSON_TYPE = ["Content-Type: application/json"];
 const WHOLE: Readonly<Record<string, (socket: Socket) => void>> = {
@@ -235,6 +220,49 @@ for (const [how, { script, code, before = "" }] of Object.entries(FAULTS)) {
     }
   });
 }
+
+for (const status of [301, 302, 303, 307, 308]) {
+  test(`a redirect ${status} of a server is refused, and does not reach the client`, async () => {
+    upstream.script = (socket) => reply(socket, { status, headers: ["LOCATION: http://evil.test/rpc"], body: "away" });
+    for (const key of [guarded, open]) {
+      const said = await call(key);
+      const text = await said.text();
+      const { id, error } = JSON.parse(text) as Refusal;
+      assert.deepEqual([said.status, id, error?.data?.code], [502, 7, "upstream_redirect"], text);
+      assert.match(error?.message ?? "", new RegExp(`MCP server tools answered with a redirect \\(${status}\\)`));
+      assert.equal(said.headers.get("location"), null);
+      assert.doesNotMatch(text, /evil/);
+    }
+  });
+}
+
+test("connections that a server ends while they are idle fail no call", async () => {
+  const idleMs = 60;
+  upstream.script = (socket) => {
+    reply(socket, { headers: JSON_TYPE, body: result("fine") });
+    setTimeout(() => socket.end(), idleMs);
+  };
+  const statuses = new Set<number>();
+  for (let round = 0; round < 8; round += 1) {
+    for (const { status } of await Promise.all(Array.from({ length: 4 }, () => call(guarded)))) statuses.add(status);
+    // The calls are to cross the end of their connections.
+    await new Promise((done) => setTimeout(done, idleMs - 3 + (round % 6)));
+  }
+  assert.deepEqual([...statuses], [200]);
+});
+
+test("a silent stream is kept alive where it is inspected, and passes as it is where nobody reads it", async () => {
+  upstream.script = (socket) => {
+    chunks(socket, [PROGRESS]);
+    setTimeout(() => {
+      writeChunk(socket, `data: ${result(CARD)}\n\n`);
+      socket.write("0\r\n\r\n");
+    }, HEARTBEAT_MS * 3.5);
+  };
+  const [kept, passed] = await Promise.all([guarded, open].map(async (key) => await (await call(key)).text()));
+  assert.match(kept ?? "", /^data: .*\n\n(?:: keep-alive\n\n){2,3}data: .*<CREDIT_CARD>/);
+  assert.equal(passed, `${PROGRESS}data: ${result(CARD)}\n\n`);
+});
 
 test("a body that is too large, and one that is no JSON, are refused in an error of the protocol", async () => {
   const before = upstream.requests.length;
