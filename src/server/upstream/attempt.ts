@@ -42,6 +42,8 @@ export interface Judge {
   readonly inside: { event(data: string): Inside; body(body: Buffer): Inside } | undefined;
   /** The request may go to another provider, or once more to this one. */
   readonly mayMove: boolean;
+  /** The content encoding of the answer is taken off. */
+  decoding(): void;
   /** The answer goes to the client, so many milliseconds after dispatch. */
   started(ms: number): void;
 }
@@ -55,6 +57,8 @@ export interface AttemptOptions {
   readonly decodes: boolean;
   /** An error within an answer becomes an answer of that status; otherwise it passes as it came. */
   readonly mapsErrors: boolean;
+  /** The answer is JSON or events: it is told as what it is, whatever its content type says. */
+  readonly retypes: boolean;
   /** An answer is held so long for its first event; 0: without limit. */
   readonly holdMs: number;
   readonly judge: Judge;
@@ -193,7 +197,8 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#resume = resume;
     const plainHeaders = this.#opened(status, headers);
     this.#downstream.onDrain(this.#decoding === undefined ? resume : () => this.#decoding?.resume());
-    const looksInside = judge.inside !== undefined && status === 200 && mayBeText(plainHeaders);
+    const { retypes } = this.#options;
+    const looksInside = judge.inside !== undefined && status === 200 && (retypes || mayBeText(plainHeaders));
     if (isAccepted === "read" || looksInside) {
       this.#phase = "holding";
       this.#held = new HeldAnswer(status, statusText, plainHeaders, {
@@ -214,6 +219,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     const layers = layersOf(headerValue(headers, "content-encoding"));
     if (!areDecoded(layers)) return headers;
     this.#decoding = new AnswerDecoding(layers, this);
+    this.#options.judge.decoding();
     return withoutEncoding(headers);
   }
 
@@ -365,7 +371,7 @@ class Attempt implements AnswerHandler, DecodedSink {
 
   #release(answer: HeldAnswer): boolean {
     this.#held = undefined;
-    this.#start(answer.status, answer.statusText, answer.headers);
+    this.#start(answer.status, answer.statusText, this.#options.retypes ? answer.typedHeaders : answer.headers);
     if (this.#phase !== "flowing") return true;
     let hasRoom = true;
     for (const chunk of answer.chunks) hasRoom = this.#downstream.write(chunk);

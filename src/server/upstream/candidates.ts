@@ -36,6 +36,8 @@ export interface Prepared {
   readonly looksInside: boolean;
   /** That error becomes an answer of its own status; otherwise it passes as it came. */
   readonly mapsErrors: boolean;
+  /** The answer is JSON or events: it is told as what it is, whatever its content type says. Needs `looksInside`. */
+  readonly retypes: boolean;
 }
 
 /** Who is asked, in order, counted from 0. All but the first are admitted when needed, since most requests need none. */
@@ -93,6 +95,8 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly attempting: (candidate: One, isRetry: boolean) => void;
   /** Told when an answer that is no failure begins to reach the client, so many milliseconds after its attempt began. */
   readonly answered: (ms: number) => void;
+  /** Told before an answer begins whose content encoding is taken off. */
+  readonly decoding?: () => void;
   readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
   /** Milliseconds spent waiting for upstreams or between attempts: none of it is ours. */
   readonly waited: (ms: number) => void;

@@ -62,7 +62,7 @@ class Forwarding<One extends AnyCandidate> {
     const { candidate, request, downstream } = asked;
     const { provider, channel, subset } = candidate;
     const options = this.#options;
-    const { decodes, looksInside, mapsErrors } = asked;
+    const { decodes, looksInside, mapsErrors, retypes } = asked;
     const turn = { candidate, at: this.#at, repeated: this.#repeated, looksInside };
     const ruling = new Ruling<One>(options, turn, this.#startedAt);
     options.attempting(candidate, turn.repeated > 0);
@@ -75,6 +75,7 @@ class Forwarding<One extends AnyCandidate> {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         decodes,
         mapsErrors,
+        retypes,
         holdMs: options.holdMs,
         judge: ruling,
         waited: options.waited,

@@ -56,6 +56,13 @@ export class HeldAnswer {
     return this.#splitter.push(isFirst ? this.body : chunk).find(tells)?.data;
   }
 
+  /** With the content type of what it turned out to be: events or JSON. */
+  get typedHeaders(): readonly string[] {
+    const isNamed = isEventStream(this.headers);
+    if (this.#form === "events" && !isNamed) return ofType(this.headers, "text/event-stream; charset=utf-8");
+    return this.#form === "body" && isNamed ? ofType(this.headers, "application/json") : this.headers;
+  }
+
   /** More of it is waited for. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
@@ -115,6 +122,13 @@ const OF_AN_ANSWER: ReadonlySet<string> = new Set([...OF_THE_BODY, "content-type
 export const ofError = (headers: readonly string[], length: number): readonly string[] => [
   ...without(headers, OF_AN_ANSWER),
   ...["content-type", "application/json", "content-length", String(length)],
+];
+
+const TYPE: ReadonlySet<string> = new Set(["content-type"]);
+
+const ofType = (headers: readonly string[], type: string): readonly string[] => [
+  ...without(headers, TYPE),
+  ...["content-type", type],
 ];
 
 function without(headers: readonly string[], names: ReadonlySet<string>): string[] {

@@ -82,7 +82,7 @@ async function attemptJudged(
   credential: Credential,
   options: PresentingOptions,
 ): Promise<PresentedOutcome> {
-  const { firstByteTimeoutMs, decodes, mapsErrors, holdMs, waited } = options;
+  const { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited } = options;
   let found: Presented | Promise<Presented> | GatewayError = first;
   const attemptOnce = (outgoing: UpstreamRequest, judged: AttemptOptions): Promise<AttemptOutcome> =>
     new Promise((resolve) => attempt(route, outgoing, downstream, judged, resolve));
@@ -94,7 +94,8 @@ async function attemptJudged(
     const outgoing = bearing(request, ready);
     if (ready.judge === undefined) return attemptOnce(outgoing, options);
     const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
-    const outcome = await attemptOnce(outgoing, { firstByteTimeoutMs, decodes, mapsErrors, holdMs, waited, judge });
+    const judged = { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited, judge };
+    const outcome = await attemptOnce(outgoing, judged);
     if (!judge.isRefused) return outcome;
     ready.judge.repeated();
     found = presentFor(request, credential, options);
@@ -153,6 +154,10 @@ class PresentedAnswer implements Judge {
   }
 
   readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.said(body));
+
+  decoding(): void {
+    this.#judge.decoding();
+  }
 
   started(ms: number): void {
     this.#judge.started(ms);

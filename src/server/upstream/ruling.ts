@@ -83,6 +83,10 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     return trigger === undefined || this.#isAnswer(trigger, namedWait(status, headers));
   }
 
+  decoding(): void {
+    this.#options.decoding?.();
+  }
+
   started(ms: number): void {
     if (this.result === "answered") this.#options.answered(ms);
   }

@@ -1,91 +1,19 @@
 /**
- * What providers answer beside their dialect: redirects, errors within 200, encodings that nobody asked for, loose shapes,
- * silence. Each through a governed gateway, as a client of either dialect sees it. Source: design decisions, section 20.
+ * What providers answer beside their dialect: redirects, errors within 200, encodings that nobody asked for, silence. Each
+ * through a governed gateway, as a client of either dialect sees it. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { WebSocket } from "ws";
-import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";
-import { readMetrics, sumOf } from "../support/metrics.ts";
-import { endChunks, reply, type Script, scriptedUpstream, startEvents, writeChunk } from "../support/upstream.ts";
+import { say } from "../governance/support/governed.ts";
+import { endChunks, reply, type Script, startEvents, writeChunk } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
 import { ENCODINGS, ERRORS } from "./support/wild.ts";
+import { completion, data, GOOD, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
 
-const file = { after };
-const oc = await scriptedUpstream(file);
-const am = await scriptedUpstream(file);
-const spare = await scriptedUpstream(file);
-const KEY = "key-of-the-providers";
-const compat = { dialect: "compat", api_key: KEY };
-const { node, gateway } = await startGoverned(file, {
-  env: { GATEWAY_STREAM_HEARTBEAT: "300ms" },
-  deployment: {
-    default_provider: "oc",
-    providers: [
-      { name: "oc", ...compat, base_url: `${oc.url}/v1`, models: ["oc-*"] },
-      { name: "am", dialect: "messages", api_key: KEY, base_url: am.url, models: ["am-*"] },
-      {
-        name: "moving",
-        ...compat,
-        base_url: `${oc.url}/v1`,
-        models: ["moving"],
-        failover: { to: ["spare"], when: ["5xx", 429] },
-      },
-      { name: "spare", ...compat, base_url: `${spare.url}/v1`, models: ["spare"] },
-      {
-        name: "slow",
-        ...compat,
-        base_url: `${oc.url}/v1`,
-        models: ["slow"],
-        first_byte_timeout: "200ms",
-        retry: { attempts: 1, when: ["timeout"], backoff: "10ms" },
-      },
-      { name: "closed", ...compat, base_url: "http://127.0.0.1:1/v1", models: ["closed"] },
-    ],
-    mcp: [{ name: "tools", url: `${oc.url}/mcp` }],
-    a2a: [{ name: "agent", url: `${oc.url}/a2a` }],
-    profiles: [{ name: "metered", budget: "much" }],
-    budgets: [{ name: "much", limit: 1_000_000_000 }],
-  },
-});
-const key = await mint(node, "one", { profile: "metered" });
-
-const MESSAGES = "/v1/messages";
-const ask = (model: string, facts: object = {}, path?: string) =>
-  say(gateway, { key, body: chat({ model, ...facts }), ...(path !== undefined && { path }) });
-const asMessages = (facts: object = {}) => ask("oc-1", facts, MESSAGES);
-
-async function spent(work: () => Promise<unknown>): Promise<number> {
-  const total = async (): Promise<number> =>
-    sumOf(await readMetrics(gateway), "gateway_budget_units_total", { budget: "much" });
-  const before = await total();
-  await work();
-  return (await total()) - before;
-}
-
-const json = (value: unknown, ...headers: readonly string[]): Script => {
-  return (socket) =>
-    reply(socket, { headers: ["Content-Type: application/json", ...headers], body: JSON.stringify(value) });
-};
-const stream =
-  (...events: readonly string[]): Script =>
-  (socket) => {
-    startEvents(socket);
-    for (const event of events) writeChunk(socket, event);
-    endChunks(socket);
-  };
-const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
-const completion = (message: object, more: object = {}) => ({
-  id: "c",
-  object: "chat.completion",
-  model: "oc-1",
-  choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-  ...more,
-});
-const GOOD = completion({ content: "fine" });
+const { oc, am, spare, node, gateway, key, ask, asMessages, spent } = await startWild({ after });
 
 for (const status of [301, 302, 303, 307, 308]) {
   test(`a redirect ${status} is refused on every route and kind of upstream`, async () => {
@@ -276,94 +204,6 @@ test("answers without meaning are told with their reason", async () => {
     assert.match(said.text, /upstream_invalid/);
     assert.match(said.text, /Provider oc's answer could not be read/);
     assert.match(said.text, reason);
-  }
-});
-
-type Block = { readonly type: string; readonly text?: string; readonly thinking?: string; readonly input?: unknown };
-const contentOf = async (script: Script, facts: object = {}): Promise<readonly Block[]> => {
-  oc.script = script;
-  const said = await asMessages(facts);
-  assert.equal(said.status, 200, said.text);
-  return (JSON.parse(said.text) as { content: readonly Block[] }).content;
-};
-const called = (written: unknown) => ({
-  content: null,
-  tool_calls: [{ id: "call_1", type: "function", function: { name: "f", arguments: written } }],
-});
-
-test("arguments in other forms reach a messages client as an object", async () => {
-  for (const [written, input] of [
-    [
-      { a: 1, b: { c: [true] } },
-      { a: 1, b: { c: [true] } },
-    ],
-    ['{"a":"x\ny"}', { _raw: '{"a":"x\ny"}' }],
-    ["ls -la", { _raw: "ls -la" }],
-    ["[1]", { _raw: "[1]" }],
-    ["", {}],
-  ] as const) {
-    const content = await contentOf(json(completion(called(written))));
-    assert.deepEqual(content[0]?.input, input);
-  }
-  oc.script = (socket) =>
-    reply(socket, {
-      headers: ["Content-Type: application/json"],
-      body: JSON.stringify(completion(called("@"))).replace('"@"', '{"n":12345678901234567890}'),
-    });
-  assert.match((await asMessages()).text, /"input":\{"n":12345678901234567890\}/);
-});
-
-test("several choices are one message, and a stream that nobody asked for is the whole answer", async () => {
-  const [thought, text] = [{ reasoning_content: "hm" }, { content: "fine" }];
-  const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
-  const parts = {
-    ...GOOD,
-    choices: [thought, text].map((message, index) => ({ index, message, finish_reason: "stop" })),
-  };
-  const types = (content: readonly Block[]) => content.map(({ type }) => type);
-  assert.deepEqual(types(await contentOf(json(parts), thinking)), ["thinking", "text"]);
-  const chunk = (index: number, delta: object, finish_reason: string | null = null) => ({
-    choices: [{ index, delta, finish_reason }],
-  });
-  const events = [
-    data(chunk(0, thought)),
-    data(chunk(1, { content: "fi" })),
-    data(chunk(1, { content: "ne" }, "stop")),
-    data({ choices: [], x_groq: { usage: GOOD.usage } }),
-    "data: [DONE]\n\n",
-  ];
-  assert.deepEqual(types(await contentOf(stream(...events), thinking)), ["thinking", "text"]);
-  for (const type of ["application/json", "text/plain", "application/octet-stream"]) {
-    const script: Script = (socket) => reply(socket, { headers: [`Content-Type: ${type}`], body: events.join("") });
-    const content = await contentOf(script, thinking);
-    assert.equal(content[1]?.text, "fine");
-  }
-  for (const end of ["\n", "\r", "\r\n", "\n\n"]) {
-    oc.script = stream("\u{feff}", ...events.map((event) => event.trimEnd() + end));
-    const streamed = await asMessages({ ...thinking, stream: true });
-    assert.match(streamed.text, /thinking_delta.*"text":"fi".*"text":"ne".*message_stop/s, JSON.stringify(end));
-    assert.match(streamed.text, /"output_tokens":5/);
-  }
-});
-
-test("a tool whose schema has alternatives at its top is sent without them", async () => {
-  am.script = json({
-    ...{ id: "m", type: "message", role: "assistant", model: "am-1", stop_reason: "tool_use" },
-    content: [{ type: "tool_use", id: "t", name: "f", input: '{"path":"x"}' }],
-    usage: { input_tokens: 1, output_tokens: 1 },
-  });
-  const variant = (name: string) => ({ type: "object", properties: { [name]: { type: "string" } }, required: [name] });
-  for (const union of ["anyOf", "oneOf", "allOf"]) {
-    const parameters = { [union]: [variant("path"), { $ref: "#/$defs/other" }], $defs: { other: variant("url") } };
-    const said = await ask("am-1", { tools: [{ type: "function", function: { name: "f", parameters } }] });
-    assert.equal(said.status, 200, said.text);
-    assert.match(said.text, /"arguments":"\{\\"path\\":\\"x\\"\}"/);
-    const sent = JSON.parse(String(am.requests.at(-1)?.body)) as { tools: { input_schema: Record<string, unknown> }[] };
-    const schema = sent.tools[0]?.input_schema ?? {};
-    assert.equal(schema["type"], "object");
-    assert.ok(!(union in schema));
-    assert.deepEqual(Object.keys(schema["properties"] as object), ["path", "url"]);
-    assert.deepEqual(schema["required"] ?? [], union === "allOf" ? ["path", "url"] : []);
   }
 });
 

@@ -75,6 +75,7 @@ export {
 export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, EVENT_NAME, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { translateError } from "./translate/errors.ts";
+export { type FoldedForm, foldAnswer } from "./translate/fold-answer.ts";
 export { counting } from "./translate/input-tokens.ts";
 export { translateModel, translateModels } from "./translate/models.ts";
 export { mayHoldSealed, withoutSealed } from "./translate/sealed-reasoning.ts";

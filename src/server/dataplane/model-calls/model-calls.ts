@@ -229,6 +229,7 @@ function candidateFor(
         decodes: true,
         looksInside: true,
         mapsErrors: true,
+        retypes: false,
       };
     },
   };

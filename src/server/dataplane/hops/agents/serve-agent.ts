@@ -243,7 +243,11 @@ async function forwardCall(
     provider,
     channel: fronted.channel,
     model: "",
-    prepare: () => ({ request: outgoing, downstream: answer, decodes: true, looksInside: false, mapsErrors: false }),
+    prepare: () => ({
+      request: outgoing,
+      downstream: answer,
+      ...{ decodes: true, looksInside: false, mapsErrors: false, retypes: false },
+    }),
   };
   exchange.asked = provider.noun;
   const measured = ports.statistics?.of(provider.name);

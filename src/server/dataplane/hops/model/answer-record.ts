@@ -2,6 +2,7 @@
 import { GatewayError } from "../../../../base/index.ts";
 import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/index.ts";
 import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
+import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import type { Standing } from "../../governance/standing.ts";
@@ -20,6 +21,13 @@ export interface Inspecting extends Recording {
   readonly occasion: Occasion;
   /** A stream that is silent for so many milliseconds is begun. */
   readonly heartbeatMs: number;
+}
+
+export interface InspectedDownstream extends Downstream {
+  /** The answer came encoded. What it unpacks to is known only at its end: nothing of a whole one is shown before. */
+  isDecoded: boolean;
+  /** Once nothing of the answer is judged any more; undefined: it is so. */
+  readonly over: () => Promise<void> | undefined;
 }
 
 export class AnswerRecord {

@@ -28,9 +28,10 @@ import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import type { Target } from "./address.ts";
 import type { Admitted, AdmittedList } from "./admit.ts";
 import { rewriting } from "./answer.ts";
-import type { Inspecting } from "./answer-record.ts";
+import type { InspectedDownstream, Inspecting } from "./answer-record.ts";
 import { leftOut } from "./choose-channel.ts";
-import { type InspectedDownstream, inspecting } from "./inspecting.ts";
+import { foldedForm, folding } from "./folding.ts";
+import { inspecting } from "./inspecting.ts";
 import { advertise, allowedModels, namedAs } from "./models-list.ts";
 import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
 import { prepare } from "./prepare.ts";
@@ -130,6 +131,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       exchange.attempts++;
     },
     answered: (ms) => measured?.answered(ms),
+    decoding: () => {
+      if (inspected !== undefined) inspected.isDecoded = true;
+    },
     attempted: (provider, outcome) => {
       const { status, next, reason } = outcome;
       const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
@@ -250,6 +254,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           decodes: true,
           looksInside: true,
           mapsErrors: true,
+          retypes: route.form !== undefined,
         };
       }
       // Nothing is looked into that nothing depends on; and an answer passes as it came where nothing is ours.
@@ -261,16 +266,20 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       if (body !== null && body !== target.original) held.hold(body.length);
       const edits = prepared.answerEdits;
       const passes = edits === undefined && extend === undefined && meter === undefined;
+      const form = mapsErrors ? foldedForm(route) : undefined;
+      const { holding } = exchange;
+      const waited = (ms: number): void => exchange.waited(ms);
+      const kept = form === undefined || streams ? to : folding(to, { form, holding, waited });
       return {
         request: prepared.request,
-        downstream: watched(
-          passes ? to : rewriting(to, { edits, extend, meter, holding: exchange.holding }),
-          admitted,
-          { exchange, target },
-        ),
+        downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, holding }), admitted, {
+          exchange,
+          target,
+        }),
         decodes: prepared.reads,
         looksInside,
         mapsErrors,
+        retypes: form !== undefined,
       };
     },
   };

@@ -21,17 +21,12 @@ import { Gathering, readingBytes } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { AnswerHead } from "./answer-head.ts";
-import { AnswerRecord, type Inspecting } from "./answer-record.ts";
+import { AnswerRecord, type InspectedDownstream, type Inspecting } from "./answer-record.ts";
 import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";
 import { DrivenWork } from "./driven-work.ts";
 
 const NO_BYTES = Buffer.alloc(0);
 const OVER = new GatewayError("invalid_request", "The answer is over.");
-
-export interface InspectedDownstream extends Downstream {
-  /** Once nothing of the answer is judged any more; undefined: it is so. */
-  readonly over: () => Promise<void> | undefined;
-}
 
 export function inspecting(to: Downstream, exchange: Exchange, options: Inspecting): InspectedDownstream {
   return new InspectedAnswer(to, exchange, options);
@@ -57,6 +52,7 @@ class InspectedAnswer implements InspectedDownstream {
   /** Of a body whose kind is not told yet. */
   #head: Buffer = NO_BYTES;
   #held: Gathering | undefined;
+  isDecoded = false;
   /** Undefined until it is known to be a stream. */
   #events: AnswerEvents | undefined;
   /** Of the stream and of what is not an event yet, as far as they are counted. */
@@ -139,7 +135,7 @@ class InspectedAnswer implements InspectedDownstream {
       case "head":
         if (this.#head.length === 0) {
           this.#pass();
-          this.end();
+          this.#endAs(NO_BYTES);
           return;
         }
         this.#look(NO_BYTES, true);
@@ -219,22 +215,22 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #hold(chunk: Buffer): boolean {
-    const { guard } = this.#options;
-    const most = this.#mode === "encoded" ? MAX_ENCODED_BYTES : guard.answers.maxBodyBytes;
+    const { answers } = this.#options.guard;
+    const isHeld = this.#mode === "encoded" || (this.isDecoded && answers.onOversize !== "deny");
+    const most = isHeld ? MAX_ENCODED_BYTES : answers.maxBodyBytes;
     this.#held ??= new Gathering(this.#exchange.holding, most, true);
     const held = this.#held;
     if (held.bytes + chunk.length <= most) {
       this.#orRefuse(() => held.add(chunk));
-      return true;
-    }
-    if (this.#mode === "encoded") {
+    } else if (isHeld) {
       this.#fail(new UnreadableAnswer("it is encoded, and too long"));
-      return true;
+    } else {
+      const all = held.take();
+      if (!this.#oversize()) return true;
+      if (all.length > 0) this.#to.write(all);
+      return this.#to.write(chunk);
     }
-    const all = held.take();
-    if (!this.#oversize()) return true;
-    if (all.length > 0) this.#to.write(all);
-    return this.#to.write(chunk);
+    return true;
   }
 
   /** False: it is refused. */
@@ -254,11 +250,6 @@ class InspectedAnswer implements InspectedDownstream {
   async #decode(body: Buffer): Promise<void> {
     const plain = await decodedAnswer(body, this.#start?.encoding ?? "", this.#exchange.holding);
     if (this.#isOver()) return;
-    if (body.length === 0) {
-      this.#pass();
-      this.end();
-      return;
-    }
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
@@ -267,6 +258,10 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #endWhole(body: Buffer): void {
+    if (body.length > this.#options.guard.answers.maxBodyBytes) {
+      if (this.#oversize()) this.#endAs(body);
+      return;
+    }
     const reading = readingBytes(body);
     if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
     const { target, sinks } = this.#options;
@@ -287,6 +282,10 @@ class InspectedAnswer implements InspectedDownstream {
     if (made === undefined || this.#isOver()) return;
     const { body, mending } = made;
     this.#open(mending);
+    this.#endAs(body);
+  }
+
+  #endAs(body: Buffer): void {
     if (this.#isOver()) return;
     this.#finish();
     if (body.length > 0) this.#to.write(body);

@@ -147,15 +147,51 @@ export function foldChunks(body: string): Values {
   if (head === undefined) throw new EarlyEnd("its answer began");
   const all = [...choices.values()];
   if (!isDone && !all.some(({ hasEnded }) => hasEnded)) throw new EarlyEnd();
-  return { ...head, object: "chat.completion", choices: all.map((each) => each.whole), usage };
+  const object = head["object"] === "text_completion" ? head["object"] : "chat.completion";
+  return { ...head, object, choices: all.map((each) => each.whole), usage };
 }
 
 interface FoldedCall {
   id: unknown;
-  type: unknown;
   name: string;
-  arguments: string;
+  /** Arguments, or the input of a custom tool. */
+  text: string;
+  isCustom: boolean;
+  /** Other members, like the signature of a thought. */
+  more: Values;
 }
+
+const OF_A_DELTA: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role", "function_call"]]);
+const OF_A_CALL: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom"]);
+const OF_A_CHOICE: ReadonlySet<string> = new Set(["index", "delta", "message", "text", "finish_reason", "usage"]);
+
+/** Members that a fragment repeats, and that do not grow. */
+const REPEATED: ReadonlySet<string> = new Set(["id", "type", "name", "index", "format"]);
+const MAX_JOINED_DEPTH = 8;
+
+/** What a later fragment adds: texts and lists grow, members of objects are joined one by one, and anything else replaces. */
+function joinedValue(before: unknown, more: unknown, depth = 0): unknown {
+  if (isAbsent(before)) return more;
+  if (isAbsent(more)) return before;
+  if (typeof before === "string" && typeof more === "string") return before + more;
+  if (Array.isArray(before) && Array.isArray(more)) return [...(before as unknown[]), ...(more as unknown[])];
+  const [one, other] = [objectOf(before), objectOf(more)];
+  if (one === undefined || other === undefined || depth >= MAX_JOINED_DEPTH) return more;
+  return joinedMembers(one, other, depth + 1);
+}
+
+function joinedMembers(one: Values, other: Values, depth = 0, without: ReadonlySet<string> = NOTHING): Values {
+  const members: Record<string, unknown> = { ...one };
+  for (const [name, more] of Object.entries(other)) {
+    if (without.has(name)) continue;
+    const before = Object.hasOwn(members, name) ? members[name] : undefined;
+    const value = REPEATED.has(name) && !isAbsent(before) ? before : joinedValue(before, more, depth);
+    Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return members;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 class FoldedChoice {
   readonly #index: number;
@@ -165,6 +201,11 @@ class FoldedChoice {
   #lastCall: number | string = 0;
   #finish: unknown = null;
   #role: unknown = "assistant";
+  /** Of a completion that is no message. */
+  #completion: string | undefined;
+  /** Members of the choice and of the message that are not known here. */
+  #beside: Values = {};
+  #more: Values = {};
 
   constructor(index: number) {
     this.#index = index;
@@ -177,9 +218,12 @@ class FoldedChoice {
   /** A whole message may stand where a delta should. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
+    this.#beside = joinedMembers(this.#beside, choice, 0, OF_A_CHOICE);
+    if (typeof choice["text"] === "string") this.#completion = (this.#completion ?? "") + choice["text"];
     const delta = objectOf(choice["delta"]) ?? objectOf(choice["message"]);
     if (delta === undefined) return;
     this.#role = delta["role"] ?? this.#role;
+    this.#more = joinedMembers(this.#more, delta, 0, OF_A_DELTA);
     for (const name of TEXTS) {
       const text = typeof delta[name] === "string" ? delta[name] : name === "content" ? textOfParts(delta[name]) : "";
       if (text !== "") this.#texts.set(name, (this.#texts.get(name) ?? "") + text);
@@ -187,43 +231,52 @@ class FoldedChoice {
     this.#details.push(...listOf(delta["reasoning_details"]));
     for (const call of listOf(delta["tool_calls"])) this.#call(objectOf(call), written);
     const old = objectOf(delta["function_call"]);
-    if (old !== undefined) this.#call({ index: -1, function: old }, written);
+    if (old !== undefined) this.#call({ index: FUNCTION_CALL, function: old }, written);
   }
 
   get whole(): Values {
-    const calls = [...this.#calls.values()];
+    const choice = { ...this.#beside, index: this.#index, finish_reason: this.#finish };
+    if (this.#completion !== undefined && this.#texts.size === 0) return { ...choice, text: this.#completion };
+    const old = this.#calls.get(FUNCTION_CALL);
+    const calls = [...this.#calls].filter(([key]) => key !== FUNCTION_CALL).map(([, call]) => wholeCall(call));
     return {
-      index: this.#index,
-      finish_reason: this.#finish,
+      ...choice,
       message: {
         role: this.#role,
-        content: this.#texts.get("content") ?? (calls.length > 0 ? null : ""),
+        content: this.#texts.get("content") ?? (this.#calls.size > 0 ? null : ""),
         ...Object.fromEntries([...this.#texts].filter(([name]) => name !== "content")),
+        ...this.#more,
         ...(this.#details.length > 0 && { reasoning_details: this.#details }),
-        ...(calls.length > 0 && {
-          tool_calls: calls.map(({ id, type, name, arguments: text }) => ({
-            id,
-            type,
-            function: { name, arguments: text },
-          })),
-        }),
+        ...(calls.length > 0 && { tool_calls: calls }),
+        ...(old !== undefined && { function_call: { name: old.name, arguments: old.text } }),
       },
     };
   }
 
   #call(call: Values | undefined, written: WriteArguments): void {
     if (call === undefined) throw new AnswerProblem("a tool call is not an object");
-    const called = objectOf(call["function"]) ?? {};
+    const custom = objectOf(call["custom"]);
+    const called = custom ?? objectOf(call["function"]) ?? {};
     const id = stringOf(call["id"]) ?? "";
     const isNew = id !== "" || (stringOf(called["name"]) ?? "") !== "";
     const key = numberOf(call["index"]) ?? (isNew ? `${id} ${this.#calls.size}` : this.#lastCall);
     this.#lastCall = key;
-    const known = this.#calls.get(key) ?? { id: undefined, type: "function", name: "", arguments: "" };
+    const known = this.#calls.get(key) ?? { id: undefined, name: "", text: "", isCustom: false, more: {} };
     this.#calls.set(key, known);
     known.id ??= id === "" ? undefined : id;
     known.name = known.name === "" ? (stringOf(called["name"]) ?? "") : known.name;
-    known.arguments += stringOf(written(called["arguments"])) ?? "";
+    known.isCustom ||= custom !== undefined;
+    known.text += stringOf(custom === undefined ? written(called["arguments"]) : custom["input"]) ?? "";
+    known.more = joinedMembers(known.more, call, 0, OF_A_CALL);
   }
+}
+
+/** Key of the one call that the old member `function_call` tells. */
+const FUNCTION_CALL = -1;
+
+function wholeCall({ id, name, text, isCustom, more }: FoldedCall): Values {
+  if (isCustom) return { ...more, id, type: "custom", custom: { name, input: text } };
+  return { ...more, id, type: "function", function: { name, arguments: text } };
 }
 
 const textOfParts = (content: unknown): string =>

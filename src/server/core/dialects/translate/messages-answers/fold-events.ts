@@ -19,6 +19,12 @@ export function foldEvents(body: string): Values {
     if (event === undefined) throw new AnswerProblem("an event is no JSON object");
     const index = numberOf(event["index"]) ?? 0;
     switch (event["type"]) {
+      // The whole answer, as the only event.
+      case "message":
+        message ??= event;
+        usage = { ...usage, ...objectOf(event["usage"]) };
+        hasEnded = true;
+        break;
       case "message_start":
         message ??= objectOf(event["message"]);
         usage = { ...usage, ...objectOf(objectOf(event["message"])?.["usage"]) };
@@ -59,6 +65,8 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
     const text = stringOf(delta[name]);
     if (text !== undefined) block[name] = (stringOf(block[name]) ?? "") + text;
   }
+  const { citation } = delta;
+  if (citation !== undefined) block["citations"] = [...listOf(block["citations"]), citation];
 }
 
 /** What a later event does not tell stays as it was told before. */

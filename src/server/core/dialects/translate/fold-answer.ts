@@ -1,0 +1,67 @@
+/**
+ * The whole answer out of a stream that nobody asked for, in the dialect that it came in.
+ * Source: dialects reference, 3.3 and 5.3; responses reference, 7; design decisions, section 20.
+ */
+import { scanObject } from "../json-scan.ts";
+import { Verbatim, writeJson } from "../json-source.ts";
+import { listOf, objectOf, parsedJson, type Values } from "../values.ts";
+import { rawArguments } from "./chat-answers/arguments-scan.ts";
+import { eventsOf, foldChunks, isEventText } from "./chat-answers/loose.ts";
+import { foldEvents } from "./messages-answers/fold-events.ts";
+import { AnswerProblem, EarlyEnd } from "./types.ts";
+
+export type FoldedForm = "chat" | "messages" | "responses";
+
+const FOLDS: Readonly<Record<FoldedForm, (body: string) => string>> = {
+  chat: (body) => writeJson(foldChunks(body)),
+  messages: (body) => writeJson(withInputs(foldEvents(body))),
+  responses: foldResponse,
+};
+
+/** JSON text. `body`: of a stream; anything else is returned as it is. Throws `AnswerProblem`. */
+export function foldAnswer(form: FoldedForm, body: string): string {
+  return isEventText(body) ? FOLDS[form](body) : body;
+}
+
+/** Inputs of calls are objects, which came as fragments of their text. */
+function withInputs(message: Values): Values {
+  return { ...message, content: listOf(message["content"]).map(withInput) };
+}
+
+function withInput(block: unknown): unknown {
+  const of = objectOf(block);
+  const input = of?.["input"];
+  if (of === undefined || typeof input !== "string") return block;
+  if (input.trim() === "") return { ...of, input: {} };
+  return { ...of, input: new Verbatim(objectOf(parsedJson(input)) === undefined ? rawArguments(input) : input) };
+}
+
+const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
+
+/** The event that ends it tells the whole response, but for its items at some hosts. */
+function foldResponse(body: string): string {
+  const items: Verbatim[] = [];
+  for (const text of eventsOf(body).data) {
+    const event = objectOf(parsedJson(text));
+    if (event === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
+    const { type, response, object } = event;
+    if (type === "error") throw new AnswerProblem("the provider's answer ended with an error");
+    if (object === "response") return text;
+    if (type === "response.output_item.done") items.push(memberOf(text, "item"));
+    if (!ENDS.has(type) || objectOf(response) === undefined) continue;
+    const whole = memberOf(text, "response");
+    const told = objectOf(response);
+    if (items.length === 0 || listOf(told?.["output"]).length > 0) return whole.text;
+    return writeJson({ ...told, output: items });
+  }
+  throw new EarlyEnd();
+}
+
+/** As it is written. */
+function memberOf(text: string, name: string): Verbatim {
+  const bytes = Buffer.from(text);
+  const scan = scanObject(bytes, [name]);
+  const member = scan.kind === "object" ? scan.members[0] : undefined;
+  if (member === undefined) throw new AnswerProblem("an event of the stream lacks what it tells");
+  return new Verbatim(bytes.toString("utf8", member.valueStart, member.valueEnd));
+}

@@ -1,0 +1,135 @@
+/** A stream that nobody asked for, on its way to a client of the same dialect, who is given the whole answer. */
+import { performance } from "node:perf_hooks";
+import { GatewayError } from "../../../../base/index.ts";
+import { AnswerProblem, type FoldedForm, foldAnswer, type Route } from "../../../core/dialects/index.ts";
+import { Gathering, type Holding } from "../../../memory/index.ts";
+import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
+import { lowerCase } from "../../headers.ts";
+
+/** A larger answer is no completion. */
+const MAX_STREAM_BYTES = 32 << 20;
+
+/** Headers that speak of the bytes of the stream. RFC 9110; RFC 9530; RFC 3230. */
+const OF_THE_STREAM: ReadonlySet<string> = new Set([
+  ...["content-type", "content-length", "content-digest", "repr-digest", "digest", "content-md5", "etag"],
+  "cache-control",
+]);
+
+const FORMS: ReadonlyMap<string, FoldedForm> = new Map([
+  ["chat_completions", "chat"],
+  ["completions", "chat"],
+  ["messages", "messages"],
+  ["responses", "responses"],
+]);
+
+/** Form of the whole answers of a route; undefined: its streams are not folded. */
+export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefined => FORMS.get(name);
+
+export interface FoldingOptions {
+  readonly form: FoldedForm;
+  /** What is held of the answer. */
+  readonly holding: Holding;
+  /** Milliseconds spent waiting for the rest of the answer: none of it is ours. */
+  readonly waited: (ms: number) => void;
+}
+
+export const folding = (to: Downstream, options: FoldingOptions): Downstream => new FoldedAnswer(to, options);
+
+interface Head {
+  readonly statusText: string;
+  readonly headers: readonly string[];
+}
+
+class FoldedAnswer extends Passing {
+  readonly #options: FoldingOptions;
+  /** Undefined: the answer is no stream, and passes. */
+  #head: Head | undefined;
+  #held: Gathering | undefined;
+  #begunAt = 0;
+  #isOver = false;
+  /** Ends the attempt at the provider, as if the client had left. */
+  #leave: (() => void) | undefined;
+
+  constructor(to: Downstream, options: FoldingOptions) {
+    super(to);
+    this.#options = options;
+  }
+
+  override onGone(listener: (() => void) | undefined): void {
+    this.#leave = listener;
+    super.onGone(listener);
+  }
+
+  override start(status: number, statusText: string, headers: readonly string[]): void {
+    if (status !== 200 || !isPlainStream(headers)) {
+      super.start(status, statusText, headers);
+      return;
+    }
+    this.#head = { statusText, headers };
+    this.#held = new Gathering(this.#options.holding, MAX_STREAM_BYTES, true);
+    this.#begunAt = performance.now();
+  }
+
+  override write(chunk: Buffer): boolean {
+    const held = this.#held;
+    if (held === undefined) return this.#isOver || super.write(chunk);
+    try {
+      if (held.bytes + chunk.length > MAX_STREAM_BYTES) throw new AnswerProblem("the provider's answer is too long");
+      held.add(chunk);
+    } catch (error) {
+      this.#fail(error);
+      this.#leave?.();
+    }
+    return true;
+  }
+
+  override end(): void {
+    if (this.#isOver) return;
+    const [head, held] = [this.#head, this.#held];
+    if (head === undefined || held === undefined) {
+      super.end();
+      return;
+    }
+    const { form, holding, waited } = this.#options;
+    waited(performance.now() - this.#begunAt);
+    this.#held = undefined;
+    try {
+      const whole = Buffer.from(foldAnswer(form, held.take().toString("utf8")));
+      holding.hold(whole.length);
+      super.start(200, head.statusText, headersOf(head.headers, whole.length));
+      super.write(whole);
+      super.end();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  override breakOff(cause: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#held?.clear();
+    this.#held = undefined;
+    super.breakOff(cause);
+  }
+
+  #fail(error: unknown): void {
+    if (!(error instanceof AnswerProblem || error instanceof GatewayError)) throw error;
+    this.breakOff(error);
+  }
+}
+
+function isPlainStream(headers: readonly string[]): boolean {
+  const encoding = headerValue(headers, "content-encoding")?.toLowerCase() ?? "identity";
+  const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
+  return encoding === "identity" && type.startsWith("text/event-stream");
+}
+
+function headersOf(headers: readonly string[], length: number): string[] {
+  const pairs: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    if (!OF_THE_STREAM.has(lowerCase(name))) pairs.push(name, headers[at + 1] as string);
+  }
+  pairs.push("content-type", "application/json", "content-length", String(length));
+  return pairs;
+}

@@ -1,0 +1,210 @@
+/**
+ * Shapes of answers that are not of their dialect's API description, as clients of either dialect see them: arguments in
+ * other forms, several choices, streams that nobody asked for, and tools whose schemas are merged. Source: design decisions,
+ * section 20.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { say } from "../governance/support/governed.ts";
+import { reply, type Script } from "../support/upstream.ts";
+import { chunkOf, started, UNASKED } from "./support/unasked.ts";
+import { completion, data, GOOD, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
+
+const { oc, am, gateway, key, ask, asMessages, spent } = await startWild({ after });
+
+type Block = { readonly type: string; readonly text?: string; readonly thinking?: string; readonly input?: unknown };
+const contentOf = async (script: Script, facts: object = {}): Promise<readonly Block[]> => {
+  oc.script = script;
+  const said = await asMessages(facts);
+  assert.equal(said.status, 200, said.text);
+  return (JSON.parse(said.text) as { content: readonly Block[] }).content;
+};
+const called = (written: unknown) => ({
+  content: null,
+  tool_calls: [{ id: "call_1", type: "function", function: { name: "f", arguments: written } }],
+});
+
+test("arguments in other forms reach a messages client as an object", async () => {
+  for (const [written, input] of [
+    [
+      { a: 1, b: { c: [true] } },
+      { a: 1, b: { c: [true] } },
+    ],
+    ['{"a":"x\ny"}', { _raw: '{"a":"x\ny"}' }],
+    ["ls -la", { _raw: "ls -la" }],
+    ["[1]", { _raw: "[1]" }],
+    ["", {}],
+  ] as const) {
+    const content = await contentOf(json(completion(called(written))));
+    assert.deepEqual(content[0]?.input, input);
+  }
+  oc.script = (socket) =>
+    reply(socket, {
+      headers: ["Content-Type: application/json"],
+      body: JSON.stringify(completion(called("@"))).replace('"@"', '{"n":12345678901234567890}'),
+    });
+  assert.match((await asMessages()).text, /"input":\{"n":12345678901234567890\}/);
+});
+
+test("several choices are one message, and a stream that nobody asked for is the whole answer", async () => {
+  const [thought, text] = [{ reasoning_content: "hm" }, { content: "fine" }];
+  const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
+  const parts = {
+    ...GOOD,
+    choices: [thought, text].map((message, index) => ({ index, message, finish_reason: "stop" })),
+  };
+  const types = (content: readonly Block[]) => content.map(({ type }) => type);
+  assert.deepEqual(types(await contentOf(json(parts), thinking)), ["thinking", "text"]);
+  const chunk = (index: number, delta: object, finish_reason: string | null = null) => ({
+    choices: [{ index, delta, finish_reason }],
+  });
+  const events = [
+    data(chunk(0, thought)),
+    data(chunk(1, { content: "fi" })),
+    data(chunk(1, { content: "ne" }, "stop")),
+    data({ choices: [], x_groq: { usage: GOOD.usage } }),
+    "data: [DONE]\n\n",
+  ];
+  assert.deepEqual(types(await contentOf(stream(...events), thinking)), ["thinking", "text"]);
+  for (const type of ["application/json", "text/plain", "application/octet-stream"]) {
+    const script: Script = (socket) => reply(socket, { headers: [`Content-Type: ${type}`], body: events.join("") });
+    const content = await contentOf(script, thinking);
+    assert.equal(content[1]?.text, "fine");
+  }
+  for (const end of ["\n", "\r", "\r\n", "\n\n"]) {
+    oc.script = stream("\u{feff}", ...events.map((event) => event.trimEnd() + end));
+    const streamed = await asMessages({ ...thinking, stream: true });
+    assert.match(streamed.text, /thinking_delta.*"text":"fi".*"text":"ne".*message_stop/s, JSON.stringify(end));
+    assert.match(streamed.text, /"output_tokens":5/);
+  }
+});
+
+const TYPES = [
+  "text/event-stream",
+  "application/json",
+  "text/plain; charset=utf-8",
+  "application/octet-stream",
+  "image/png",
+  "",
+];
+const inOneBody = (type: string, events: readonly string[]): Script => {
+  const headers = type === "" ? [] : [`Content-Type: ${type}`];
+  return (socket) => reply(socket, { headers, body: events.join("") });
+};
+
+for (const [path, body, told, units, whole] of UNASKED) {
+  test(`a stream that nobody asked for is the whole answer on ${path} in its own dialect, metered`, async () => {
+    const events = told.map((event) => (event === "[DONE]" ? "data: [DONE]\n\n" : data(event)));
+    for (const type of TYPES) {
+      oc.script = inOneBody(type, events);
+      am.script = oc.script;
+      const used = await spent(async () => {
+        const said = await say(gateway, { key, path, body });
+        assert.deepEqual(
+          [said.status, said.headers.get("content-type")],
+          [200, "application/json"],
+          `${type}: ${said.text}`,
+        );
+        assert.deepEqual(JSON.parse(said.text), whole, type);
+        assert.equal(said.headers.get("content-length"), String(Buffer.byteLength(said.text)));
+      });
+      assert.equal(used, units, type);
+    }
+    // Whoever asks for a stream gets it, and it is metered, whatever its type says.
+    oc.script = inOneBody("application/json", events);
+    am.script = oc.script;
+    const counted = path === MESSAGES ? {} : { stream_options: { include_usage: true } };
+    const used = await spent(async () => {
+      const said = await say(gateway, { key, path, body: { ...body, stream: true, ...counted } });
+      assert.match(String(said.headers.get("content-type")), /^text\/event-stream/);
+      assert.equal(said.text, events.join(""));
+    });
+    assert.equal(used, units);
+    oc.script = inOneBody("text/event-stream", events.slice(0, 1));
+    am.script = oc.script;
+    const cut = await say(gateway, { key, path, body });
+    assert.equal(cut.status, 502, cut.text);
+    assert.match(cut.text, /could not be read: the stream ended before/);
+  });
+}
+
+test("a whole answer that calls itself a stream is read, and a stream that nobody asked for is bounded", async () => {
+  oc.script = (socket) => reply(socket, { headers: ["Content-Type: text/event-stream"], body: JSON.stringify(GOOD) });
+  const units = await spent(async () => {
+    const said = await ask("oc-1");
+    assert.deepEqual([said.headers.get("content-type"), said.text], ["application/json", JSON.stringify(GOOD)]);
+  });
+  assert.equal(units, 15);
+  const piece = data(chunkOf(0, { content: "x".repeat(1 << 20) }));
+  oc.script = stream(...Array.from({ length: 40 }, () => piece));
+  const long = await ask("oc-1");
+  assert.equal(long.status, 502);
+  assert.match(long.text, /too long/);
+  oc.script = stream(piece, data({ error: { message: "m", code: 500 } }));
+  assert.match((await ask("oc-1")).text, /upstream_invalid/);
+});
+
+test("a tool whose schema has alternatives at its top is sent without them", async () => {
+  am.script = json({
+    ...{ id: "m", type: "message", role: "assistant", model: "am-1", stop_reason: "tool_use" },
+    content: [{ type: "tool_use", id: "t", name: "f", input: '{"path":"x"}' }],
+    usage: { input_tokens: 1, output_tokens: 1 },
+  });
+  const variant = (name: string) => ({ type: "object", properties: { [name]: { type: "string" } }, required: [name] });
+  for (const union of ["anyOf", "oneOf", "allOf"]) {
+    const parameters = { [union]: [variant("path"), { $ref: "#/$defs/other" }], $defs: { other: variant("url") } };
+    const said = await ask("am-1", { tools: [{ type: "function", function: { name: "f", parameters } }] });
+    assert.equal(said.status, 200, said.text);
+    // All of `allOf` can be said in one object; alternatives cannot.
+    const told = union === "allOf" ? null : 'tools;field="tools[0].function.parameters"';
+    assert.equal(said.headers.get("x-gateway-fidelity-losses"), told, union);
+    assert.match(said.text, /"arguments":"\{\\"path\\":\\"x\\"\}"/);
+    const sent = JSON.parse(String(am.requests.at(-1)?.body)) as { tools: { input_schema: Record<string, unknown> }[] };
+    const schema = sent.tools[0]?.input_schema ?? {};
+    assert.equal(schema["type"], "object");
+    assert.ok(!(union in schema));
+    assert.deepEqual(Object.keys(schema["properties"] as object), ["path", "url"]);
+    assert.deepEqual(schema["required"] ?? [], union === "allOf" ? ["path", "url"] : []);
+  }
+});
+
+test("what a tool's schema loses where its alternatives are merged is told, and nothing else is", async () => {
+  am.script = json({ ...started, content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: {} });
+  const [a, b] = ["a", "b"].map((name) => ({ properties: { [name]: { type: "string" } }, required: [name] }));
+  const object = { type: "object", ...a };
+  const LOSSY = [
+    { ...object, anyOf: [{ required: ["a"] }, { required: ["b"] }] },
+    { allOf: [{ ...object, additionalProperties: false }] },
+    { allOf: [{ ...object, minProperties: 2 }] },
+    { oneOf: [{ ...object, description: "one" }] },
+    { $ref: "#/$defs/missing" },
+    { $ref: "https://schemas.test/tool.json" },
+    { anyOf: [{ allOf: [object, { oneOf: [a, b] }] }, object] },
+    { ...object, allOf: [b], additionalProperties: false },
+  ];
+  const WHOLE_SCHEMAS = [
+    { oneOf: [object] },
+    { anyOf: [object, { type: "null" }, { type: "string" }] },
+    { anyOf: [object, { ...object, title: "again" }] },
+    { allOf: [a, b], title: "both", minProperties: 1 },
+    { $ref: "#/definitions/a", definitions: { a: object } },
+    object,
+  ];
+  for (const [isLossy, schemas] of [
+    [true, LOSSY],
+    [false, WHOLE_SCHEMAS],
+  ] as const) {
+    for (const parameters of schemas) {
+      const tool = { name: "f", parameters };
+      const input = { model: "am-1", input: "x", tools: [{ type: "function", ...tool }] };
+      for (const said of [
+        await ask("am-1", { tools: [{ type: "function", function: tool }] }),
+        await say(gateway, { key, path: "/v1/responses", body: input }),
+      ]) {
+        assert.equal(said.status, 200, said.text);
+        const told = said.headers.get("x-gateway-fidelity-losses") ?? "";
+        assert.equal(/\btools;field="tools/.test(told), isLossy, `${JSON.stringify(parameters)}: ${told}`);
+      }
+    }
+  }
+});
