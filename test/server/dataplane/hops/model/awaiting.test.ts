@@ -67,6 +67,7 @@ const records: DecisionRecord[] = [];
 const governing = {
   suspensions: { any: false, of: () => undefined },
   onWithdrawal: () => () => undefined,
+  isRemoved: () => false,
   trail: {
     decided(record: DecisionRecord) {
       if (isTrailFull) throw new GatewayError("audit_unavailable", "The audit queue is full.");
