@@ -89,7 +89,7 @@ const PHRASES = [
 ];
 const phrase = fc.constantFrom(...PHRASES).map((chords) => chords.split(" ").map(key));
 const events = fc
-  .array(fc.oneof({ weight: 9, arbitrary: event.map((one) => [one]) }, { weight: 1, arbitrary: phrase }), {
+  .array(fc.oneof({ weight: 7, arbitrary: event.map((one) => [one]) }, { weight: 3, arbitrary: phrase }), {
     maxLength: 100,
     size: "max",
   })

@@ -192,6 +192,7 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
     configuration: { state: "running", message: null },
     feature: { level: FEATURE_RANGE.max, highest: FEATURE_RANGE.max, waiting: null },
     forward_proxies: [],
+    time: { ahead_ms: 0, log_ahead_ms: 0 },
     workers: { wanted: 2, serving: 1, restarts: 1, last_end_at: null, last_end_by: null },
     models: [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
     certificates: [

@@ -185,7 +185,7 @@ for (const [what, type, body, expected] of [
   ["a form", "application/x-www-form-urlencoded", `a=1&b=${CARD.replaceAll(" ", "+")}`, "rewrite"],
   ["JSON that says it is XML", "application/xml", JSON.stringify({ a: CARD }), "rewrite"],
   ["UTF-16", "text/plain; charset=utf-16le", Buffer.from(CARD, "utf16le"), "invalid_request"],
-  ["UTF-16 that does not say so", "text/plain", Buffer.from(`\uFEFF${CARD}`, "utf16le"), "invalid_request"],
+  ["UTF-16 that does not say so", "text/plain", Buffer.from(`\uFEFF${CARD}`, "utf16le"), "rewrite"],
   ["JSON with a byte order mark", "application/json", `\uFEFF{"a":"${CARD}"}`, "invalid_request"],
   ["JSON in UTF-16", "application/json", Buffer.from(`{"a":"${CARD}"}`, "utf16le"), "invalid_request"],
   ["bytes without a type", "", Buffer.from([0, 1, 0xff]), "invalid_request"],
@@ -197,7 +197,7 @@ for (const [what, type, body, expected] of [
     const { verdict, counted } = outcome;
     const [count] = Object.keys(counted);
     assert.equal(verdict.kind === "refuse" ? verdict.error.code : (count ?? verdict.kind), expected);
-    if (verdict.kind === "rewrite") assert.ok(!String(verdict.body).includes("4111"));
+    if (verdict.kind === "rewrite") assert.ok(!String(verdict.body).replaceAll("\0", "").includes("4111"));
   });
 }
 

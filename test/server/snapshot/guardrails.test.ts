@@ -27,6 +27,7 @@ function guardOf(found: Found | Promise<Found>, asked: Asked) {
       asked.runs.push(options);
       return found;
     },
+    stretchReader: () => () => undefined,
   } as unknown as Ensemble;
   const judge = (inspected: Inspected) => {
     asked.judged.push(inspected);

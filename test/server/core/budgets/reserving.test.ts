@@ -88,7 +88,13 @@ test("exhausted says when the window ends, unavailable that it may be tried in a
   const node = alone(5);
   node.pass(12_345);
   const large = node.take(6);
-  assert.deepEqual(refusalOf(large, node.now), { code: "budget_exhausted", retryAfterSeconds: 48 });
+  assert.deepEqual(refusalOf(large, node.now), {
+    code: "budget_exhausted",
+    retryAfterSeconds: 48,
+    needed: 6,
+    left: 0,
+    isUnbounded: false,
+  });
   const call = node.take(5);
   assert.equal(refusalOf(call, node.now), undefined);
   node.pass(WAIT_MS - 1);
