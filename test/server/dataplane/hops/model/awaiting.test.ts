@@ -125,8 +125,8 @@ interface Answer {
 
 /** What is remembered of a text is not asked again: each is another. */
 let texts = 0;
-const bodyOf = (said: string, model = "m"): string =>
-  JSON.stringify({ model, messages: [{ role: "user", content: `${said} ${++texts}` }] });
+const bodyOf = (said: string, more: object = {}): string =>
+  JSON.stringify({ model: "m", messages: [{ role: "user", content: `${said} ${++texts}` }], ...more });
 
 async function send(body: string, signal?: AbortSignal): Promise<Answer> {
   const url = `http://127.0.0.1:${door.port}/v1/chat/completions`;
@@ -237,7 +237,7 @@ test("a stream goes on as it comes once the verdict is there", async () => {
   };
   const release = of("beside").hold();
   const asking = request(`http://127.0.0.1:${door.port}/v1/chat/completions`, { method: "POST" });
-  asking.end(bodyOf("nothing"));
+  asking.end(bodyOf("nothing", { stream: true }));
   const responded = once(asking, "response");
   await asked(before + 1);
   assert.ok(socket);
