@@ -72,10 +72,10 @@ describe("what is written to the terminal", { skip: ptySkip }, async () => {
     assert.deepEqual([bytes.alternateEntries, bytes.alternateLeaves], [1, 1]);
   });
 
-  for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { NO_COLOR: "1", FORCE_COLOR: "1" }]) {
+  for (const env of [{ NO_COLOR: "1" }, { NO_COLOR: "1", LC_ALL: "C" }, { NO_COLOR: "1", FORCE_COLOR: "1" }]) {
     test(`has no colour with ${JSON.stringify(env)}`, async (t) => {
       const console = await openConsole(t, { socket, env }, "LEADER");
-      const isAscii = env.TERM === "dumb";
+      const isAscii = env.LC_ALL === "C";
       const title = (words: string): RegExp => new RegExp(`^${isAscii ? "\\+-" : "┌─"} ${words} `, "m");
       for (const view of VIEWS_UNDER_TEST) {
         await console.command(view.command);

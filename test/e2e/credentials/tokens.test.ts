@@ -307,7 +307,7 @@ test("an upstream that refuses every token is told of as ours, once more asked a
   tools.seen.length = 0;
   tools.refuses = 2;
   const called = await callTool(url, "exchanged", await tokenOf("unlucky"), "unlucky");
-  assert.deepEqual([called.status, called.code], [502, "upstream_unreachable"], called.text);
+  assert.deepEqual([called.status, called.code], [502, "upstream_invalid"], called.text);
   assert.match(called.text, /does not accept the gateway's credential/);
   assert.equal(called.headers.get("www-authenticate"), null);
   assert.equal(tools.seen.length, 2);

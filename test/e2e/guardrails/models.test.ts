@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { peer } from "../../peers/index.ts";
 import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
-import { chat, mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
+import { chat, mint, PROVIDER_KEY, say, simProvider, startGoverned } from "../governance/support/governed.ts";
 import { runProgram } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually, within } from "../support/wait.ts";
@@ -116,8 +116,10 @@ test("while a slow model is at work, others are answered as fast as ever", {
 });
 
 test("check runs each graph once, and says what is wrong with one", { skip: missing }, async () => {
+  assert.ok(started);
+  const providers = [simProvider("sim", started.simulator)];
   const document = (labels: readonly string[]) =>
-    JSON.stringify({ version: 1, providers: [{ preset: "openai", api_key: "k" }], guardrails: guardrails(labels) });
+    JSON.stringify({ version: 1, providers, guardrails: guardrails(labels) });
   await writeFile(
     at("node.yaml"),
     JSON.stringify({
@@ -127,7 +129,7 @@ test("check runs each graph once, and says what is wrong with one", { skip: miss
   );
   const check = async (labels: readonly string[]) => {
     await writeFile(at("deployment.yaml"), document(labels));
-    const program = runProgram({ after }, { args: ["check", "-offline", "-config", at("node.yaml")] });
+    const program = runProgram({ after }, { args: ["check", "-config", at("node.yaml")] });
     const { status } = await within("check", program.ended);
     return { status, told: program.stdout() + program.stderr() };
   };
