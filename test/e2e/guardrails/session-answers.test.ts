@@ -160,7 +160,9 @@ test("what is held goes out before the close of an upstream that leaves in the m
 });
 
 test("the official client of responses over WebSocket hears what was rewritten, and of a denial why", async () => {
-  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  // Several providers could serve the session, so the handshake says which model is meant.
+  const defaultQuery = { model: "talk" };
+  const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0, defaultQuery });
   const ask = async (input: string) => {
     const socket = new ResponsesWS(client);
     const events: Event[] = [];
