@@ -9,7 +9,7 @@
  *
  * Files are bundled first (bundle.mjs), those of pure folders share processes (jobs.mjs), and as many processes run at once
  * as the machine has cores for (schedule.mjs). A file of the tier `all` that failed has a second run by itself; if it passes
- * then, it is reported as unsteady. `npm test` runs each file once.
+ * then, it is reported as unsteady. `npm test` runs each file once; with `GATEWAY_TEST_RERUN=1`, as in .ci/run, it does as `all`.
  */
 
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -116,7 +116,8 @@ let results = await runAll(jobs, Math.max(2, availableParallelism()), runJob);
 
 const bad = results.filter(({ isOk }) => !isOk).map(({ job }) => job);
 const unsteady = [];
-if (isWhole && tier === "all" && bad.length > 0 && bad.length <= MOST_RUN_AGAIN) {
+const isRunAgain = tier === "all" || process.env.GATEWAY_TEST_RERUN === "1";
+if (isWhole && isRunAgain && bad.length > 0 && bad.length <= MOST_RUN_AGAIN) {
   process.stdout.write(`\nfailed, and run again by themselves: ${bad.map(({ name }) => name).join(", ")}\n\n`);
   const again = await runAll(bad, 1, (job) => runJob({ ...job, load: 1 }));
   unsteady.push(...again.filter(({ isOk }) => isOk).map(({ job }) => job.name));
