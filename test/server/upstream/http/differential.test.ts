@@ -189,7 +189,7 @@ test("what is taken for an answer is what undici takes it for", async () => {
       if (mine.end === "complete") {
         completed += 1;
         // The length that the body would have (RFC 9110, section 8.6); undici takes it for one that is missing.
-        if (mine.head?.status === 304 && other.cause?.name === "ResponseContentLengthMismatchError") return;
+        if (mine.head?.status === 304 && /UND_ERR_RES_CONTENT_LENGTH_MISMATCH/.test(other.cause?.message ?? "")) return;
         assert.equal(other.end, "complete", detail);
         assert.deepEqual(comparable(mine), comparable(other), detail);
         assert.equal(mine.body, other.body, detail);
