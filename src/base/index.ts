@@ -20,6 +20,7 @@ export * from "./nearest.ts";
 export * from "./non-blocking-output.ts";
 export * from "./optional-part.ts";
 export * from "./pause.ts";
+export * from "./private-key.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
 export * from "./stop-accepting.ts";

@@ -3,9 +3,10 @@
  * "Events"; cluster reference, 9.1.
  */
 
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { closeSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { generatePrivateKey } from "../../base/index.ts";
 import { AuditError, unwritable } from "./audit-error.ts";
 import { readIfThere, replaceFile, UNFINISHED } from "./durable.ts";
 import { rawPublicKey, thumbprintOf } from "./record.ts";
@@ -23,7 +24,7 @@ export interface ChainKey {
 }
 
 export function generateKey(): ChainKey {
-  return chainKey(generateKeyPairSync("ed25519").privateKey);
+  return chainKey(generatePrivateKey("ed25519"));
 }
 
 /** A new key in the place of the one that may be there; on disk when this returns. */

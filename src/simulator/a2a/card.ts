@@ -3,7 +3,8 @@
  * 8785.
  */
 
-import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, sign } from "node:crypto";
+import { generatePrivateKey } from "../../base/index.ts";
 import type { Quirk } from "../agents/quirks.ts";
 import { arrayOf, type Json, type JsonObject, objectOf } from "../json.ts";
 import { type Answer, json, NO_TOKENS } from "../route.ts";
@@ -92,8 +93,8 @@ let made: Signer | undefined;
 /** Made when it is first needed, and good for this process. */
 function signer(): Signer {
   if (made !== undefined) return made;
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const { x = "", y = "" } = publicKey.export({ format: "jwk" });
+  const privateKey = generatePrivateKey("p-256");
+  const { x = "", y = "" } = createPublicKey(privateKey).export({ format: "jwk" });
   const thumbprint = JSON.stringify({ crv: "P-256", kty: "EC", x, y });
   const kid = createHash("sha256").update(thumbprint).digest("base64url");
   made = { privateKey, kid, jwk: { kty: "EC", crv: "P-256", x, y, kid, alg: "ES256", use: "sig" } };

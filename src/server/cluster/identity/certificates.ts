@@ -5,14 +5,8 @@
  * The X.509 library costs 80 ms to load, so it is loaded when the first certificate is made.
  */
 
-import {
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  webcrypto,
-  X509Certificate,
-} from "node:crypto";
+import { createPublicKey, type KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import { generatePrivateKey } from "../../../base/index.ts";
 import type { ClusterKeys } from "./keys.ts";
 import { PEER_NAME, type Subject, uriOf } from "./subject.ts";
 
@@ -77,7 +71,7 @@ export async function makeAuthority(keys: ClusterKeys): Promise<Authority> {
 export async function issueLeaf(authority: Authority, subject: Subject, now: number): Promise<Leaf> {
   const x509 = await loadLibrary();
   const { signing, verifying: authorityKey } = await webKeys(authority.keys.caKey);
-  const { privateKey } = generateKeyPairSync("ed25519");
+  const privateKey = generatePrivateKey("ed25519");
   const { verifying } = await webKeys(privateKey);
   const made = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),

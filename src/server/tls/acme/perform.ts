@@ -1,6 +1,7 @@
 /** The effects of the machine, done: each ends with an answer, with `AttemptFailed`, or with the reason of the signal. */
-import { generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { generatePrivatePem } from "../../../base/index.ts";
 import { readCertificate } from "../read-certificate.ts";
 import {
   type AccountSession,
@@ -68,8 +69,7 @@ export async function perform(
 }
 
 /** P-256: what every client takes, and the cheapest to sign with. */
-const newKey = (): string =>
-  generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+const newKey = (): string => generatePrivatePem("p-256");
 
 async function register({ key }: Account, { authority, wanted }: Hands, signal: AbortSignal): Promise<Answer> {
   return { kind: "registered", url: await authority.register(key, wanted.email, signal) };

@@ -1,0 +1,25 @@
+/**
+ * New private keys. A pair is generated in encoded form and then read, since on Node 20 a key that comes from the generator
+ * itself shares a lock with the job that made it: where the collector frees that job while the key is being exported, the
+ * thread waits for itself for ever.
+ */
+
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+
+/** Generates a private key as PKCS#8 PEM. */
+export function generatePrivatePem(kind: "ed25519" | "p-256"): string {
+  if (kind === "ed25519") {
+    return generateKeyPairSync("ed25519", {
+      publicKeyEncoding: { type: "spki", format: "pem" },
+      privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    }).privateKey;
+  }
+  return generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  }).privateKey;
+}
+
+/** Generates a private key. `createPublicKey` gives its public half. */
+export const generatePrivateKey = (kind: "ed25519" | "p-256"): KeyObject => createPrivateKey(generatePrivatePem(kind));
