@@ -7,6 +7,7 @@ import { createPublicKey, generateKeyPairSync, type JsonWebKey, verify } from "n
 import { after, test } from "node:test";
 import canonicalize from "canonicalize";
 import { calculateJwkThumbprint, flattenedVerify, importJWK, type JWK } from "jose";
+import { generatePrivateKey } from "../../../src/base/index.ts";
 import { startGoverned } from "../governance/support/governed.ts";
 import type { Document } from "../support/config.ts";
 import { reply, type Script, scriptedUpstream } from "../support/upstream.ts";
@@ -16,7 +17,7 @@ const file = { after };
 const PUBLIC_URL = "https://gw.example.com";
 const AGENT_KEY = "the-agents-own-key";
 
-const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+const keyPair = () => generatePrivateKey("p-256");
 const PKCS8 = keyPair().export({ type: "pkcs8", format: "pem" }).toString();
 const SEC1 = keyPair().export({ type: "sec1", format: "pem" }).toString();
 
@@ -309,7 +310,11 @@ test("without `public_url` no card is shown, and the refusal names the key", asy
 });
 
 test("keys of other kinds are refused at load by their place, and no key is ever told", async () => {
-  const p384 = generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "sec1", format: "pem" });
+  const p384 = generateKeyPairSync("ec", {
+    namedCurve: "P-384",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "sec1", format: "pem" },
+  }).privateKey;
   const text = JSON.stringify({
     ...deployment(7),
     auth: { virtual_keys: true },

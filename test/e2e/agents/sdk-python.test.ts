@@ -4,8 +4,8 @@
  * answered directly, feature by feature. Sources: MCP 2026-07-28; A2A 1.0; mcp reference, 13; a2a reference, 8, 9 and 11.
  */
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
+import { generatePrivatePem } from "../../../src/base/index.ts";
 import { peer } from "../../peers/index.ts";
 import { startFronting } from "./support/fronting.ts";
 import { startProgram, tellAll } from "./support/programs.ts";
@@ -33,10 +33,9 @@ test("the A2A client finds the agent by its card alone, and is answered as by th
   skip,
 }, async (t) => {
   const url = await startProgram(t, "a2a-agent.py", sdks.path);
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const { gateway, authorization } = await startFronting(t, {
     a2a: [{ name: "fixture", url, api_key: "the-agents-own-key", cost_per_call: 1 }],
-    a2a_cards: { signing_keys: [privateKey.export({ type: "pkcs8", format: "pem" }).toString()] },
+    a2a_cards: { signing_keys: [generatePrivatePem("p-256")] },
   });
   const direct = await tellAll("a2a-client.py", sdks.path, url);
   const through = await tellAll("a2a-client.py", sdks.path, `${gateway.url}/a2a/fixture`, authorization);

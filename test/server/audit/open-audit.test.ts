@@ -5,6 +5,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { generatePrivatePem } from "../../../src/base/index.ts";
 import { type AuditHead, type AuditRecord, type AuditTrail, MAX_QUEUE_BYTES } from "../../../src/server/audit/index.ts";
 import { eventually } from "../../e2e/support/wait.ts";
 import { open, place, readingOf } from "./support/open-trail.ts";
@@ -222,8 +223,12 @@ test("a lock that a crash has left unreadable is made anew", async (context) => 
   assert.deepEqual(found(await verifyChunks([at.text()])), []);
 });
 
-const RSA = generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey.export({ type: "pkcs8", format: "pem" });
-const OTHER_KEY = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+const RSA = generateKeyPairSync("rsa", {
+  modulusLength: 2_048,
+  publicKeyEncoding: { type: "spki", format: "pem" },
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+}).privateKey;
+const OTHER_KEY = generatePrivatePem("ed25519");
 
 const REFUSED: readonly {
   readonly what: string;

@@ -1,8 +1,9 @@
 /** Certificates that only a holder of the secret could make, and that are none of a peer's. */
 
 import "reflect-metadata";
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, webcrypto } from "node:crypto";
+import { createPublicKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
+import { generatePrivateKey } from "../../../../src/base/index.ts";
 import type { ClusterKeys } from "../../../../src/server/cluster/identity/index.ts";
 
 x509.cryptoProvider.set(webcrypto);
@@ -15,7 +16,7 @@ export interface Forgery {
 }
 
 export async function forge(keys: ClusterKeys, { names, isAuthority = false }: Forgery) {
-  const { privateKey } = generateKeyPairSync("ed25519");
+  const privateKey = generatePrivateKey("ed25519");
   const made = await x509.X509CertificateGenerator.create({
     serialNumber: `01${randomBytes(8).toString("hex")}`,
     subject: "CN=forged",

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import { test } from "node:test";
+import { generatePrivatePem } from "../../../../src/base/index.ts";
 import { openAuthority } from "../../../../src/server/tls/index.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
@@ -109,9 +110,7 @@ test("an account of a lying authority is no account", async (t) => {
     "/nonce": says("", 200, { "replay-nonce": "n" }),
     "/account": says({}, 201),
   });
-  const { generateKeyPairSync } = await import("node:crypto");
-  const key = generateKeyPairSync("ec", { namedCurve: "P-256" })
-    .privateKey.export({ type: "pkcs8", format: "pem" })
-    .toString();
-  await assert.rejects(authority.register(key, "", AbortSignal.timeout(10_000)), { reason: "ca_answer" });
+  await assert.rejects(authority.register(generatePrivatePem("p-256"), "", AbortSignal.timeout(10_000)), {
+    reason: "ca_answer",
+  });
 });
