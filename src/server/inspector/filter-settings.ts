@@ -1,15 +1,15 @@
 /**
- * What the filter of a peer must be set to, so that it works with ours: told to whoever has set it otherwise, printed by
+ * Settings that the filter of a peer needs to work with this inspector. Logged when a peer is set otherwise, and printed by
  * `gateway dev -inspector`. Source: ext-proc reference, A.2 to A.5.
  */
 
-/** Of `extproc` in the node file. */
+/** Body modes of `extproc` in the node file. */
 export interface BodyModes {
   readonly request_body_mode: "streamed" | "duplex";
   readonly inspect_responses: "" | "streamed" | "duplex";
 }
 
-/** As an Envoy configuration spells them. */
+/** Filter settings, spelled as in an Envoy configuration. */
 export interface FilterSettings {
   readonly processing_mode: {
     readonly request_header_mode: "SEND";
@@ -40,12 +40,12 @@ export function filterSettings({
       request_trailer_mode: "SEND",
       response_trailer_mode: isAnswered,
     },
-    // Beside a duplex mode a filter takes no override.
+    // A filter accepts no override beside a duplex mode.
     allow_mode_override: request === "streamed" && responses !== "duplex",
   };
 }
 
-/** One line, as a person would set it. */
+/** Formats the settings as one line of Envoy configuration. */
 export function settingsLine(modes: BodyModes): string {
   const { processing_mode: mode, allow_mode_override: mayOverride } = filterSettings(modes);
   const words = Object.entries(mode).map(([key, value]) => `${key}: ${value}`);

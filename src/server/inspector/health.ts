@@ -1,4 +1,4 @@
-/** The health service of gRPC (grpc.health.v1): whoever asks, or watches, learns when no more streams are taken. */
+/** gRPC health service (grpc.health.v1): reports to checks and watchers when the server takes no more streams. */
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Grpc } from "../ext-proc/index.ts";
 
@@ -13,10 +13,10 @@ const SERVING = 1;
 const NOT_SERVING = 2;
 const SERVICE_UNKNOWN = 3;
 
-/** The empty name is the whole server. */
+/** The empty name means the whole server. */
 const SERVICES: ReadonlySet<string> = new Set(["", "envoy.service.ext_proc.v3.ExternalProcessor"]);
 
-/** Peers and probes of one node are a handful. */
+/** Maximum number of watchers. The peers and probes of one node are a handful. */
 const MAX_WATCHERS = 256;
 
 const MESSAGES = {
@@ -30,7 +30,7 @@ const METHODS = {
 
 export interface Health {
   readonly addTo: (server: InstanceType<Grpc["Server"]>) => void;
-  /** Said to whoever watches; they are let go then. */
+  /** Reports NOT_SERVING to all watchers and ends their calls. */
   readonly stopServing: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Guardrails for traffic that another proxy routes: the external processing service. It has nothing to route with. */
+/** Guardrails for traffic that another proxy routes: an ext_proc server. It cannot import anything that routes. */
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
 export { type FilterSettings, filterSettings, settingsLine } from "./filter-settings.ts";

@@ -1,4 +1,4 @@
-/** What guardrails make of a request that another proxy routes. Source: design decisions, sections 11 and 19. */
+/** Inspects a request that another proxy routes. Source: design decisions, sections 11 and 19. */
 import { asRefusal, cutText, escapeControls, GatewayError } from "../../base/index.ts";
 import { layersIn, type Peeled, peel } from "../coding/index.ts";
 import { a2aFault, type ProxiedShape } from "../core/agents/index.ts";
@@ -29,33 +29,33 @@ import { readSaid, routeOf, routesOf, type Said, type SaidOnce, ShapedError } fr
 import { type ExchangeSpan, startedExchange, type TraceExchange } from "./tracing.ts";
 
 export interface InspectingWith {
-  /** In force now. */
+  /** Returns the guardrails in force now. */
   readonly guardrails: () => GuardrailSnapshot;
   readonly sinks: GuardrailSinks;
-  /** Responses come here too. */
+  /** Whether responses are inspected too. */
   readonly hasResponses: boolean;
-  /** Undefined: nobody traces. */
+  /** `undefined` if tracing is off. */
   readonly trace?: TraceExchange | undefined;
 }
 
 const ALLOW: Verdict = { kind: "allow" };
 
-/** Such a name in a record is cut there, in UTF-16 units. */
+/** Maximum length of a caller-supplied name in a record, in UTF-16 units. */
 const MAX_SHOWN = 128;
 const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN));
 
-/** A proxy tells of no caller. */
+/** A proxy reports no caller. */
 const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
-/** What holds for a request and its response; what was asked is known once the request was read. */
+/** State shared by a request and its response. `once` and `shape` are set when the request was read. */
 export interface Asked {
   readonly guard: Guard | undefined;
   readonly rewriting: Rewriting;
   once: Once | undefined;
   shape: ProxiedShape | undefined;
-  /** Undefined: nobody traces, or it did not begin. */
+  /** `undefined` if tracing is off or the span has not begun. */
   span: ExchangeSpan | undefined;
-  /** What refused it. */
+  /** Error that refused the request. */
   refusal: GatewayError | undefined;
 }
 
@@ -70,7 +70,7 @@ export const askedWith = ({ guardrails }: Pick<InspectingWith, "guardrails">): A
   refusal: undefined,
 });
 
-/** The verdict, or a rejection with what refuses the request. */
+/** Returns the verdict, or rejects with the error that refuses the request. */
 export async function inspectRequest(
   request: WholeRequest,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
   release: (bytes) => void hold(-bytes),
 });
 
-/** The body as it is read. Whatever its headers say has left by now, so that one that is changed is encoded as it came. */
+/** Decompresses the body. The headers were sent on already, so a rewritten body is compressed again in the same way. */
 async function bare(
   headers: HeaderList,
   body: Buffer,
@@ -145,7 +145,7 @@ interface Judging {
   readonly hasResponses: boolean;
 }
 
-/** Throws what refuses it. */
+/** Inspects every message of the request. Throws the error that refuses it. */
 async function judged(said: Said, headers: HeaderList, judging: Judging): Promise<Verdict> {
   for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), queryOf(headers));
@@ -153,7 +153,8 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
   const told = tellingOf(judging.asked);
   try {
     for (const [at, message] of said.messages.entries()) {
-      // Texts of the body are first, so that changes of theirs have their places; what stands beside them is said once.
+      // Segments of the body come first, so that changes keep their index. Headers and query are inspected once, with the first
+      // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
       const made =
         segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, told });
@@ -166,7 +167,7 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
   return { kind: "rewrite", ...said.rewrite(changes) };
 }
 
-/** The one span of all messages of a request. */
+/** The single span that covers all messages of a request. */
 interface Telling {
   readonly add: (facts: EndedInspection) => void;
   readonly end: () => void;
@@ -179,7 +180,7 @@ function tellingOf({ span }: Asked): Telling | undefined {
   return { add: (facts) => void all.push(facts), end: () => inspection.end(sumFacts(all)) };
 }
 
-/** By segment; undefined: none is rewritten. Throws what refuses the message. */
+/** Returns the rewritten text of each segment, or `undefined` if nothing changed. Throws the error that refuses the message. */
 async function changesIn(
   once: SaidOnce,
   segments: readonly Segment[],
@@ -206,7 +207,7 @@ export const variablesOf = ({ model, route, method, name }: Once): GuardrailVari
   name,
 });
 
-/** `headers`: of the request. */
+/** Builds the audit facts. `headers`: those of the request. */
 export const factsOf = (direction: Direction, { model, route, method, name }: Once, headers: HeaderList): Facts => ({
   direction,
   hop: "inspect",
@@ -217,13 +218,13 @@ export const factsOf = (direction: Direction, { model, route, method, name }: On
   to: shown(headerValue(headers, ":authority")),
 });
 
-/** What lists of refusals name. */
+/** Name that lists of refusals show. */
 const BY = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
 const unread = (route: Route): GatewayError =>
   new GatewayError("policy_denied", `Guardrails apply here, and ${unreadTexts(route)}`, { by: BY });
 
-/** Throws where the file that is uploaded holds requests. */
+/** Throws if the uploaded file contains batch requests. */
 function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[]): void {
   const contentType = headerValue(headers, "content-type");
   const upload = { query: queryOf(headers), contentType, plain };
@@ -233,7 +234,7 @@ function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[
 
 const queryOf = (headers: HeaderList): string => /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path"))?.[1] ?? "";
 
-/** What nobody reads is not let past a guard: sessions, batches, and what opens a way beside it. */
+/** Refuses what cannot be inspected: sessions, batches, and upgrades or tunnels that would bypass the inspector. */
 function refuseUninspected(headers: HeaderList): void {
   if (headerValue(headers, "upgrade") !== "" || headerValue(headers, ":method") === "CONNECT") {
     throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by: BY });
@@ -242,7 +243,10 @@ function refuseUninspected(headers: HeaderList): void {
   if (hiding !== undefined) throw unread(hiding);
 }
 
-/** What an agent posts to somewhere comes past the guard that reads its answers: refused in the words of the protocol. */
+/**
+ * Refuses A2A push notifications in the protocol's own words: an agent that posts its results elsewhere bypasses the inspection
+ * of its answers.
+ */
 function pushed(shape: ProxiedShape | undefined): ShapedError {
   const { code, message } = a2aFault("push", "null");
   const why = `${message}: guardrails would not see what the agent posts.`;

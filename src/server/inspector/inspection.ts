@@ -1,6 +1,6 @@
 /**
- * What one exchange of a peer is inspected with, from its request to its response: the guard that was in force when it began,
- * and the names of what was rewritten, which are the same on both sides. Source: design decisions, sections 11 and 19.
+ * Opens the inspection of one exchange, from its request to its response. Both sides use the guardrails in force when it began
+ * and the same pseudonyms for rewritten values. Source: design decisions, sections 11 and 19.
  */
 import { GatewayError } from "../../base/index.ts";
 import { type ReadMessage, UnreadableAnswer } from "../answers/index.ts";
@@ -26,7 +26,7 @@ import type { Inspecting } from "./options.ts";
 import { lateRefusal } from "./refusal-shape.ts";
 import { routeOf } from "./said.ts";
 
-/** Lists of models: they say what there is, and nothing that somebody wrote. */
+/** Routes that list models. Their answers contain no text that a person wrote. */
 const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 
 const MAX_UNPACKED_BYTES = 32 << 20;
@@ -67,7 +67,7 @@ function beginAnswer(
       const inspection = span?.inspection("response");
       const answer = new JudgedAnswer(guard, occasion, leaving.signal);
       const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
-      // A stream that a client opens without a body is told by its head.
+      // A stream that a client opens without a body is recognized by its headers.
       const shape = asked.shape ?? shapeByHeaders(arrivalOf(request));
       const terms: AnswerTerms = {
         head,
@@ -102,7 +102,7 @@ const messagesOf =
     }
   };
 
-/** Throws `UnreadableAnswer`, or `overloaded`. */
+/** Decompresses an answer. Throws `UnreadableAnswer`, or `overloaded`. */
 async function bareAnswer(body: Buffer, encoding: string, hold: AnswerTerms["hold"]): Promise<Buffer> {
   const holding = new Holding(accountOf({ hold }));
   try {

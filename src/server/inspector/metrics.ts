@@ -1,8 +1,8 @@
-/** The series of the inspector. Peers are label values; past so many of them the others share one. */
+/** Metrics of the inspector. Peers are label values; those beyond `MAX_PEERS` share one label. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../base/index.ts";
 import type { InspectorObserver } from "./options.ts";
 
-/** Proxies that call one node; restarted ones come with other addresses. */
+/** Maximum number of peer labels. A restarted proxy may come back with another address. */
 const MAX_PEERS = 64;
 
 export interface InspectorReadings {
@@ -10,7 +10,7 @@ export interface InspectorReadings {
   readonly heldBytes: () => number;
 }
 
-/** `read`: undefined before it listens. */
+/** Registers the metrics. `read` returns `undefined` until the inspector listens. */
 export function observeInspector(
   instruments: Instruments,
   read: () => InspectorReadings | undefined,

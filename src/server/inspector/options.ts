@@ -1,27 +1,29 @@
-/** What the service is opened with, and what it tells. */
+/** Options and events of the inspector. */
 import type { Log } from "../../base/index.ts";
 import type { Account } from "../memory/index.ts";
 import type { BegunAnswer } from "./answer/answer-inspection.ts";
 import type { ExchangeTerms, HeaderList, ResponseTerms, StreamFault, Verdict, WholeRequest } from "./exchange/index.ts";
 
 export interface InspectorOptions {
-  /** `host:port`. */
+  /** Listen address, `host:port`. */
   readonly address: string;
   /** `extproc.request_body_mode`. */
   readonly mode: ExchangeTerms["mode"];
-  /** `extproc.inspect_responses`; undefined: they are left alone. */
+  /** `extproc.inspect_responses`; `undefined` if responses are not inspected. */
   readonly responses?: ResponseTerms["mode"] | undefined;
-  /** Longest gRPC message. */
+  /** Maximum size of a gRPC message, in bytes. */
   readonly maxMessageBytes: number;
-  /** Where held bytes are counted, with those of whatever else holds bodies in this process. */
+  /** Memory account for held bytes, shared with everything else in this process that holds bodies. */
   readonly account: Account;
-  /** Of all peers; one of them may have three quarters. */
+  /** Maximum number of streams of all peers. One peer may have three quarters of them. */
   readonly maxStreams: number;
-  /** For so many milliseconds a peer may say nothing while a request of it is not whole, and read nothing of what it is told. */
+  /** Idle timeout, in milliseconds: of a peer that neither completes its request nor reads its answers. */
   readonly maxQuietMs: number;
-  /** As long for what follows: a response that is awaited or stands still, a stream that only watches. */
+  /** Idle timeout, in milliseconds, of what follows: a response that is awaited or stalled, and a stream that only observes. */
   readonly maxSilentMs: number;
-  /** What a stream of a peer is inspected with, from its first message to its last: no reload changes it. */
+  /**
+   * Called for each new stream. Returns what the stream is inspected with until its end, so a reload does not change it midway.
+   */
   readonly begin: (peer: string) => Inspecting;
   readonly observer: InspectorObserver;
   readonly log: Pick<Log, "error">;
@@ -29,26 +31,26 @@ export interface InspectorOptions {
 
 export interface Inspecting {
   readonly maxBodyBytes: number;
-  /** Rejects with what refuses the request. The signal: nobody waits for it any more. */
+  /** Inspects a request. Rejects with the error that refuses it. The signal aborts when the peer is gone. */
   readonly inspect: (request: WholeRequest, signal: AbortSignal) => Promise<Verdict>;
-  /** Undefined: nothing reads responses. */
+  /** `undefined` if responses are not inspected. */
   readonly answers?: InspectingAnswers | undefined;
-  /** Nothing more of it is inspected. May be called more than once. */
+  /** Called when nothing more is inspected. May be called more than once. */
   readonly over?: () => void;
 }
 
-/** How the response of one request is read. */
+/** Inspection of the response to one request. */
 export interface InspectingAnswers {
-  /** Some of them may have to be read: they are asked for without an encoding. */
+  /** Whether the response may have to be read. If so, it is requested without compression. */
   readonly areRead: boolean;
-  /** Undefined: this one is left alone. */
+  /** Returns `undefined` if this response is not inspected. */
   readonly begin: (request: HeaderList, response: HeaderList) => BegunAnswer | undefined;
 }
 
-/** `peer`: the address that the peer calls from, without its port. */
+/** `peer`: address of the peer, without its port. */
 export interface InspectorObserver {
   readonly counted: (what: Counted, peer: string, detail: string) => void;
-  /** What came of a request that was inspected, and how long that took. */
+  /** Reports the outcome and duration of a request's inspection. */
   readonly inspected: (outcome: Verdict["kind"], peer: string, seconds: number) => void;
 }
 
@@ -63,11 +65,11 @@ export type Counted =
   | "stalled";
 
 export interface Inspector {
-  /** As bound. */
+  /** Address as bound. */
   readonly address: string;
   readonly port: number;
   readonly openStreams: () => number;
   readonly heldBytes: () => number;
-  /** No new stream; those that are open go on until they end, or for so long: then they end with an error. */
+  /** Stops taking new streams. Open streams may finish within `graceMs`; then they end with an error. */
   readonly close: (graceMs: number) => Promise<void>;
 }

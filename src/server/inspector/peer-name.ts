@@ -1,10 +1,10 @@
 /**
- * What a peer is called in records: the address it calls from. Its ports are as many as its connections, and names that it
- * gives itself are anybody's.
+ * Returns the name of a peer in records: its address. The port is left out, since it changes with each connection, and names
+ * that a peer gives itself are not trusted.
  */
 import { isIP } from "node:net";
 
-/** `called`: of gRPC, `address:port`. */
+/** `called`: `address:port`, as gRPC reports it. */
 export function peerName(called: string): string {
   const bare = called.replace(/:\d+$/, "");
   const address = isIP(bare) === 0 && isIP(called) !== 0 ? called : bare;

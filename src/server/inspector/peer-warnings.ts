@@ -1,9 +1,9 @@
-/** What the operator of a peer must know of its filter: logged once for each peer and fault, with what to set there. */
+/** Warnings about the filter settings of peers, logged once for each peer and fault, with the settings to use. */
 import type { Log } from "../../base/index.ts";
 import { type BodyModes, settingsLine } from "./filter-settings.ts";
 import type { Counted, InspectorObserver } from "./options.ts";
 
-/** Further peers are counted, and not told of. */
+/** Maximum number of peers that are logged. Further peers are only counted. */
 const MAX_TOLD = 256;
 
 const FAULTS: Partial<Record<Counted, string>> = {

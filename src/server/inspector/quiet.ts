@@ -1,12 +1,12 @@
-/** How long a peer may say nothing: one timer, which each word only notes the time for. */
+/** Idle timeout with one timer. Activity only sets a flag, so it costs nothing per message. */
 export interface Quiet {
-  /** The peer has said something. */
+  /** Reports activity of the peer. */
   readonly heard: () => void;
-  /** Nothing more is waited for. */
+  /** Stops the timer. */
   readonly end: () => void;
 }
 
-/** `onSilence`: once, when nothing was heard for `limitMs`, at most twice as late. */
+/** Calls `onSilence` once, between one and two times `limitMs` after the last activity. */
 export function watchQuiet(limitMs: number, onSilence: () => void): Quiet {
   let hasSpoken = false;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** A refusal as the client of the proxied request reads it: in the dialect or the protocol that it speaks. */
+/** Writes a refusal in the dialect or protocol that the client of the proxied request speaks. */
 import { randomUUID } from "node:crypto";
 import type { GatewayError } from "../../base/index.ts";
 import {
@@ -20,7 +20,7 @@ import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
 import type { Refused } from "./wire.ts";
 
-/** What a client is told by the headers, or the bytes, that it may still be shown. */
+/** Refusal for a client that has already received headers or part of the body. */
 export interface LateRefusal {
   readonly late: Buffer;
   readonly sets: ReadonlyMap<string, string>;
@@ -29,7 +29,7 @@ export interface LateRefusal {
 const NAMED = /^[\w.:-]{1,128}$/;
 const GRPC = /^\s*application\/grpc\b/i;
 
-/** `read`: of its body, where that was read; else what its head tells. */
+/** Builds a refusal. `read`: protocol found in the body; if absent, the headers decide. */
 export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: ProxiedShape): Refused {
   const requestId = requestIdOf(headers);
   const shape = read ?? shapeByHeaders(arrivalOf(headers));
@@ -44,7 +44,10 @@ export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: P
   };
 }
 
-/** Of a response that began. `stream`: it is one of events. Without, its status and headers may not have left yet. */
+/**
+ * Builds the refusal of a response that has begun. `stream`: set if it is an event stream. Otherwise its status and headers may
+ * not have been sent yet.
+ */
 export function lateRefusal(
   error: GatewayError,
   headers: HeaderList,

@@ -1,7 +1,7 @@
 /**
- * What a request of a proxy says: of its path, headers and shape is told how its body is read. Both dialects by their routes,
- * MCP and A2A by their messages wherever they are sent, any other JSON, form or text by its strings; what is none of these is
- * counted. Source: design decisions, sections 11 and 19.
+ * Reads the body of a proxied request. Path, headers and shape decide how: both model dialects by their routes, MCP and A2A by
+ * their messages at any path, and any other JSON, form or text by its strings. Anything else is counted as uninspected. Source:
+ * design decisions, sections 11 and 19.
  */
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../../base/index.ts";
@@ -11,7 +11,7 @@ import { type Segment, segmentOf } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
 
-/** One message, which is judged by itself. What rules read of it is empty where it has none. */
+/** One message, inspected separately. Fields that it does not have are empty strings. */
 export interface SaidOnce {
   readonly segments: readonly Segment[];
   readonly model: string;
@@ -21,10 +21,10 @@ export interface SaidOnce {
 }
 
 export interface Said {
-  /** At least one. */
+  /** At least one message. */
   readonly messages: readonly SaidOnce[];
   readonly uninspected: readonly string[];
-  /** Undefined: it stays. `changes`: by segment of all messages, in their order. */
+  /** Builds the changed body. `changes`: the new text of each segment of all messages in order; `undefined` keeps a segment. */
   readonly rewrite: (changes: readonly (string | undefined)[]) => Rewritten;
 }
 
@@ -34,7 +34,7 @@ export interface Rewritten {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** A refusal that has a shape of its own. */
+/** Refusal that is written in the protocol of the request. */
 export class ShapedError extends GatewayError {
   readonly shape: ProxiedShape | undefined;
 
@@ -44,7 +44,7 @@ export class ShapedError extends GatewayError {
   }
 }
 
-/** A request that is refused since it cannot be read. */
+/** Refusal of a request that cannot be read. */
 export class UnreadableRequest extends ShapedError {
   constructor(message: string, shape?: ProxiedShape, cause?: unknown) {
     super("invalid_request", message, shape, cause);
@@ -55,15 +55,17 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
 export interface ReadSaid {
   readonly said: Said;
-  /** Undefined: it is of neither agent protocol. */
+  /** `undefined` for requests of neither agent protocol. */
   readonly shape: ProxiedShape | undefined;
-  /** An agent is to post its results to somewhere. */
+  /** Whether the request asks an A2A agent to post its results to a URL. */
   readonly asksForPush: boolean;
 }
 
 const OF_MODEL = { shape: undefined, asksForPush: false } as const;
 
-/** `plain`: the body without its content encoding. `isRead`: somebody reads bodies. Throws `UnreadableRequest`. */
+/**
+ * Reads the request. `plain`: the decompressed body. `isRead`: false if no guardrail reads bodies. Throws `UnreadableRequest`.
+ */
 export function readSaid(headers: HeaderList, plain: Buffer, isRead: boolean): ReadSaid {
   const route = routeOf(headers);
   if (isKnown(route)) return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
@@ -74,7 +76,7 @@ export function readSaid(headers: HeaderList, plain: Buffer, isRead: boolean): R
   return { said: ofAgents(reading.request, plain, isRead), shape, asksForPush };
 }
 
-/** Of a body that belongs to no known route. */
+/** Route used for a body that belongs to no known route. */
 const UNKNOWN = ((): Route => {
   const route = findRoute("POST", "/v1/unknown");
   if (route === undefined) throw new Error("there is no route for what is not known");
@@ -86,13 +88,13 @@ export const isKnown = (route: Route): boolean => route.name !== UNKNOWN.name;
 export const routeOf = (headers: HeaderList): Route =>
   findRoute(headerValue(headers, ":method"), dialectPath(pathOf(headers))) ?? UNKNOWN;
 
-/** Of the path however the server behind the proxy may read it. */
+/** Returns the routes that the path may mean to the server behind the proxy. */
 export const routesOf = (headers: HeaderList): readonly Route[] =>
   pathReadings(pathOf(headers)).flatMap(
     (path) => findRoute(headerValue(headers, ":method"), dialectPath(path.replace(AZURE, "/v1/"))) ?? [],
   );
 
-/** Azure OpenAI's paths without a version name it in the query. */
+/** Azure OpenAI paths without a version: they name it in the query. */
 const AZURE = /^.*\/openai\/(?!v1\/)/;
 
 function ofAgents({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): Said {
@@ -152,18 +154,18 @@ function ofModel(route: Route, headers: HeaderList, plain: Buffer, isRead: boole
   };
 }
 
-/** Whoever sends such a body means text by it, in whatever character set. */
+/** Content types that hold text, in any character set. */
 const TEXTUAL =
   /^\s*(?:text\/|multipart\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|graphql|javascript|sql|toml|sdp|x-ndjson|jsonl)\b|application\/x-www-form-urlencoded\b)/i;
-/** Of these the reader of texts tells what they are, and counts it. */
+/** Content types that the text reader recognizes and counts by itself. */
 const MEDIA = /^\s*(?:image\/|audio\/|video\/|application\/octet-stream\b)/i;
 const GRPC = /^\s*application\/grpc\b/i;
 const CONTROLS = /[\0-\x08\x0e-\x1f]/;
-/** Where bytes below 0x80 are what they are in ASCII. */
+/** Character sets whose bytes below 0x80 mean the same as in ASCII. */
 const LIKE_ASCII = /^(?:us-ascii|ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d|cp125\d)$/i;
 const UTF8 = /^utf-?8$/i;
 
-/** What a body is that nobody reads, as it is counted; undefined: it is read, or refused. */
+/** Returns the label under which an uninspected body is counted, or `undefined` if the body is read or refused. */
 function unreadKind(contentType: string, plain: Buffer): string | undefined {
   if (plain.length === 0 || contentType === "" || TEXTUAL.test(contentType) || MEDIA.test(contentType))
     return undefined;
@@ -173,7 +175,7 @@ function unreadKind(contentType: string, plain: Buffer): string | undefined {
 
 const isPlainText = (plain: Buffer): boolean => isUtf8(plain) && !CONTROLS.test(plain.toString("latin1"));
 
-/** The type by which a body is read. Throws `UnreadableRequest`. */
+/** Returns the content type by which the body is read. Throws `UnreadableRequest`. */
 function readAs(contentType: string, plain: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType)?.[1] ?? "utf-8";
   const isRead = UTF8.test(charset) || (LIKE_ASCII.test(charset) && plain.every((byte) => byte < 0x80));
@@ -186,7 +188,7 @@ function readAs(contentType: string, plain: Buffer): string {
   return isText && !MEDIA.test(contentType) && isPlainText(plain) ? "text/plain" : contentType;
 }
 
-/** Empty: the body names none that is a string, or is no JSON object. */
+/** Returns the `model` member, or the empty string if it is missing, not a string, or the body is not a JSON object. */
 function modelIn(body: Buffer): string {
   const scan = scanObject(body, ["model"], true);
   const [member] = scan.kind === "object" ? scan.members : [];

@@ -8,14 +8,14 @@ import { createStreams } from "./streams.ts";
 import type { Call } from "./talk.ts";
 import { createTurnover } from "./turnover.ts";
 
-/** For the status of streams that are ended, once their time is over. */
+/** Time for the status of ended streams to be sent, in milliseconds. */
 const LAST_WORD_MS = 2_000;
 
-/** A peer whose machine went away without a word is noticed within the two. */
+/** Interval of keepalive pings, in milliseconds. With the timeout below, it detects a peer whose machine disappeared. */
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_ANSWER_MS = 20_000;
 
-/** Rejects when the address cannot be had; the message names it. */
+/** Starts the server. Rejects if the address cannot be bound; the message names it. */
 export async function openInspector(options: InspectorOptions): Promise<Inspector> {
   const { maxMessageBytes, maxStreams } = options;
   const { grpc, ExternalProcessor } = await loadExtProc();
@@ -45,7 +45,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
       health.stopServing();
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const failing = setTimeout(streams.stopAll, graceMs);
-      // What was just said must leave first.
+      // Messages that were just written must be sent first.
       const forcing = setTimeout(() => server.forceShutdown(), graceMs + LAST_WORD_MS);
       await closed;
       clearTimeout(failing);
@@ -54,7 +54,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
   };
 }
 
-/** gRPC takes no address without a host. */
+/** Returns the host for gRPC, which requires one, and the address to show. */
 function hostOf(address: string): { readonly host: string; readonly shown: string } {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new Error(`inspector: ${JSON.stringify(address)} is not host:port or :port`);
@@ -62,7 +62,7 @@ function hostOf(address: string): { readonly host: string; readonly shown: strin
   return { host: formatAddress({ host: shown, port: parsed.port }), shown };
 }
 
-/** gRPC says why in words alone, and startup tells by the code. */
+/** Adds the error code, which gRPC gives only within its message and which startup reports need. */
 function unboundError(address: string, cause: Error): Error {
   const code = /\b(E[A-Z]{4,})\b/.exec(cause.message)?.[1];
   return Object.assign(

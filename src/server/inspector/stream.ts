@@ -1,4 +1,4 @@
-/** A stream of a peer: its messages go to an exchange, and what the exchange wants done is done. */
+/** Serves one stream of a peer: feeds its messages to an exchange and carries out the steps that the exchange returns. */
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
 import type { AnswerInspection } from "./answer/answer-inspection.ts";
@@ -55,7 +55,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
       over?.();
       leaving.abort(LEFT);
       if (unread?.isWaiting() !== true) place?.leave();
-      // What was said last, its status among it, is read by then.
+      // The peer must have read the last messages, including the status, by then.
       quiet = watchQuiet(maxQuietMs, () => talk.cut());
     },
     gone() {
@@ -119,7 +119,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     finishIfDone();
   }
 
-  /** A filter that streams each chunk has no time to wait; one of duplex has. */
+  /** Reading was paused only for a duplex filter. A streaming filter expects an answer to each chunk at once. */
   function idle(): void {
     if (!talk.isOver()) call.resume();
   }
@@ -132,7 +132,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   }
 
   function heard(message: ProcessingRequest__Output): void {
-    // Such a filter waits for no answer.
+    // A filter in observability mode does not wait for answers.
     if (message.observability_mode === true) {
       if (headers.length === 0) counted("observed", "it only watches: `observability_mode` is on");
       if (headers.length === 0) watchSilence();
@@ -189,18 +189,18 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     if (unread?.isWaiting() !== true) place?.leave();
   }
 
-  /** Long, for what may be waited for by who knows why: an answer that is computed, an event that has not happened. */
+  /** Uses the long timeout: the answer may take long to compute, or its next event may not have happened yet. */
   function watchSilence(): void {
     quiet.end();
     quiet = watchQuiet(maxSilentMs, () => {
-      // Nothing of it is inspected any more: no harm is done where the filter goes on without us.
+      // Nothing more is inspected, so the filter may continue without us.
       if (headers === OBSERVED || responses === undefined) talk.finish();
       else stalled("the response stood still", maxSilentMs);
     });
   }
 
   function judge(request: WholeRequest): void {
-    // All of it came: from here on the detectors' own limits hold.
+    // The whole request came; from here on the detectors' own timeouts apply.
     quiet.end();
     const since = performance.now();
     const settle = (verdict: Verdict): void => {
@@ -231,11 +231,11 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   }
 }
 
-/** Made once: each stream ends with it, and an exception with its stack costs as much as the rest of an end. */
+/** Created once. Every stream ends with it, and an error with its stack costs as much as the rest of ending a stream. */
 const LEFT = new GatewayError("invalid_request", "The stream is over.");
 
-/** What comes encoded all the same is decoded first. */
+/** Asks for an uncompressed response. One that is compressed anyway is decompressed first. */
 const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
 
-/** Of a stream that only watches. */
+/** Marks a stream that only observes. */
 const OBSERVED: HeaderList = ["", ""];

@@ -1,14 +1,14 @@
-/** The streams that are open on one server: how many there may be, of one peer and in all, and the bytes that they hold. */
+/** Registry of open streams: limits their number, in total and per peer, and counts the bytes that they hold. */
 import { GatewayError } from "../../base/index.ts";
 import type { Account } from "../memory/index.ts";
 
-/** Of all places, those that one peer may take; the others are for whoever calls beside it. */
+/** Share of all streams that one peer may have. The rest is left for other peers. */
 const PEER_SHARE = 0.75;
 
 export interface Streams {
   /**
-   * `peer`: its address. `stop` ends the stream with an error, since one that ended well would let its request go on unseen.
-   * Undefined: no room.
+   * Registers a stream. `peer`: its address. `stop` must end the stream with an error, since after an OK end its request would
+   * go on without inspection. Returns `undefined` if there is no room.
    */
   readonly enter: (peer: string, stop: () => void) => Place | undefined;
   readonly stopAll: () => void;
@@ -17,15 +17,15 @@ export interface Streams {
 }
 
 export interface Place {
-  /** Negative gives back. False: nothing more may be held. */
+  /** Reserves memory, or releases it if `bytes` is negative. Returns false if there is no room. */
   readonly hold: (bytes: number) => boolean;
-  /** What was held is free again. */
+  /** Releases the stream's place and all memory that it holds. */
   readonly leave: () => void;
 }
 
 export interface StreamLimits {
   readonly maxStreams: number;
-  /** Where held bytes are counted, with those of whatever else holds bodies in this process. */
+  /** Memory account for held bytes, shared with everything else in this process that holds bodies. */
   readonly account: Account;
 }
 
@@ -49,7 +49,7 @@ export function createStreams({ maxStreams, account }: StreamLimits): Streams {
       };
       return {
         hold(bytes) {
-          // Who left holds nothing, though an inspection of theirs may end later.
+          // A stream that has left reserves no memory, even if its inspection is still running.
           if (!stops.has(stop)) return false;
           if (bytes > 0 && !hasRoom(account, bytes)) return false;
           if (bytes < 0) account.release(-bytes);

@@ -1,4 +1,4 @@
-/** One call of a peer, as gRPC ends it. Source: ext-proc reference, C.2. */
+/** One gRPC call of a peer and the ways to end it. Source: ext-proc reference, C.2. */
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/index.ts";
@@ -7,21 +7,21 @@ export type Call = ServerDuplexStream<ProcessingRequest__Output, ProcessingRespo
 
 export interface Talk {
   readonly isOver: () => boolean;
-  /** `onLeft`: it was written, as far as the peer reads. */
+  /** Sends a message. `onLeft` is called when it was written to the connection. */
   readonly say: (message: ProcessingResponse, onLeft?: () => void) => void;
-  /** Status OK: what was said stands. */
+  /** Ends the call with status OK. Sent messages are still delivered. */
   readonly finish: () => void;
-  /** `code`: a gRPC status. */
+  /** Ends the call with an error. `code`: a gRPC status. */
   readonly fail: (code: number, details: string) => void;
-  /** What was said and not read is dropped: nobody reads the status either. */
+  /** Resets the stream. Messages that the peer has not read are dropped, and it receives no status. */
   readonly cut: () => void;
 }
 
-/** Each once, in this order. */
+/** Each callback is called once, in this order. */
 export interface TalkEnds {
-  /** Nothing more is said, however it ended. */
+  /** Called when nothing more can be sent, however the call ended. */
   readonly over: () => void;
-  /** What was said has left, or was dropped. */
+  /** Called when all messages were delivered or dropped. */
   readonly gone: () => void;
 }
 
@@ -62,5 +62,5 @@ interface MadeOf {
   readonly call?: { readonly stream?: ServerHttp2Stream };
 }
 
-/** What the call is made of: gRPC has no word for cutting a stream off, nor for the connection that it came on; HTTP/2 has. */
+/** Returns the HTTP/2 stream below the call. gRPC's own interface can neither reset a stream nor name its connection. */
 export const streamOf = (call: Call): ServerHttp2Stream | undefined => (call as unknown as MadeOf).call?.stream;

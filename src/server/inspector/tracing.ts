@@ -1,7 +1,7 @@
 /**
- * The tracing port: a span for each request that is inspected, below that of the proxy or of its client, and below it one for
- * each inspection and each call of a judge. Absent, it costs a comparison. What a span tells comes from the configuration, the
- * route table and the connection, never from a caller.
+ * Tracing port: a span for each inspected request, as a child of the proxy's or client's span, and child spans for each
+ * inspection and each call of a judge model. Without tracing it costs one comparison. Attributes come from the configuration,
+ * the route table and the connection, never from the caller.
  */
 import type { QuestionTracer } from "../../base/index.ts";
 import type { Route } from "../core/dialects/index.ts";
@@ -11,26 +11,26 @@ import { headerValue, headerValues } from "./header-value.ts";
 import { isKnown } from "./said.ts";
 
 export interface StartedExchange {
-  /** As the client wrote it. */
+  /** HTTP method as the client wrote it. */
   readonly method: string;
-  /** As the client wrote it; W3C Trace Context. */
+  /** W3C Trace Context header as the client wrote it. */
   readonly traceparent: string | undefined;
-  /** Of the route table; empty: none that is known. */
+  /** Name of the route; empty if it is not a known route. */
   readonly route: string;
 }
 
 export interface ExchangeSpan extends QuestionTracer {
   inspection(direction: "request" | "response"): { end(ended: EndedInspection): void };
-  /** Once, when nothing more of it is inspected. `refused`: what with; undefined: it went on. */
+  /** Called once, when nothing more is inspected. `refused`: `undefined` if the request was not refused. */
   end(refused: { readonly code: string; readonly status: number } | undefined): void;
 }
 
-/** Begins one. */
+/** Begins a span. */
 export type TraceExchange = (started: StartedExchange) => ExchangeSpan;
 
 export const startedExchange = (headers: HeaderList, route: Route): StartedExchange => ({
   method: headerValue(headers, ":method"),
-  // Two are malformed, as they are joined.
+  // Two such headers are joined, and the joined value is malformed.
   traceparent: headerValues(headers, "traceparent") || undefined,
   route: isKnown(route) ? route.name : "",
 });

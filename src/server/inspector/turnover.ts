@@ -1,24 +1,27 @@
 /**
- * Connections of peers are replaced before they are full. An Envoy resets each stream once it is done with it, and of a
- * connection that was sent a thousand resets, and 33 a second more, Node takes no further stream: a request that was on its
- * way then would fail. So a connection that bore some hundreds is announced to end: the peer opens another for what comes, and
- * those that are open go on to their end. Source: RFC 9113, section 6.8; nghttp2, `stream_reset_rate_limit`.
+ * Replaces connections of peers before Node refuses further streams. An Envoy resets each stream once it is done with it, and
+ * after 1,000 resets (plus 33 a second) Node takes no further stream on that connection, so a request under way would fail.
+ * After some hundred streams a GOAWAY is sent: the peer opens another connection for new requests, and open ones finish.
+ * Source: RFC 9113, section 6.8; nghttp2, `stream_reset_rate_limit`.
  */
 import { constants, type Http2Session } from "node:http2";
 
-/** Resets are counted from the first. Those of streams that begin before the announcement is read have room beside these. */
+/**
+ * Streams on a connection before it is replaced. Far below 1,000, to leave room for streams that begin before the peer has read
+ * the GOAWAY.
+ */
 const MOST_STREAMS = 400;
 
-/** Until the announcement is read, and the last stream has come: for so long, or for so many streams of whoever heeds nothing. */
+/** Time for the peer to read the GOAWAY before the connection closes, and maximum streams of a peer that ignores it. */
 const GRACE_MS = 5_000;
 const MOST_STREAMS_AFTER_ALL = 1_000;
 
-/** Whatever stream comes is still taken. */
+/** Highest stream id: all streams that still come are accepted. */
 const ANY_STREAM = 2 ** 31 - 1;
 
 type Session = Pick<Http2Session, "goaway" | "close" | "once">;
 
-/** To be told of each stream that begins. */
+/** Returns a function to call for each stream that begins. */
 export function createTurnover(): (session: Session) => void {
   const begun = new WeakMap<Session, number>();
   return (session) => {

@@ -1,17 +1,20 @@
-/** Bodies that were said and that the peer has not read yet: they are held as those are that came, and not for ever. */
+/**
+ * Counts body bytes that were sent but not yet read by the peer. They hold memory like received bytes, and only for a limited
+ * time.
+ */
 import { type Quiet, watchQuiet } from "./quiet.ts";
 import type { Place } from "./streams.ts";
 
 export interface Unread {
-  /** So many bytes are about to be said. False: there is no room for them. */
+  /** Reserves memory for bytes that are about to be sent. Returns false if there is no room. */
   readonly add: (bytes: number) => boolean;
-  /** They have left. */
+  /** Releases the memory of bytes that were sent. */
   readonly left: (bytes: number) => void;
   readonly isWaiting: () => boolean;
   readonly end: () => void;
 }
 
-/** `onStuck`: once, when nothing of what waits has left for `limitMs`, at most twice as late. */
+/** Calls `onStuck` once if nothing was sent for between one and two times `limitMs` while bytes wait. */
 export function countUnread(hold: Place["hold"], limitMs: number, onStuck: () => void): Unread {
   let waiting = 0;
   let watch: Quiet | undefined;

@@ -1,8 +1,8 @@
-/** Moves of an exchange as messages of ext_proc. Source: ext-proc reference, parts 0 and A.4 to A.6. */
+/** Converts between ext_proc messages and the exchange's own types. Source: ext-proc reference, parts 0 and A.4 to A.6. */
 import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/index.ts";
 import type { Answer, Arrival, HeaderList, PeerMode, Side } from "./exchange/index.ts";
 
-/** More of one message is no message: proxies allow a hundred. */
+/** Maximum number of headers. Proxies allow about a hundred. */
 const MAX_HEADERS = 4_096;
 
 const OVERWRITE = 2;
@@ -13,13 +13,13 @@ const STREAMED = 1;
 
 const EMPTY = Buffer.alloc(0);
 
-/** By number. */
+/** Modes by their number on the wire. */
 const MODES: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
 
-/** A message that cannot be read. Its text holds nothing of the message. */
+/** Error for a message that cannot be read. Its text contains nothing of the message. */
 export class UnreadableMessage extends Error {}
 
-/** Undefined: a message that says nothing to be answered, as later versions send. Throws `UnreadableMessage`. */
+/** Returns `undefined` for a message that needs no answer, such as later versions may send. Throws `UnreadableMessage`. */
 export function arrivalOf(message: ProcessingRequest__Output): Arrival | undefined {
   switch (message.request) {
     case "request_headers":
@@ -62,7 +62,7 @@ interface WireHeader {
   readonly raw_value?: Buffer;
 }
 
-/** Most peers fill `raw_value`, and some `value` for what is a name of the protocol. */
+/** Most peers fill `raw_value`; some fill `value` for pseudo-headers. */
 function headersOf(named: readonly WireHeader[]): HeaderList {
   if (named.length > MAX_HEADERS) throw new UnreadableMessage(`it has more than ${MAX_HEADERS} headers`);
   const list: string[] = [];
@@ -72,7 +72,7 @@ function headersOf(named: readonly WireHeader[]): HeaderList {
   return list;
 }
 
-/** A mode that is not known is one that cannot be worked with. */
+/** Throws for an unknown mode, since it cannot be supported. */
 function modesOf({ protocol_config: told }: ProcessingRequest__Output): Extract<Arrival, { kind: "headers" }>["modes"] {
   if (told === undefined || told === null) return undefined;
   const request = MODES[told.request_body_mode ?? NONE];
@@ -81,7 +81,7 @@ function modesOf({ protocol_config: told }: ProcessingRequest__Output): Extract<
   return { request, response };
 }
 
-/** Responses are left alone, and no trailers of theirs are asked for. All fields, or a filter takes 0 for its word. */
+/** Override that asks for the request body only. All fields are set, because a filter takes a missing field as 0. */
 const ASK_BODY = {
   response_header_mode: SKIP,
   request_body_mode: STREAMED,
@@ -136,12 +136,12 @@ export function messageOf(answer: Answer): ProcessingResponse {
 
 export interface Refused {
   readonly status: number;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: string;
-  /** Shows in the proxy's access log. */
+  /** Text for the proxy's access log. */
   readonly details: string;
-  /** What a client of gRPC is told; undefined: it is none. */
+  /** gRPC status for the client; `undefined` if the client does not speak gRPC. */
   readonly grpcStatus: number | undefined;
 }
 
@@ -157,7 +157,7 @@ export function refusalMessage({ status, headers, body, details, grpcStatus }: R
   };
 }
 
-/** `headers`: names and values in turn. */
+/** `headers`: names and values, alternating. */
 function settingOf(headers: readonly string[]): {
   readonly header: { readonly key: string; readonly raw_value: Buffer };
   readonly append_action: typeof OVERWRITE;

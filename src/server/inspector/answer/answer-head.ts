@@ -10,13 +10,13 @@ export const AS_IT_CAME: HeadChanges = { drops: [], sets: NO_SETS };
 export interface AnswerHead {
   readonly type: AnswerType;
   readonly isEncoded: boolean;
-  /** Of headers that go before anything of the body was read, and must be true of whatever becomes of it. */
+  /** Header changes that are sent before any of the body was read, so they must be correct whatever the body becomes. */
   readonly early: HeadChanges;
-  /** Of headers that waited. `acted`: rules, as `x-gateway-guardrails` names them. */
+  /** Header changes that waited for the inspection. `acted`: the rules that acted, as `x-gateway-guardrails` names them. */
   readonly mended: (mending: Mending, acted: string) => HeadChanges;
 }
 
-/** Undefined: the response has no body. */
+/** Reads the status and headers of a response. Returns `undefined` if the response has no body. */
 export function readHead(method: string, headers: HeaderList): AnswerHead | undefined {
   if (isBodiless(method, Number(headerValue(headers, ":status")))) return undefined;
   const contentType = headerValue(headers, "content-type");

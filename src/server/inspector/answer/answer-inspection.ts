@@ -1,7 +1,7 @@
 /**
- * A response before the guard, read as the model hop reads answers: by what its body is, whole or as a stream of events, each
- * text of which is held back as far as it may still become a finding. Source: design decisions, section 11; guardrails
- * reference, 5.3.
+ * Inspects a response with guardrails, the way the data plane reads model answers: as a whole body or as a stream of events, by
+ * its content type. Text of a stream is held back as long as it may still become part of a finding. Source: design decisions,
+ * section 11; guardrails reference, 5.3.
  */
 import { GatewayError } from "../../../base/index.ts";
 import {
@@ -21,9 +21,9 @@ import { HeldBody, type ResponseNews } from "../exchange/index.ts";
 import type { LateRefusal } from "../refusal-shape.ts";
 import { type AnswerHead, AS_IT_CAME } from "./answer-head.ts";
 
-/** What an encoded answer takes. */
+/** Maximum size of a compressed answer, in bytes. */
 const MAX_ENCODED_BYTES = 32 << 20;
-/** Of chunks that wait for a detector, before no more of them is to be read. */
+/** Bytes that may wait for a detector before the stream is paused. */
 const BUSY_BYTES = 1 << 20;
 
 const EMPTY = Buffer.alloc(0);
@@ -32,24 +32,24 @@ const OVER = new GatewayError("invalid_request", "The response is over.");
 export interface AnswerInspection {
   readonly push: (chunk: Buffer) => void;
   readonly end: () => void;
-  /** Nobody waits any more. */
+  /** Stops the inspection because the peer is gone. */
   readonly close: () => void;
-  /** More waits for detectors than should. */
+  /** Whether more bytes wait for detectors than `BUSY_BYTES`. */
   readonly isBusy: () => boolean;
 }
 
 export interface AnswerTerms {
   readonly head: AnswerHead;
   readonly answered: Answered;
-  /** Ended by `leaving` when nobody waits. */
+  /** Aborted by `leaving` when the peer is gone. */
   readonly answer: JudgedAnswer;
   readonly leaving: AbortController;
   readonly metrics: GuardrailMetrics;
-  /** What was decided is recorded, once. What the answer is refused for. `isLeft`: nobody waits for the rest of it. */
+  /** Records the decision, once. Returns the error that refuses the answer. `isLeft`: the peer left before the end. */
   readonly settle: (isLeft: boolean) => GatewayError | undefined;
-  /** A refusal in the place of a body, or as the end of a stream. */
+  /** Builds the refusal that replaces a body or ends a stream. */
   readonly late: (error: GatewayError, stream: { readonly stamp: StreamStamp | undefined } | undefined) => LateRefusal;
-  /** Throws `UnreadableAnswer`, or `overloaded`. */
+  /** Decodes a compressed body. Throws `UnreadableAnswer`, or `overloaded`. */
   readonly decode: (body: Buffer) => Promise<Buffer>;
   readonly hold: (bytes: number) => boolean;
 }
@@ -61,11 +61,11 @@ export interface BegunAnswer {
 
 export interface AnswerPorts {
   readonly told: (news: ResponseNews) => void;
-  /** It was busy, and is no longer. */
+  /** Called when the inspection was busy and has caught up. */
   readonly idle: () => void;
 }
 
-/** `head`: its kind is not told yet. */
+/** `head`: the first bytes have not come yet, so the kind of body is not known. */
 type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 
 export function inspectAnswer(terms: AnswerTerms, ports: AnswerPorts): AnswerInspection {
@@ -80,7 +80,7 @@ class Inspected implements AnswerInspection {
   #mending: Mending = {};
   readonly #held = new HeldBody();
   #events: AnswerEvents | undefined;
-  /** Of the shared budget. */
+  /** Bytes reserved from the shared memory budget. */
   #room = 0;
   #eventRoom = 0;
   #waitingBytes = 0;
@@ -217,7 +217,7 @@ class Inspected implements AnswerInspection {
 
   #judge(body: Buffer): void {
     const { head, answer, answered, metrics } = this.#terms;
-    // Its text and what is made of it.
+    // Twice the size: the body's text, and the rewritten copy.
     if (!this.#take(2 * body.length)) return;
     let mending = this.#mending;
     let made = body;
@@ -236,7 +236,7 @@ class Inspected implements AnswerInspection {
     );
   }
 
-  /** Work on so many bytes more, and then what may be shown of it. */
+  /** Accounts for `bytes` more, runs `work`, and then sends what may be shown. */
   #drive(bytes: number, work: () => void | Promise<void>, next?: () => void): void {
     const then = (): void => {
       this.#out();
@@ -301,7 +301,7 @@ class Inspected implements AnswerInspection {
     this.#tellRefused(error ?? new GatewayError("guardrail_error", "The answer was refused."));
   }
 
-  /** What came is no answer, or there is no room for it. */
+  /** Ends the inspection because the body could not be read or there was no memory for it. */
   #fail(error: unknown): void {
     if (this.#mode === "over") return;
     this.#settle();
@@ -311,7 +311,7 @@ class Inspected implements AnswerInspection {
   #tellRefused(error: GatewayError): void {
     const events = this.#events;
     const late = this.#terms.late(error, events && { stamp: events.stamp });
-    // What was proven before the refusal is the client's, unless a status can still say more than that.
+    // Text that was proven clean before the refusal still goes to the client, unless the status can still report the refusal.
     const shown = this.#hasShown ? events?.take() : undefined;
     this.#finish();
     if (shown !== undefined) this.#ports.told({ kind: "shown", bytes: shown, head: AS_IT_CAME });
@@ -328,7 +328,7 @@ class Inspected implements AnswerInspection {
     return actedIn(this.#terms.answer.judged.guarded.judgement?.decisions ?? []);
   }
 
-  /** False: there was no room, and it is refused. */
+  /** Reserves memory. Returns false if there was none; the answer is refused then. */
   #take(bytes: number): boolean {
     if (this.#mode === "over") return false;
     if (this.#terms.hold(bytes)) {

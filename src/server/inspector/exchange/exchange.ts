@@ -1,9 +1,9 @@
 /**
- * One HTTP request of a peer, from its first message to its last: what arrives becomes what is answered. Nothing here waits,
- * knows a clock or the wire. Source: ext-proc reference, A.1 to A.8; design decisions, section 19.
+ * State machine of one HTTP request of a peer: takes what arrives and returns the steps to take. Pure: it does not wait, and
+ * knows neither a clock nor the wire format. Source: ext-proc reference, A.1 to A.8; design decisions, section 19.
  *
- * A body is held until its end is known, is inspected whole, and leaves as it was decided. A stream never ends well before
- * that: a filter takes such an end for leave to go on without us, whatever its settings.
+ * A body is held until its end is known, inspected whole, and then sent as decided. The gRPC stream never ends with status OK
+ * before that: a filter continues without the inspector after such an end, whatever its settings.
  */
 import { GatewayError } from "../../../base/index.ts";
 import type { ProxiedShape } from "../../core/agents/index.ts";
@@ -25,12 +25,12 @@ import type {
 } from "./types.ts";
 
 /**
- * `first`: nothing came yet. `open`: the body is arriving. `judging`: all of it came. `passed`: it went on. `over`: nothing
- * more is answered.
+ * `first`: nothing has come yet. `open`: the body is arriving. `judging`: all of it came and is being inspected. `passed`: it
+ * was sent on. `over`: nothing more is answered.
  */
 type Phase = "first" | "open" | "judging" | "passed" | "over";
 
-/** What the end of a request was. */
+/** What marked the end of the request. */
 type End = "headers" | "body" | "trailers";
 
 const NO_STEPS: readonly Step[] = [];
@@ -45,9 +45,9 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   const own = { request: mode, response: responses?.mode };
   const asksResponse = responses !== undefined && asksByOverride(own);
   const held = new HeldBody();
-  /** Bytes that were taken of memory for it. */
+  /** Bytes of memory reserved for this exchange. */
   let room = 0;
-  /** Of the whole, once it is judged. */
+  /** The whole request, while it is inspected. */
   let whole: Buffer = EMPTY;
 
   return {
@@ -71,7 +71,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
       if (phase === "passed" || phase === "judging") return NO_STEPS;
       if (phase === "first") return over();
       const failure = failed("abandoned", "the stream ended before the request's body did");
-      // Its client left, or the filter never sends what it was asked for.
+      // The client left, or the filter never sends the body that it was asked for.
       return wasSent ? failure : [{ do: "count", what: "body_not_sent" }, ...failure];
     },
     isOver: () => phase === "over",
@@ -159,7 +159,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     hold(-room);
     room = 0;
     if (end === "headers") {
-      // Where there is no body there is nothing to ask for but the response, and its length stays.
+      // Without a body only the response needs an override, and the length stays correct.
       return answered({
         kind: "headers",
         side: "request",
@@ -190,7 +190,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     response ??= responseSide();
     const steps = response.arrived(arrival);
     if (steps === undefined) return failed("out_of_order", `response ${arrival.kind} came where there are none`);
-    // It may have answered early; or the filter never sent the body it was asked for.
+    // The upstream may have answered early, or the filter never sent the body that it was asked for.
     const isUnsent = isFirst && phase === "open" && held.chunks === 0;
     return lastWord(isUnsent ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps);
   }
@@ -198,7 +198,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   function responseSide(): ResponseSide {
     const peer = modes?.response;
     if (responses === undefined) return passingAll(peer);
-    // What a filter says of itself is what it was before it was overridden.
+    // A filter reports its configured mode, even if that was overridden.
     return inspectResponse({
       mode: responses.mode,
       peer: peer === "none" ? responses.mode : peer,
@@ -206,7 +206,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     });
   }
 
-  /** After a refusal nothing is said. */
+  /** Closes the exchange after a refusal, since nothing may follow one. */
   function lastWord(steps: readonly Step[]): readonly Step[] {
     if (steps.some((step) => step.do === "refuse")) close();
     return steps;
@@ -234,7 +234,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   }
 }
 
-/** A filter that streams lets headers go before the body is known. */
+/** A streaming filter sends the headers on before the body is known. */
 const HEADERS_HAVE_LEFT = new GatewayError(
   "guardrail_denied",
   "A guardrail rewrites an argument that a header repeats, which it can only where the proxy streams full duplex.",

@@ -1,18 +1,21 @@
-/** A body that is held until its end is known. What comes in one piece is kept as it is; else it is copied, since a peer may cut it into single bytes and a buffer for each would take a hundred times their size. */
+/**
+ * Buffer for a body that is held until its end is known. A body that arrives in one piece is kept without a copy. Otherwise
+ * chunks are copied into one buffer: a peer may send single bytes, and a buffer for each would take a hundred times their size.
+ */
 const SMALLEST = 16 << 10;
 
 export class HeldBody {
   #only: Buffer | undefined;
   #grown: Buffer | undefined;
   #bytes = 0;
-  /** Messages that brought it, empty ones among them. */
+  /** Number of messages that brought the body, including empty ones. */
   chunks = 0;
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What is taken of memory for `chunk` beside what is taken already. */
+  /** Returns how many bytes of memory `chunk` adds to what is reserved already. */
   room(chunk: Buffer): number {
     if (this.#bytes === 0) return chunk.length;
     return Math.max(0, capacityFor(this.#bytes + chunk.length) - (this.#grown?.length ?? 0));
@@ -37,7 +40,7 @@ export class HeldBody {
     this.#bytes += chunk.length;
   }
 
-  /** All of it, which is forgotten here. */
+  /** Returns the whole body and forgets it here. */
   take(): Buffer {
     const all = this.#only ?? this.#grown?.subarray(0, this.#bytes) ?? NOTHING;
     this.#only = undefined;
@@ -49,7 +52,7 @@ export class HeldBody {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Half as much again as is needed: what is copied in all stays linear in the body. */
+/** Grows by half of what is needed, so that the total copied stays linear in the size of the body. */
 function capacityFor(bytes: number): number {
   let capacity = SMALLEST;
   while (capacity < bytes) capacity += capacity >> 1;

@@ -1,4 +1,4 @@
-/** ext_proc as a table of moves: what arrives, and what it is answered. Pure. */
+/** ext_proc as a pure state machine: what arrives, and what is answered. */
 
 export { openExchange } from "./exchange.ts";
 export { HeldBody } from "./held-body.ts";

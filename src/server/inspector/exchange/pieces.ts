@@ -1,9 +1,9 @@
 import type { Answer, Side } from "./types.ts";
 
-/** What peers take of a duplex body in one message: some have a bound of 64 KiB. Source: ext-proc reference, A.3, 5. */
+/** Maximum bytes of one message of a duplex body. Some peers have a limit of 64 KiB. Source: ext-proc reference, A.3, 5. */
 export const PIECE_BYTES = 62_000;
 
-/** `endsHere`: no trailers follow. An empty body is one empty piece then. */
+/** Splits a body into messages. `endsHere`: no trailers follow; an empty body is then one empty piece. */
 export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generator<Answer> {
   if (body.length === 0 && endsHere) yield { kind: "piece", side, bytes: body, isEnd: true };
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
@@ -12,7 +12,7 @@ export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generato
   }
 }
 
-/** Of a body that an answer bears. */
+/** Returns the number of body bytes in an answer. */
 export function bytesOf(answer: Answer): number {
   if (answer.kind === "piece") return answer.bytes.length;
   return answer.kind === "chunk" && typeof answer.becomes !== "string" ? answer.becomes.length : 0;

@@ -1,7 +1,8 @@
 /**
- * A response that is inspected. Of a duplex filter nothing goes on before it was read, its status and headers neither, so that
- * what is refused then has a status of its own. A streamed one lets the status go and has each chunk answered at once, with
- * what may be shown by then; only the last waits. Source: ext-proc reference, A.2, A.3, A.7; design decisions, section 19.
+ * State machine of a response that is inspected. With a duplex filter nothing is sent on before it was inspected, not even the
+ * status and headers, so that a refusal can have its own status. A streaming filter sends the status on, and each chunk is
+ * answered at once with what may be shown by then; only the last chunk waits. Source: ext-proc reference, A.2, A.3, A.7; design
+ * decisions, section 19.
  */
 import { GatewayError } from "../../../base/index.ts";
 import { piecesOf } from "./pieces.ts";
@@ -9,24 +10,26 @@ import { passResponse } from "./response-passing.ts";
 import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, Step } from "./types.ts";
 
 export interface ResponseSide {
-  /** Undefined: it comes out of its order. */
+  /** Takes a message of the peer. Returns `undefined` if it comes out of order. */
   readonly arrived: (arrival: Arrival) => readonly Step[] | undefined;
   readonly told: (news: ResponseNews) => readonly Step[];
   readonly fed: () => readonly Step[];
-  /** All of it came, and is not answered yet. */
+  /** Whether the whole response came and is not answered yet. */
   readonly isOwing: () => boolean;
-  /** It began, is inspected, and did not come to its end. */
+  /** Whether the response began, is being inspected, and has not come to its end. */
   readonly isOpen: () => boolean;
 }
 
-/** `peer`: mode of the filter, where it told. */
+/** `peer`: mode of the filter, if it reported one. */
 export interface ResponseSideTerms {
   readonly mode: "streamed" | "duplex";
   readonly peer: PeerMode | undefined;
   readonly begin: (response: HeaderList) => HeadChanges | undefined;
 }
 
-/** `first`: no headers came. `open`: it is inspected. `refused`: nothing more of it goes on. `done`: all was answered. */
+/**
+ * `first`: no headers have come. `open`: being inspected. `refused`: nothing more is sent on. `done`: everything was answered.
+ */
 type Phase = "first" | "passing" | "open" | "refused" | "done";
 
 const side = "response";
@@ -36,14 +39,14 @@ const EMPTY = Buffer.alloc(0);
 export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): ResponseSide {
   const passed = passResponse(peer ?? mode);
   let phase: Phase = "first";
-  /** What ended it, once it did. */
+  /** What marked the end of the response, once it came. */
   let end: "body" | "trailers" | undefined;
   let isHeadSaid = false;
-  /** Of a streamed filter: it waits for the answer to a chunk. */
+  /** Whether a streaming filter waits for the answer to a chunk. */
   let isChunkOwed = false;
   let chunks = 0;
   let first: Buffer = EMPTY;
-  /** Of a streamed filter: what may be shown, and no chunk was there to be answered with it. */
+  /** For a streaming filter: bytes that may be shown, for which there was no chunk to answer yet. */
   let outbox: Buffer[] = [];
   let late: ReadonlyMap<string, string> | undefined;
 
@@ -75,7 +78,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
 
   function headed({ headers, isEnd }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
     const status = statusOf(headers);
-    // An informational response precedes the one that counts.
+    // An informational response (1xx) precedes the final one.
     if (status >= 100 && status < 200 && status !== SWITCHING && !isEnd) return answers([headAnswer(undefined)]);
     const head = isEnd ? undefined : begin(headers);
     if (head === undefined) {
@@ -102,7 +105,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   }
 
   function trailed(): readonly Step[] | undefined {
-    // A filter that buffers sends them behind its one chunk.
+    // A filter that buffers sends trailers after its only chunk.
     if (peer === "buffered" && end === "body") return answers([{ kind: "trailers", side }]);
     if (phase === "done" && mode === "duplex" && end === undefined) return NO_STEPS;
     if (end !== undefined) return undefined;
@@ -115,7 +118,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   }
 
   function refused({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
-    // No byte went, and its filter holds the status.
+    // No byte was sent on, and the filter still holds the status.
     if (!isHeadSaid || peer === "buffered") return [{ do: "refuse", error }];
     phase = "refused";
     if (mode === "duplex") {
@@ -147,7 +150,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     if (bytes.length > 0) outbox.push(bytes);
     if (kind !== "ended") return NO_STEPS;
     if (end === "trailers") {
-      // The chunks were answered, and nothing can follow them but trailers.
+      // All chunks were answered, and only trailers can follow them.
       if (outbox.length > 0) return cut();
       phase = "done";
       return answers([{ kind: "trailers", side }]);
@@ -163,13 +166,16 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     if (end === "body") phase = "done";
     const isUntouched = chunks === 1 && end === "body" && bytes.equals(first);
     if (chunks > 1) first = EMPTY;
-    // The headers wait for a body that was all there, and for that alone.
+    // A buffering filter holds the headers only for a body that came in one chunk.
     const sets = chunks === 1 ? late : undefined;
     const becomes = bytes.length === 0 && !isUntouched ? "nothing" : isUntouched ? "itself" : bytes;
     return answers([{ kind: "chunk", side, becomes, ...(sets !== undefined && { sets }) }]);
   }
 
-  /** There is no way left to say what is to be said: the client must not take what it has for the whole. */
+  /**
+   * Ends the stream with an error: the refusal can no longer be delivered, and the client must not take what it has for the
+   * whole.
+   */
   function cut(): readonly Step[] {
     phase = "done";
     return [{ do: "refuse", error: TRAILERS }];

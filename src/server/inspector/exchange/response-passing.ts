@@ -1,25 +1,28 @@
 /**
- * A response that is left alone, of a filter that sends it all the same: each message is answered so that it goes on as it
- * came. Source: ext-proc reference, A.1, A.3.
+ * Passes a response that is not inspected but that the filter sends anyway: each message is answered so that it goes on
+ * unchanged. Source: ext-proc reference, A.1, A.3.
  */
 import { piecesOf } from "./pieces.ts";
 import type { Answer, Arrival, PeerMode } from "./types.ts";
 
 type Phase = "first" | "open" | "ended";
 
-/** `mode`: of the filter, where it told. Undefined is answered what comes out of its order. */
+/**
+ * Returns a function that answers each message, or returns `undefined` for one that is out of order. `mode`: of the filter, if
+ * it reported one.
+ */
 export function passResponse(mode: PeerMode | undefined): (arrival: Arrival) => readonly Answer[] | undefined {
   const side = "response";
   let phase: Phase = "first";
   return (arrival) => {
     switch (arrival.kind) {
       case "headers":
-        // An informational response may precede the one that counts.
+        // An informational response (1xx) may precede the final one.
         if (phase === "ended") return undefined;
         phase = arrival.isEnd ? "ended" : "open";
         return [{ kind: "headers", side, dropsLength: false, asksBody: false }];
       case "body":
-        // A filter may keep the headers to itself.
+        // A filter may not send the headers at all.
         if (phase === "ended") return [];
         phase = arrival.isEnd ? "ended" : "open";
         return mode === "duplex"

@@ -1,26 +1,23 @@
-/**
- * What a peer tells of one HTTP request and its response, and what it is answered: ext_proc without its wire, so that the
- * order of things can be seen. Source: ext-proc reference, part A.
- */
+/** Messages and answers of one HTTP exchange of a peer: ext_proc without its wire format. Source: ext-proc reference, part A. */
 import type { GatewayError } from "../../../base/index.ts";
 import type { ProxiedShape } from "../../core/agents/index.ts";
 
 export type Side = "request" | "response";
 
-/** Names in lower case and values in turn, pseudo-headers among them; one character a byte. */
+/** Header names in lower case and their values, alternating; includes pseudo-headers. One character per byte (Latin-1). */
 export type HeaderList = readonly string[];
 
 /** Body modes of a filter. Source: ext-proc reference, 0.3, BodySendMode. */
 export type PeerMode = "none" | "streamed" | "buffered" | "buffered_partial" | "duplex";
 
-/** What the first message tells of the filter; undefined where it is older than Envoy 1.34. */
+/** Modes that the first message reports; absent from filters older than Envoy 1.34. */
 export interface PeerModes {
   readonly request: PeerMode;
   readonly response: PeerMode;
 }
 
 export type Arrival =
-  /** `isEnd`: no body follows. `modes`: on the first message alone. */
+  /** `isEnd`: no body follows. `modes`: only on the first message. */
   | {
       readonly kind: "headers";
       readonly side: Side;
@@ -31,30 +28,30 @@ export type Arrival =
   | { readonly kind: "body"; readonly side: Side; readonly bytes: Buffer; readonly isEnd: boolean }
   | { readonly kind: "trailers"; readonly side: Side };
 
-/** The request as it came: what is inspected. */
+/** The request as it arrived, which is inspected. */
 export interface WholeRequest {
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** For what is made of it while it is inspected. */
+  /** Memory for what is produced while it is inspected. */
   readonly room: Room;
 }
 
 export interface Room {
-  /** Longest body, in bytes, with its content encoding taken off too. */
+  /** Maximum size of the body in bytes, also after decompression. */
   readonly maxBodyBytes: number;
-  /** For so many bytes more is taken, or given back where it is negative; false: there is none. */
+  /** Reserves memory, or releases it if `bytes` is negative. Returns false if there is no room. */
   readonly hold: (bytes: number) => boolean;
 }
 
 export type Verdict =
   | { readonly kind: "allow" }
-  /** `headers`: new values by lower-case name, beside the body. */
+  /** `headers`: new values by lower-case name, sent with the body. */
   | { readonly kind: "rewrite"; readonly body: Buffer; readonly headers?: ReadonlyMap<string, string> }
-  /** `shape`: of the protocol that the request speaks; undefined: its head tells. */
+  /** `shape`: protocol that the request speaks; `undefined` if it follows from the request head. */
   | { readonly kind: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined };
 
 export type Answer =
-  /** `asksBody`: with an override of the filter's mode. `dropsLength`: `content-length` is removed. */
+  /** `asksBody`: adds an override of the filter's mode. `dropsLength`: removes `content-length`. */
   | {
       readonly kind: "headers";
       readonly side: Side;
@@ -62,53 +59,56 @@ export type Answer =
       readonly asksBody: boolean;
       /** New values by lower-case name. */
       readonly sets?: ReadonlyMap<string, string> | undefined;
-      /** Removed beside the length, by lower-case name. */
+      /** Headers to remove beside the length, by lower-case name. */
       readonly drops?: readonly string[] | undefined;
-      /** The override asks for the response too. */
+      /** Whether the override also asks for the response. */
       readonly asksResponse?: boolean;
     }
-  /** Of one chunk of a streamed body: it goes on as it came, is held back, or is replaced by these bytes. */
+  /** Answer to one chunk of a streamed body: it goes on unchanged, is held back, or is replaced by these bytes. */
   | {
       readonly kind: "chunk";
       readonly side: Side;
       readonly becomes: "itself" | "nothing" | Buffer;
-      /** By lower-case name, of headers that a filter may still hold: one that does not passes over them. */
+      /** New values by lower-case name. A filter that has sent the headers already ignores them. */
       readonly sets?: ReadonlyMap<string, string> | undefined;
     }
-  /** Of a duplex body. */
+  /** Part of a duplex body. */
   | { readonly kind: "piece"; readonly side: Side; readonly bytes: Buffer; readonly isEnd: boolean }
   | { readonly kind: "trailers"; readonly side: Side };
 
-/** What refuses the stream itself, as a gRPC status: a filter that fails closed refuses the request then. */
+/** Fault that ends the stream with a gRPC error. A filter that fails closed then refuses the request. */
 export type StreamFault = "mode_mismatch" | "out_of_order" | "abandoned";
 
-/** What is to be done, in order. */
+/** Action for the caller of the state machine. Steps are carried out in order. */
 export type Step =
   | { readonly do: "answer"; readonly answer: Answer }
-  /** Once; `decided` is to be told what comes of it. */
+  /** Starts the inspection, once; its verdict goes to `decided`. */
   | { readonly do: "inspect"; readonly request: WholeRequest }
-  /** An immediate response, and the last that is said: the stream ends well after it. */
+  /** Sends an immediate response, which is the last message; the stream then ends with status OK. */
   | { readonly do: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined }
-  /** The stream ends with an error; the detail names no text. */
+  /** Ends the stream with an error. `detail` contains no text of the request. */
   | { readonly do: "fail"; readonly fault: StreamFault; readonly detail: string }
-  /** Of the response: `told` is told what may go on of it, at once or later, and then `fed` that all of this was taken. */
+  /** Hands bytes of the response to the inspection. `told` receives what may go on, now or later; then `fed` is called. */
   | { readonly do: "feed"; readonly bytes: Buffer; readonly isEnd: boolean }
-  /** Bytes went past that were to be inspected. */
+  /** Counts bytes that passed although they should have been inspected. */
   | { readonly do: "count"; readonly what: "body_not_sent" | "observed" | "response_not_sent" | "response_trailers" };
 
-/** What is to become of the headers of a response. */
+/** Changes to the headers of a response. */
 export interface HeadChanges {
   readonly drops: readonly string[];
   readonly sets: ReadonlyMap<string, string>;
 }
 
-/** What the inspection of a response says of it. */
+/** Result of inspecting a response so far. */
 export type ResponseNews =
-  /** May go on. `head`: as its headers are to be, where they did not go yet. */
+  /** These bytes may go on. `head`: header changes, used if the headers were not sent yet. */
   | { readonly kind: "shown"; readonly bytes: Buffer; readonly head: HeadChanges }
-  /** All of it was judged, and this is the rest. */
+  /** The whole response was inspected, and this is the rest of it. */
   | { readonly kind: "ended"; readonly bytes: Buffer; readonly head: HeadChanges }
-  /** Nothing more of it goes on. `late`: in its place, once headers or bytes went. `sets`: for headers that may not have. */
+  /**
+   * Nothing more of the response goes on. `late`: what is sent instead, once headers or bytes were sent. `sets`: for headers
+   * that may not have been sent.
+   */
   | {
       readonly kind: "refused";
       readonly error: GatewayError;
@@ -119,30 +119,33 @@ export type ResponseNews =
 /** How responses are inspected: `extproc.inspect_responses`. */
 export interface ResponseTerms {
   readonly mode: "streamed" | "duplex";
-  /** Headers of a request whose response can be read then, by lower-case name. */
+  /** Request headers to set so that the response can be read, by lower-case name. */
   readonly asking: (request: HeaderList) => ReadonlyMap<string, string> | undefined;
-  /** A response with a body begins. Undefined: it is left alone; else what its headers become that go before it was read. */
+  /**
+   * Called when a response with a body begins. Returns `undefined` if it is not inspected, else the header changes that are
+   * sent before the body was read.
+   */
   readonly begin: (request: HeaderList, response: HeaderList) => HeadChanges | undefined;
 }
 
-/** What is held is given back by whoever opened the exchange. */
+/** The caller that opened the exchange releases its memory. */
 export interface ExchangeTerms extends Room {
   /** `extproc.request_body_mode`. */
   readonly mode: "streamed" | "duplex";
-  /** Undefined: responses are left alone. */
+  /** `undefined` if responses are not inspected. */
   readonly responses: ResponseTerms | undefined;
 }
 
 export interface PeerExchange {
   readonly arrived: (arrival: Arrival) => readonly Step[];
-  /** What the inspection came to. Of no effect when the exchange is over by then. */
+  /** Takes the verdict of the inspection. Does nothing if the exchange is over by then. */
   readonly decided: (verdict: Verdict) => readonly Step[];
   readonly told: (news: ResponseNews) => readonly Step[];
   readonly fed: () => readonly Step[];
-  /** The peer is to be answered without saying more. */
+  /** Whether the peer still waits for an answer. */
   readonly isOwing: () => boolean;
-  /** The peer says no more. */
+  /** Called when the peer has closed its side. */
   readonly left: () => readonly Step[];
-  /** Nothing more is to be answered, whatever comes. */
+  /** Whether nothing more will be answered, whatever arrives. */
   readonly isOver: () => boolean;
 }
