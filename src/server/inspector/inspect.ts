@@ -25,7 +25,14 @@ import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
-import { readSaid, routeOf, routesOf, type Said, type SaidOnce, ShapedError } from "./said.ts";
+import {
+  type ProxiedMessage,
+  type ProxiedTexts,
+  readProxiedRequest,
+  routeOf,
+  routesOf,
+  ShapedError,
+} from "./proxied-request.ts";
 import { type ExchangeSpan, startedExchange, type TraceExchange } from "./tracing.ts";
 
 export interface InspectingWith {
@@ -48,7 +55,7 @@ const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN))
 const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
 
 /** State shared by a request and its response. `once` and `shape` are set when the request was read. */
-export interface Asked {
+export interface RequestState {
   readonly guard: Guard | undefined;
   readonly rewriting: Rewriting;
   once: Once | undefined;
@@ -59,9 +66,9 @@ export interface Asked {
   refusal: GatewayError | undefined;
 }
 
-type Once = Omit<SaidOnce, "segments">;
+type Once = Omit<ProxiedMessage, "segments">;
 
-export const askedWith = ({ guardrails }: Pick<InspectingWith, "guardrails">): Asked => ({
+export const createRequestState = ({ guardrails }: Pick<InspectingWith, "guardrails">): RequestState => ({
   guard: guardrails().of(undefined),
   rewriting: createRewriting(),
   once: undefined,
@@ -75,7 +82,7 @@ export async function inspectRequest(
   request: WholeRequest,
   signal: AbortSignal,
   { sinks, trace, hasResponses }: Omit<InspectingWith, "guardrails">,
-  asked: Asked,
+  asked: RequestState,
 ): Promise<Verdict> {
   const { guard } = asked;
   if (guard === undefined) return ALLOW;
@@ -98,15 +105,21 @@ async function inspected({ headers, body, room }: WholeRequest, judging: Judging
   const routes = routesOf(headers);
   let shape: ProxiedShape | undefined;
   try {
-    const { plain, encode } = await bare(headers, body, guard.inspectsBody || routes.some(mayNameBatch), room, holding);
+    const { plain, encode } = await decompressed(
+      headers,
+      body,
+      guard.inspectsBody || routes.some(mayNameBatch),
+      room,
+      holding,
+    );
     refuseBatch(headers, plain, routes);
     if (guard.inspectsBody) holding.hold(readingBytes(plain));
-    const read = readSaid(headers, plain, guard.inspectsBody);
+    const read = readProxiedRequest(headers, plain, guard.inspectsBody);
     shape = read.shape;
     asked.shape = shape;
-    if (read.asksForPush && hasResponses && guard.inspectsOutput) throw pushed(shape);
-    asked.once = read.said.messages.at(-1);
-    const verdict = await judged(read.said, headers, judging);
+    if (read.asksForPush && hasResponses && guard.inspectsOutput) throw pushRefusal(shape);
+    asked.once = read.texts.messages.at(-1);
+    const verdict = await inspectMessages(read.texts, headers, judging);
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -124,7 +137,7 @@ export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
 });
 
 /** Decompresses the body. The headers were sent on already, so a rewritten body is compressed again in the same way. */
-async function bare(
+async function decompressed(
   headers: HeaderList,
   body: Buffer,
   isRead: boolean,
@@ -141,18 +154,18 @@ interface Judging {
   readonly guard: Guard;
   readonly signal: AbortSignal;
   readonly sinks: GuardrailSinks;
-  readonly asked: Asked;
+  readonly asked: RequestState;
   readonly hasResponses: boolean;
 }
 
 /** Inspects every message of the request. Throws the error that refuses it. */
-async function judged(said: Said, headers: HeaderList, judging: Judging): Promise<Verdict> {
-  for (const what of said.uninspected) judging.sinks.metrics.uninspected(what);
+async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging: Judging): Promise<Verdict> {
+  for (const what of texts.uninspected) judging.sinks.metrics.uninspected(what);
   const beside = envelopeSegments(judging.guard, ownHeaders(headers), queryOf(headers));
   const changes: (string | undefined)[] = [];
-  const told = tellingOf(judging.asked);
+  const told = openInspectionSpan(judging.asked);
   try {
-    for (const [at, message] of said.messages.entries()) {
+    for (const [at, message] of texts.messages.entries()) {
       // Segments of the body come first, so that changes keep their index. Headers and query are inspected once, with the first
       // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
@@ -164,16 +177,16 @@ async function judged(said: Said, headers: HeaderList, judging: Judging): Promis
     told?.end();
   }
   if (changes.every((change) => change === undefined)) return ALLOW;
-  return { kind: "rewrite", ...said.rewrite(changes) };
+  return { kind: "rewrite", ...texts.rewrite(changes) };
 }
 
 /** The single span that covers all messages of a request. */
-interface Telling {
+interface InspectionSpan {
   readonly add: (facts: EndedInspection) => void;
   readonly end: () => void;
 }
 
-function tellingOf({ span }: Asked): Telling | undefined {
+function openInspectionSpan({ span }: RequestState): InspectionSpan | undefined {
   if (span === undefined) return undefined;
   const inspection = span.inspection("request");
   const all: EndedInspection[] = [];
@@ -182,10 +195,10 @@ function tellingOf({ span }: Asked): Telling | undefined {
 
 /** Returns the rewritten text of each segment, or `undefined` if nothing changed. Throws the error that refuses the message. */
 async function changesIn(
-  once: SaidOnce,
+  once: ProxiedMessage,
   segments: readonly Segment[],
   headers: HeaderList,
-  { guard, signal, sinks, asked, told }: Judging & { readonly told: Telling | undefined },
+  { guard, signal, sinks, asked, told }: Judging & { readonly told: InspectionSpan | undefined },
 ): Promise<readonly (string | undefined)[] | undefined> {
   asked.once = once;
   const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: asked.span };
@@ -247,7 +260,7 @@ function refuseUninspected(headers: HeaderList): void {
  * Refuses A2A push notifications in the protocol's own words: an agent that posts its results elsewhere bypasses the inspection
  * of its answers.
  */
-function pushed(shape: ProxiedShape | undefined): ShapedError {
+function pushRefusal(shape: ProxiedShape | undefined): ShapedError {
   const { code, message } = a2aFault("push", "null");
   const why = `${message}: guardrails would not see what the agent posts.`;
   return new ShapedError("guardrail_denied", why, shape && { ...shape, code });

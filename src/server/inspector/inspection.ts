@@ -14,17 +14,17 @@ import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answ
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, headerValue, headerValues } from "./header-value.ts";
 import {
-  type Asked,
   accountOf,
-  askedWith,
+  createRequestState,
   factsOf,
   type InspectingWith,
   inspectRequest,
+  type RequestState,
   variablesOf,
 } from "./inspect.ts";
 import type { Inspecting } from "./options.ts";
+import { routeOf } from "./proxied-request.ts";
 import { lateRefusal } from "./refusal-shape.ts";
-import { routeOf } from "./said.ts";
 
 /** Routes that list models. Their answers contain no text that a person wrote. */
 const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
@@ -32,7 +32,7 @@ const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 const MAX_UNPACKED_BYTES = 32 << 20;
 
 export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspect" | "answers" | "over"> {
-  const asked = askedWith(using);
+  const asked = createRequestState(using);
   return {
     over() {
       asked.span?.end(asked.refusal);
@@ -49,7 +49,7 @@ export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspec
 function beginAnswer(
   request: HeaderList,
   response: HeaderList,
-  asked: Asked,
+  asked: RequestState,
   { sinks }: InspectingWith,
 ): BegunAnswer | undefined {
   const { guard } = asked;

@@ -1,12 +1,12 @@
 /** The external processing service of a node. Source: ext-proc reference, A.8, C.2; design decisions, section 19. */
 import { formatAddress, parseAddress } from "../../base/index.ts";
 import { loadExtProc } from "../ext-proc/index.ts";
+import { createConnectionRecycling } from "./connection-recycling.ts";
+import type { Call } from "./grpc-call.ts";
 import { createHealth } from "./health.ts";
 import type { Inspector, InspectorOptions } from "./options.ts";
 import { serveStream } from "./stream.ts";
-import { createStreams } from "./streams.ts";
-import type { Call } from "./talk.ts";
-import { createTurnover } from "./turnover.ts";
+import { createStreams } from "./stream-registry.ts";
 
 /** Time for the status of ended streams to be sent, in milliseconds. */
 const LAST_WORD_MS = 2_000;
@@ -26,7 +26,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
     "grpc.keepalive_timeout_ms": KEEPALIVE_ANSWER_MS,
   });
   const streams = createStreams(options);
-  const serving = { options, streams, turnover: createTurnover(), codes: grpc.status };
+  const serving = { options, streams, turnover: createConnectionRecycling(), codes: grpc.status };
   server.addService(ExternalProcessor.service, { Process: (call: Call) => serveStream(call, serving) });
   const health = await createHealth(grpc);
   health.addTo(server);

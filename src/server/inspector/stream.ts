@@ -2,6 +2,7 @@
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type { Grpc, ProcessingRequest__Output } from "../ext-proc/index.ts";
 import type { AnswerInspection } from "./answer/answer-inspection.ts";
+import type { createConnectionRecycling } from "./connection-recycling.ts";
 import {
   type Answer,
   bytesOf,
@@ -12,15 +13,14 @@ import {
   type Verdict,
   type WholeRequest,
 } from "./exchange/index.ts";
+import { type Call, openGrpcCall, streamOf } from "./grpc-call.ts";
 import { headerValue } from "./header-value.ts";
+import { startIdleTimeout } from "./idle-timeout.ts";
 import type { Counted, Inspecting, InspectorOptions } from "./options.ts";
 import { peerName } from "./peer-name.ts";
-import { watchQuiet } from "./quiet.ts";
 import { shapedRefusal } from "./refusal-shape.ts";
-import type { Streams } from "./streams.ts";
-import { type Call, streamOf, talkOver } from "./talk.ts";
-import type { createTurnover } from "./turnover.ts";
-import { countUnread, type Unread } from "./unread.ts";
+import type { Streams } from "./stream-registry.ts";
+import { countUnacknowledgedBytes, type UnacknowledgedBytes } from "./unacknowledged-bytes.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
 export interface Serving {
@@ -29,7 +29,7 @@ export interface Serving {
     "mode" | "responses" | "maxQuietMs" | "maxSilentMs" | "begin" | "observer" | "log"
   >;
   readonly streams: Streams;
-  readonly turnover: ReturnType<typeof createTurnover>;
+  readonly turnover: ReturnType<typeof createConnectionRecycling>;
   readonly codes: Grpc["status"];
 }
 
@@ -41,42 +41,42 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
   const leaving = new AbortController();
   let answering: AnswerInspection | undefined;
-  let unread: Unread | undefined;
+  let unacknowledged: UnacknowledgedBytes | undefined;
   let over: Inspecting["over"];
   const stalled = (what: string, forMs: number): void => {
     counted("stalled");
-    talk.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
+    grpcCall.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
   };
-  let quiet = watchQuiet(maxQuietMs, () => stalled("the request stood still before its end", maxQuietMs));
-  const talk = talkOver(call, {
+  let idleTimeout = startIdleTimeout(maxQuietMs, () => stalled("the request stood still before its end", maxQuietMs));
+  const grpcCall = openGrpcCall(call, {
     over() {
-      quiet.end();
+      idleTimeout.end();
       answering?.close();
       over?.();
       leaving.abort(LEFT);
-      if (unread?.isWaiting() !== true) place?.leave();
+      if (unacknowledged?.isWaiting() !== true) place?.leave();
       // The peer must have read the last messages, including the status, by then.
-      quiet = watchQuiet(maxQuietMs, () => talk.cut());
+      idleTimeout = startIdleTimeout(maxQuietMs, () => grpcCall.reset());
     },
     gone() {
-      quiet.end();
-      unread?.end();
+      idleTimeout.end();
+      unacknowledged?.end();
       place?.leave();
     },
   });
-  const place = streams.enter(peer, () => talk.fail(codes.UNAVAILABLE, "the inspector stops"));
+  const place = streams.enter(peer, () => grpcCall.fail(codes.UNAVAILABLE, "the inspector stops"));
   if (place === undefined) {
     counted("too_many_streams");
-    talk.fail(
+    grpcCall.fail(
       codes.RESOURCE_EXHAUSTED,
       "the inspector has as many streams as it may, or this peer more than its share",
     );
     return;
   }
   const { hold } = place;
-  unread = countUnread(hold, maxQuietMs, () => {
-    if (!talk.isOver()) counted("stalled");
-    talk.cut();
+  unacknowledged = countUnacknowledgedBytes(hold, maxQuietMs, () => {
+    if (!grpcCall.isOver()) counted("stalled");
+    grpcCall.reset();
   });
   const inspecting = begin(peer);
   const { maxBodyBytes, inspect, answers } = inspecting;
@@ -100,8 +100,8 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   let hasLeft = false;
 
   call.on("data", (message: ProcessingRequest__Output) => {
-    if (talk.isOver()) return;
-    quiet.heard();
+    if (grpcCall.isOver()) return;
+    idleTimeout.activity();
     guarded(() => heard(message));
   });
   call.on("end", () => {
@@ -111,7 +111,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   });
 
   function finishIfDone(): void {
-    if (hasLeft && !exchange.isOwing()) talk.finish();
+    if (hasLeft && !exchange.isOwing()) grpcCall.finish();
   }
 
   function told(news: ResponseNews): void {
@@ -121,7 +121,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
 
   /** Reading was paused only for a duplex filter. A streaming filter expects an answer to each chunk at once. */
   function idle(): void {
-    if (!talk.isOver()) call.resume();
+    if (!grpcCall.isOver()) call.resume();
   }
 
   function feed(bytes: Buffer, isEnd: boolean): void {
@@ -147,7 +147,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
 
   function take(steps: readonly Step[]): void {
     for (const step of steps) {
-      if (talk.isOver()) return;
+      if (grpcCall.isOver()) return;
       switch (step.do) {
         case "answer":
           answer(step.answer);
@@ -162,12 +162,15 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
           counted(step.what);
           break;
         case "refuse":
-          talk.say(refusalMessage(shapedRefusal(step.error, headers, step.shape)));
-          talk.finish();
+          grpcCall.send(refusalMessage(shapedRefusal(step.error, headers, step.shape)));
+          grpcCall.finish();
           break;
         case "fail":
           counted(step.fault, step.detail);
-          talk.fail(step.fault === "mode_mismatch" ? codes.FAILED_PRECONDITION : codes.INVALID_ARGUMENT, step.detail);
+          grpcCall.fail(
+            step.fault === "mode_mismatch" ? codes.FAILED_PRECONDITION : codes.INVALID_ARGUMENT,
+            step.detail,
+          );
           break;
         default:
           step satisfies never;
@@ -177,37 +180,37 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
 
   function answer(given: Answer): void {
     const bytes = bytesOf(given);
-    if (bytes === 0) talk.say(messageOf(given));
-    else if (unread?.add(bytes) === true) talk.say(messageOf(given), () => wasRead(bytes));
-    else talk.fail(codes.RESOURCE_EXHAUSTED, "the inspector holds as many bytes as it may");
+    if (bytes === 0) grpcCall.send(messageOf(given));
+    else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(given), () => wasRead(bytes));
+    else grpcCall.fail(codes.RESOURCE_EXHAUSTED, "the inspector holds as many bytes as it may");
   }
 
   function wasRead(bytes: number): void {
-    unread?.left(bytes);
-    if (!talk.isOver()) return;
-    quiet.heard();
-    if (unread?.isWaiting() !== true) place?.leave();
+    unacknowledged?.sent(bytes);
+    if (!grpcCall.isOver()) return;
+    idleTimeout.activity();
+    if (unacknowledged?.isWaiting() !== true) place?.leave();
   }
 
   /** Uses the long timeout: the answer may take long to compute, or its next event may not have happened yet. */
   function watchSilence(): void {
-    quiet.end();
-    quiet = watchQuiet(maxSilentMs, () => {
+    idleTimeout.end();
+    idleTimeout = startIdleTimeout(maxSilentMs, () => {
       // Nothing more is inspected, so the filter may continue without us.
-      if (headers === OBSERVED || responses === undefined) talk.finish();
+      if (headers === OBSERVED || responses === undefined) grpcCall.finish();
       else stalled("the response stood still", maxSilentMs);
     });
   }
 
   function judge(request: WholeRequest): void {
     // The whole request came; from here on the detectors' own timeouts apply.
-    quiet.end();
+    idleTimeout.end();
     const since = performance.now();
     const settle = (verdict: Verdict): void => {
       observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
       guarded(() => take(exchange.decided(verdict)));
       finishIfDone();
-      if (talk.isOver()) return;
+      if (grpcCall.isOver()) return;
       watchSilence();
       if (responses === undefined) over?.();
     };
@@ -222,11 +225,11 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     } catch (error) {
       if (error instanceof UnreadableMessage) {
         counted("unreadable", error.message);
-        talk.fail(codes.INVALID_ARGUMENT, `the message cannot be read: ${error.message}`);
+        grpcCall.fail(codes.INVALID_ARGUMENT, `the message cannot be read: ${error.message}`);
         return;
       }
       log.error("the inspector failed in a stream", { error });
-      talk.fail(codes.INTERNAL, "the inspector failed");
+      grpcCall.fail(codes.INTERNAL, "the inspector failed");
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Route } from "../core/dialects/index.ts";
 import type { EndedInspection } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-value.ts";
-import { isKnown } from "./said.ts";
+import { isKnown } from "./proxied-request.ts";
 
 export interface StartedExchange {
   /** HTTP method as the client wrote it. */

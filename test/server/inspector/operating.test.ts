@@ -15,7 +15,7 @@ import {
   warnOfPeers,
 } from "../../../src/server/inspector/index.ts";
 import { peerName } from "../../../src/server/inspector/peer-name.ts";
-import { createStreams } from "../../../src/server/inspector/streams.ts";
+import { createStreams } from "../../../src/server/inspector/stream-registry.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import { field, framed, rawPeer } from "./support/raw-peer.ts";
 

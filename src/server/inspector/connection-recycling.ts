@@ -22,7 +22,7 @@ const ANY_STREAM = 2 ** 31 - 1;
 type Session = Pick<Http2Session, "goaway" | "close" | "once">;
 
 /** Returns a function to call for each stream that begins. */
-export function createTurnover(): (session: Session) => void {
+export function createConnectionRecycling(): (session: Session) => void {
   const begun = new WeakMap<Session, number>();
   return (session) => {
     const streams = (begun.get(session) ?? 0) + 1;

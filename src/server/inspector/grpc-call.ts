@@ -5,27 +5,27 @@ import type { ProcessingRequest__Output, ProcessingResponse } from "../ext-proc/
 
 export type Call = ServerDuplexStream<ProcessingRequest__Output, ProcessingResponse>;
 
-export interface Talk {
+export interface GrpcCall {
   readonly isOver: () => boolean;
   /** Sends a message. `onLeft` is called when it was written to the connection. */
-  readonly say: (message: ProcessingResponse, onLeft?: () => void) => void;
+  readonly send: (message: ProcessingResponse, onLeft?: () => void) => void;
   /** Ends the call with status OK. Sent messages are still delivered. */
   readonly finish: () => void;
   /** Ends the call with an error. `code`: a gRPC status. */
   readonly fail: (code: number, details: string) => void;
   /** Resets the stream. Messages that the peer has not read are dropped, and it receives no status. */
-  readonly cut: () => void;
+  readonly reset: () => void;
 }
 
 /** Each callback is called once, in this order. */
-export interface TalkEnds {
+export interface CallEnds {
   /** Called when nothing more can be sent, however the call ended. */
   readonly over: () => void;
   /** Called when all messages were delivered or dropped. */
   readonly gone: () => void;
 }
 
-export function talkOver(call: Call, ends: TalkEnds): Talk {
+export function openGrpcCall(call: Call, ends: CallEnds): GrpcCall {
   let isOver = false;
   call.on("error", () => undefined);
   call.on("cancelled", () => {
@@ -35,7 +35,7 @@ export function talkOver(call: Call, ends: TalkEnds): Talk {
   call.on("drain", () => call.resume());
   return {
     isOver: () => isOver,
-    say(message, onLeft) {
+    send(message, onLeft) {
       if (!call.write(message, onLeft)) call.pause();
     },
     finish() {
@@ -44,7 +44,7 @@ export function talkOver(call: Call, ends: TalkEnds): Talk {
     fail(code, details) {
       if (over()) call.emit("error", { code, details });
     },
-    cut() {
+    reset() {
       over();
       streamOf(call)?.close(constants.NGHTTP2_CANCEL);
     },

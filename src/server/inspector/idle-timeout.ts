@@ -1,13 +1,13 @@
 /** Idle timeout with one timer. Activity only sets a flag, so it costs nothing per message. */
-export interface Quiet {
+export interface IdleTimeout {
   /** Reports activity of the peer. */
-  readonly heard: () => void;
+  readonly activity: () => void;
   /** Stops the timer. */
   readonly end: () => void;
 }
 
 /** Calls `onSilence` once, between one and two times `limitMs` after the last activity. */
-export function watchQuiet(limitMs: number, onSilence: () => void): Quiet {
+export function startIdleTimeout(limitMs: number, onSilence: () => void): IdleTimeout {
   let hasSpoken = false;
   const timer = setInterval(() => {
     if (!hasSpoken) {
@@ -18,7 +18,7 @@ export function watchQuiet(limitMs: number, onSilence: () => void): Quiet {
   }, limitMs);
   timer.unref();
   return {
-    heard() {
+    activity() {
       hasSpoken = true;
     },
     end: () => clearInterval(timer),

@@ -2,22 +2,26 @@
  * Counts body bytes that were sent but not yet read by the peer. They hold memory like received bytes, and only for a limited
  * time.
  */
-import { type Quiet, watchQuiet } from "./quiet.ts";
-import type { Place } from "./streams.ts";
+import { type IdleTimeout, startIdleTimeout } from "./idle-timeout.ts";
+import type { Place } from "./stream-registry.ts";
 
-export interface Unread {
+export interface UnacknowledgedBytes {
   /** Reserves memory for bytes that are about to be sent. Returns false if there is no room. */
   readonly add: (bytes: number) => boolean;
   /** Releases the memory of bytes that were sent. */
-  readonly left: (bytes: number) => void;
+  readonly sent: (bytes: number) => void;
   readonly isWaiting: () => boolean;
   readonly end: () => void;
 }
 
 /** Calls `onStuck` once if nothing was sent for between one and two times `limitMs` while bytes wait. */
-export function countUnread(hold: Place["hold"], limitMs: number, onStuck: () => void): Unread {
+export function countUnacknowledgedBytes(
+  hold: Place["hold"],
+  limitMs: number,
+  onStuck: () => void,
+): UnacknowledgedBytes {
   let waiting = 0;
-  let watch: Quiet | undefined;
+  let watch: IdleTimeout | undefined;
   const end = (): void => {
     watch?.end();
     watch = undefined;
@@ -26,13 +30,13 @@ export function countUnread(hold: Place["hold"], limitMs: number, onStuck: () =>
     add(bytes) {
       if (!hold(bytes)) return false;
       waiting += bytes;
-      watch ??= watchQuiet(limitMs, onStuck);
+      watch ??= startIdleTimeout(limitMs, onStuck);
       return true;
     },
-    left(bytes) {
+    sent(bytes) {
       hold(-bytes);
       waiting -= bytes;
-      watch?.heard();
+      watch?.activity();
       if (waiting === 0) end();
     },
     isWaiting: () => waiting > 0,

@@ -12,7 +12,7 @@ import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
 
 /** One message, inspected separately. Fields that it does not have are empty strings. */
-export interface SaidOnce {
+export interface ProxiedMessage {
   readonly segments: readonly Segment[];
   readonly model: string;
   readonly route: string;
@@ -20,9 +20,9 @@ export interface SaidOnce {
   readonly name: string;
 }
 
-export interface Said {
+export interface ProxiedTexts {
   /** At least one message. */
-  readonly messages: readonly SaidOnce[];
+  readonly messages: readonly ProxiedMessage[];
   readonly uninspected: readonly string[];
   /** Builds the changed body. `changes`: the new text of each segment of all messages in order; `undefined` keeps a segment. */
   readonly rewrite: (changes: readonly (string | undefined)[]) => Rewritten;
@@ -53,8 +53,8 @@ export class UnreadableRequest extends ShapedError {
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-export interface ReadSaid {
-  readonly said: Said;
+export interface ReadRequest {
+  readonly texts: ProxiedTexts;
   /** `undefined` for requests of neither agent protocol. */
   readonly shape: ProxiedShape | undefined;
   /** Whether the request asks an A2A agent to post its results to a URL. */
@@ -66,14 +66,14 @@ const OF_MODEL = { shape: undefined, asksForPush: false } as const;
 /**
  * Reads the request. `plain`: the decompressed body. `isRead`: false if no guardrail reads bodies. Throws `UnreadableRequest`.
  */
-export function readSaid(headers: HeaderList, plain: Buffer, isRead: boolean): ReadSaid {
+export function readProxiedRequest(headers: HeaderList, plain: Buffer, isRead: boolean): ReadRequest {
   const route = routeOf(headers);
-  if (isKnown(route)) return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
+  if (isKnown(route)) return { texts: modelTexts(route, headers, plain, isRead), ...OF_MODEL };
   const reading = readProxied(arrivalOf(headers), plain);
   if (reading.kind === "refused") throw new UnreadableRequest(reading.message, reading.shape);
-  if (reading.kind === "other") return { said: ofModel(route, headers, plain, isRead), ...OF_MODEL };
+  if (reading.kind === "other") return { texts: modelTexts(route, headers, plain, isRead), ...OF_MODEL };
   const { shape, asksForPush } = reading.request;
-  return { said: ofAgents(reading.request, plain, isRead), shape, asksForPush };
+  return { texts: agentTexts(reading.request, plain, isRead), shape, asksForPush };
 }
 
 /** Route used for a body that belongs to no known route. */
@@ -97,7 +97,7 @@ export const routesOf = (headers: HeaderList): readonly Route[] =>
 /** Azure OpenAI paths without a version: they name it in the query. */
 const AZURE = /^.*\/openai\/(?!v1\/)/;
 
-function ofAgents({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): Said {
+function agentTexts({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): ProxiedTexts {
   const nothing = { model: "", route: "", segments: [] };
   if (!isRead) {
     return { messages: calls.map((call) => ({ ...nothing, ...call })), uninspected: [], rewrite: () => kept(plain) };
@@ -131,7 +131,7 @@ function readable(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnTyp
 
 const kept = (body: Buffer): Rewritten => ({ body, headers: NO_HEADERS });
 
-function ofModel(route: Route, headers: HeaderList, plain: Buffer, isRead: boolean): Said {
+function modelTexts(route: Route, headers: HeaderList, plain: Buffer, isRead: boolean): ProxiedTexts {
   const once = { model: modelIn(plain), route: route.name, method: "", name: "" };
   const contentType = headerValue(headers, "content-type");
   const isListed = isKnown(route);
