@@ -53,9 +53,9 @@ export interface Reservation {
   spentHere: number;
   /** A session's later usage is charged in the window in which it flows. */
   readonly isSession: boolean;
-  /** A report was sent since it waits. */
-  isAskedFor: boolean;
-  /** Of the wait, while it waits. */
+  /** Whether a report that includes this waiting request was sent, and whether that report was answered. */
+  question: "unsent" | "sent" | "answered";
+  /** Start of the wait, while it waits. */
   since: number;
 }
 
@@ -115,6 +115,8 @@ export interface Loan {
   spare: number;
   /** Held by requests there. */
   reserved: number;
+  /** Whether the borrower left the last recall unanswered, so that nobody knows how much of the loan it does not use. */
+  isSilent: boolean;
 }
 
 /** What a borrower waits for. */

@@ -104,7 +104,18 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   const known = borrower.loans.get(share);
   if (known !== undefined) return known;
   const made: Loan = {
-    ...{ borrower, share, granted: 0, returned: 0, spent: 0, pledge: 0, seq: 0, spare: 0, reserved: 0 },
+    ...{
+      borrower,
+      share,
+      granted: 0,
+      returned: 0,
+      spent: 0,
+      pledge: 0,
+      seq: 0,
+      spare: 0,
+      reserved: 0,
+      isSilent: false,
+    },
   };
   borrower.loans.set(share, made);
   share.loans.add(made);
@@ -122,6 +133,7 @@ function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const returned = Math.max(loan.returned, Math.min(row.ret, loan.granted - spent));
   const { pledge = Number.MAX_SAFE_INTEGER, seq = loan.seq + 1, loan: facts } = row;
   // A larger one is for `lend` to give.
+  loan.isSilent = false;
   change(loan, { spent, returned, ...(seq > loan.seq && { pledge: Math.min(loan.pledge, pledge) }) });
   loan.seq = Math.max(loan.seq, seq);
   if (facts !== undefined) {
@@ -229,12 +241,13 @@ export const nameOfShare = ({ bucket, window }: Share): ShareName => ({
   window_ms: bucket.windowMs,
 });
 
-/** What a borrower gave back as it was asked to; undefined: nothing, or it did not answer in time. */
-export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | undefined): void {
+/** Takes a borrower's answer to a recall: what it returns, `undefined` if it holds nothing, "silent" if it did not answer in time. */
+export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | "silent" | undefined): void {
   const loan = borrower.loans.get(share);
   if (loan === undefined) return;
   loan.spare = 0;
-  if (given === undefined) return;
+  loan.isSilent = given === "silent";
+  if (given === undefined || given === "silent") return;
   const spent = Math.max(loan.spent, wholeUnits(given.spent));
   change(loan, { spent, returned: Math.max(loan.returned, Math.min(wholeUnits(given.ret), loan.granted - spent)) });
 }
@@ -252,7 +265,9 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
     0,
   );
   const left = Math.max(0, spareOf(share)) + (share.remaining ?? share.bucket.limit) + others;
-  const isSure = ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now);
+  // A silent borrower may yet return part of its loan, so the budget cannot be called exhausted until the window ends.
+  const isSure =
+    ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now) && !isReturnPossible(share, loan.borrower);
   return {
     ...{ b: row.b, w: row.w, window_ms: row.window_ms, granted: loan.granted, returned: loan.returned },
     // That there is none for what waits is a refusal.
@@ -261,6 +276,9 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
     age: Math.min(NOT_LEASED, Math.max(0, (ledger.elapsed ?? now) - share.renewedAt)),
   };
 }
+
+const isReturnPossible = (share: Share, asking: object): boolean =>
+  [...share.loans].some((loan) => loan.borrower !== asking && loan.isSilent && lentOf(loan) > loan.spent);
 
 /** Nothing more will be told of a share: its window is over there. */
 export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }: ShareName): void {

@@ -9,7 +9,17 @@
  */
 
 import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
-import { askWhenLow, decideQueue, heldByWaiting, needOf, noteAskedFor, pledgeOf, wantOf } from "./reserving.ts";
+import {
+  askWhenLow,
+  decideQueue,
+  heldByWaiting,
+  needOf,
+  noteAnswered,
+  noteAsked,
+  noteUnanswered,
+  pledgeOf,
+  wantOf,
+} from "./reserving.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
@@ -136,7 +146,7 @@ export const isAsking = (ledger: Ledger): boolean =>
 function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
   const { name, windowMs, limit, limitRev } = share.bucket;
   const need = needOf(share, now);
-  noteAskedFor(share);
+  noteAsked(share);
   return {
     b: name,
     w: share.window,
@@ -224,6 +234,7 @@ function settleRow(
   const isOfThisLimit = row.limit_rev === share.bucket.limitRev;
   share.remaining = isRefused || !isOfThisLimit ? undefined : answer.remaining;
   share.answeredAt = now;
+  noteAnswered(share);
   share.quietUntil = isRefused ? now + QUIET_MS : Number.NEGATIVE_INFINITY;
   decideQueue(ledger, share, now);
   if (now < share.endsAt) askWhenLow(ledger, share, now);
@@ -243,6 +254,7 @@ function finish(ledger: Ledger, report: Report, now: number): void {
   for (const share of report.shares) {
     if (share.reportId !== report.id) continue;
     share.reportId = 0;
+    noteUnanswered(share);
     ledger.dirty.add(share);
     decideQueue(ledger, share, now);
   }

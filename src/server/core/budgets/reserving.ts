@@ -82,7 +82,7 @@ export function reserve(
     before: 0,
     spentHere: 0,
     isSession,
-    isAskedFor: false,
+    question: "unsent",
     since: now,
   };
   if (share.queue.length > 0) decideQueue(ledger, share, now);
@@ -143,10 +143,14 @@ function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
 const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
   least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
 
-/** A process that borrows believes no answer to an earlier question: others of its node may have released since, and to ask costs no commit. */
-function isExhausted(ledger: Ledger, { share, hard, least, isAskedFor }: Reservation, now: number): boolean {
+/**
+ * Returns whether the budget certainly has no room for the request. A worker process relies only on the answer to a report
+ * that included this very request: since an earlier answer, other processes of its node may have released units, and asking
+ * the node costs no commit.
+ */
+function isExhausted(ledger: Ledger, { share, hard, least, question }: Reservation, now: number): boolean {
   if (least > share.bucket.limit && least > freeOf(share)) return true;
-  if (ledger.borrows && !isAskedFor) return false;
+  if (ledger.borrows && question !== "answered") return false;
   const needed = share.open === 0 ? least : share.risk + hard;
   return isTold(share, now) && needed > roomOf(share, share.remaining ?? 0);
 }
@@ -256,9 +260,19 @@ function waitingIn(share: Share): { readonly held: number; readonly bounds: numb
 
 export const heldByWaiting = (share: Share): number => waitingIn(share).held;
 
-/** Those that wait are in the report that is taken now. */
-export function noteAskedFor({ queue }: Share): void {
-  for (const next of queue) next.isAskedFor = true;
+/** Notes that the report that is taken now includes all waiting requests. */
+export function noteAsked({ queue }: Share): void {
+  for (const next of queue) if (next.question === "unsent") next.question = "sent";
+}
+
+/** Notes that the answer to that report came; requests that joined the queue since are not part of it. */
+export function noteAnswered({ queue }: Share): void {
+  for (const next of queue) if (next.question === "sent") next.question = "answered";
+}
+
+/** Notes that the report was lost, so that its requests are in the next one. */
+export function noteUnanswered({ queue }: Share): void {
+  for (const next of queue) if (next.question === "sent") next.question = "unsent";
 }
 
 /** What waits, with its bounds and all risks, above what this node has. */

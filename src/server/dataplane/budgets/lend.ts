@@ -24,8 +24,8 @@ import type { BorrowingProcess, Recall, ReportOutcome } from "./types.ts";
 
 /** As long as a report of this node may take, short of what a borrower's report may. */
 const ASK_LIMIT_MS = 1_000;
-/** A process that is stopped is not waited for by all. */
-const RECALL_LIMIT_MS = 100;
+/** Timeout of a recall, in milliseconds: long enough for a busy worker process, short enough that a stopped one does not hold up the others. */
+const RECALL_LIMIT_MS = 300;
 
 export interface Lender {
   open(recall: Recall): BorrowingProcess;
@@ -67,7 +67,7 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
       if (asks.every(({ loan }) => loan.borrower === borrower)) return;
       const given = await processes
         .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
-        .catch(() => undefined);
+        .catch(() => "silent" as const);
       gaveBack(borrower, share, given);
     });
     await Promise.all(asked);

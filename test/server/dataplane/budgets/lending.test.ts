@@ -80,7 +80,7 @@ test("what a process that is killed had reserved is charged, and what it did not
   assert.equal(admitted(rest).length, Math.floor((1_000 - used) / 100));
 });
 
-test("a process that stands still holds up nobody, and keeps what it has", async () => {
+test("a process that stands still keeps its loan, and the others are not told that the budget is exhausted", async () => {
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const [still, other] = lending.borrowers;
@@ -92,6 +92,33 @@ test("a process that stands still holds up nobody, and keeps what it has", async
   await until(lending, asked);
   const passed = admitted(asked).length;
   assert.ok(passed >= 6 && passed <= 9, `${passed} passed beside one that may use two more`);
+  for (const { now } of asked) if (now instanceof Error) assert.equal(now.code, "budget_unavailable");
+  for (const charge of [...admitted([first]), ...admitted(asked)]) charge.settle(tokens(1));
+  still!.isStopped = false;
+  const rest = Array.from({ length: 10 - passed }, () => ask<Charge>(() => other!.budgets.reserve(spending)));
+  await until(lending, rest);
+  assert.equal(admitted(rest).length, 9 - passed, "what the stopped process did not use is granted to the other");
+  for (const { now } of rest) if (now instanceof Error) assert.equal(now.code, "budget_exhausted");
+});
+
+test("an answer that came before another process released units does not refuse a request that is asking again", async () => {
+  const cluster = createCluster(["n1"]);
+  const lending = openLendingNode(cluster, { processes: 2 });
+  const [first, second] = lending.borrowers;
+  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { like: "one" });
+  const held = ask<Charge>(() => first!.budgets.reserve(spending));
+  await until(lending, [held]);
+  const refused = ask<Charge>(() => second!.budgets.reserve(spending));
+  await until(lending, [refused]);
+  assert.equal((refused.now as { code?: string }).code, "budget_exhausted");
+  admitted([held])[0]!.release();
+  second!.isDelayed = true;
+  const again = ask<Charge>(() => second!.budgets.reserve(spending));
+  // The second process still has the old answer during these ticks.
+  for (let steps = 0; steps < 3; steps += 1) await lending.step();
+  second!.isDelayed = false;
+  await until(lending, [again]);
+  assert.equal(admitted([again]).length, 1);
 });
 
 interface Under {

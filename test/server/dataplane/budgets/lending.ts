@@ -23,6 +23,8 @@ export interface Borrower {
   kill(): void;
   /** It neither reports nor gives back what it is asked for. */
   isStopped: boolean;
+  /** It goes on, but its reports and their answers wait on the way. */
+  isDelayed: boolean;
 }
 
 export interface LendingNode {
@@ -51,10 +53,9 @@ export function openLendingNode(
     const queue: (() => void)[] = [];
     let isDead = false;
     const linked: BorrowingProcess = node.budgets.lendTo(async (name, signal) => {
-      while (self.isStopped && !signal.aborted) await turn();
-      return isDead || self.isStopped
-        ? undefined
-        : (JSON.parse(JSON.stringify(self.budgets.giveBack(name) ?? null)) ?? undefined);
+      // The recall of a process that stands still times out.
+      if (self.isStopped) throw signal.reason ?? new Error("no answer");
+      return isDead ? undefined : (JSON.parse(JSON.stringify(self.budgets.giveBack(name) ?? null)) ?? undefined);
     });
     const budgets = openBudgets({
       node: "a process",
@@ -78,10 +79,10 @@ export function openLendingNode(
         logNow: () => cluster.state.applied.now,
         async report(report, signal): Promise<ReportOutcome> {
           const sent = JSON.stringify(report);
-          if (delays() || self.isStopped) await new Promise<void>((resolve) => queue.push(resolve));
+          if (delays() || self.isStopped || self.isDelayed) await new Promise<void>((resolve) => queue.push(resolve));
           if (isDead) return await new Promise(() => undefined);
           const outcome = await linked.report(JSON.parse(sent), signal);
-          if (delays() || self.isStopped) await new Promise<void>((resolve) => queue.push(resolve));
+          if (delays() || self.isStopped || self.isDelayed) await new Promise<void>((resolve) => queue.push(resolve));
           if (isDead) return await new Promise(() => undefined);
           return JSON.parse(JSON.stringify(outcome)) as ReportOutcome;
         },
@@ -90,6 +91,7 @@ export function openLendingNode(
     const self: Borrower = {
       budgets,
       isStopped: false,
+      isDelayed: false,
       excess: () => readingOf(instruments, "gateway_budget_excess_units_total"),
       kill() {
         isDead = true;
@@ -100,7 +102,7 @@ export function openLendingNode(
     };
     borrowers.push(self);
     deliveries.set(self, () => {
-      if (!self.isStopped) for (const go of queue.splice(0)) go();
+      if (!self.isStopped && !self.isDelayed) for (const go of queue.splice(0)) go();
     });
     return self;
   };

@@ -40,9 +40,17 @@ function openNode() {
     instruments: createInstruments(),
     log: nullLog,
   });
+  const closing: (() => Promise<void>)[] = [() => budgets.close()];
   return {
     budgets,
     reports,
+    /** Runs before the node closes, in reverse order, even if the test fails: open workers would keep the process alive. */
+    onClose(close: () => Promise<void>): void {
+      closing.unshift(close);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const close of closing) await close();
+    },
     used(): { readonly spent: number; readonly granted: number } {
       const [value] = Array.from(cluster.state.scan("usage/"), ([, row]) => readUsage(row));
       return { spent: (value?.used ?? 0) + (value?.spent ?? 0), granted: value?.granted ?? 0 };
@@ -63,25 +71,27 @@ async function openWorker(node: ReturnType<typeof openNode>) {
     instruments: createInstruments(),
     log: nullLog,
   });
+  const close = async (): Promise<void> => {
+    await borrowed.close();
+    await pair[Symbol.asyncDispose]();
+    end();
+  };
+  node.onClose(close);
   return {
     budgets: borrowed,
-    /** As the kernel does it for a process that is killed. */
+    /** Closes the socket as the kernel does for a process that is killed. */
     async kill() {
       pair.sockets.worker.destroy();
       await pair.node.closed;
       end();
       await pair[Symbol.asyncDispose]();
     },
-    async close() {
-      await borrowed.close();
-      await pair[Symbol.asyncDispose]();
-      end();
-    },
+    close,
   };
 }
 
 test("over channels: of 100 calls by four workers ten fit, all is charged once, and what is held goes back at the end", async () => {
-  const node = openNode();
+  await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 4 }, () => openWorker(node)));
   const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { like: "one" });
   const outcomes = await Promise.allSettled(
@@ -98,7 +108,7 @@ test("over channels: of 100 calls by four workers ten fit, all is charged once, 
 });
 
 test("what one of three has released is had by the others, one call after the other", async () => {
-  const node = openNode();
+  await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 3 }, () => openWorker(node)));
   // Room for one call, and not for two.
   const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { like: "one" });
@@ -119,7 +129,7 @@ test("what one of three has released is had by the others, one call after the ot
 });
 
 test("what a worker that is killed held is charged, and the others have the rest", async () => {
-  const node = openNode();
+  await using node = openNode();
   const [first, second] = [await openWorker(node), await openWorker(node)];
   const spending = spendingOf(ruleOf(100, { windowMs: DAY }), 10, { like: "one" });
   for (let count = 0; count < 3; count += 1) await first.budgets.reserve(spending);
@@ -141,7 +151,7 @@ test("what a worker that is killed held is charged, and the others have the rest
 });
 
 test("a node that has a new number in the cluster goes on, with its workers", async () => {
-  const node = openNode();
+  await using node = openNode();
   const worker = await openWorker(node);
   const spending = spendingOf(ruleOf(1_000, { windowMs: DAY }), 10, { like: "one" });
   const held = await worker.budgets.reserve(spending);
