@@ -6,7 +6,7 @@
  */
 
 export interface Address {
-  /** Without brackets. */
+  /** Without brackets, even for IPv6. */
   readonly host?: string;
   readonly port: number;
 }
@@ -14,10 +14,10 @@ export interface Address {
 /** A DNS name has 253 characters at most (RFC 1035 section 2.3.4). */
 const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
 
-/** Groups and an optional zone, as in `fe80::1%eth0`; whether the groups are an address is asked of the URL parser. */
+/** Groups and an optional zone, as in `fe80::1%eth0`. The URL parser decides whether the groups form an address. */
 const IPV6 = /^([0-9A-Fa-f:.]{2,45})(%[A-Za-z0-9._-]{1,32})?$/;
 
-/** Undefined when `text` is not `host:port` or `:port`. */
+/** Parses `host:port` or `:port`. Returns `undefined` for anything else. */
 export function parseAddress(text: string): Address | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;
@@ -29,7 +29,7 @@ export function parseAddress(text: string): Address | undefined {
   return NAME.test(name) && isNotMistyped(name) ? { host: name, port } : undefined;
 }
 
-/** The text of an address, with brackets where they are needed. */
+/** Formats an address, with brackets around IPv6. */
 export function formatAddress({ host = "", port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

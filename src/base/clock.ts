@@ -1,6 +1,6 @@
 /**
- * Time as a value that is passed in. Two readings that must not be mixed: `now` is comparable between machines and may
- * jump, `monotonic` never goes back and means nothing outside this process, so every span is measured with it.
+ * Time as a dependency that is passed in. Do not mix its two readings: `now` is comparable between machines and may jump;
+ * `monotonic` never goes back but means nothing outside this process, so durations are measured with it.
  */
 
 export interface Clock {
@@ -16,12 +16,15 @@ export const systemClock: Clock = {
 };
 
 /**
- * Milliseconds of the machine's monotonic clock. Unlike `performance.now()` it counts from the same moment in every
- * thread and process of a machine, so that a time can be told from one to another as an offset from it.
+ * Returns milliseconds of the machine's monotonic clock. Unlike `performance.now()` it has the same origin in every thread and
+ * process of the machine, so processes can exchange times as offsets from it.
  */
 export const machineMonotonic = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** A clock that goes by `originMs`, the time at which the machine's monotonic clock was zero; `undefined`: by the system's. */
+/**
+ * Creates a clock from `originMs`, the wall clock time at which the machine's monotonic clock was zero. While it returns
+ * `undefined` the system clock is used.
+ */
 export function clockFrom(originMs: () => number | undefined): Clock {
   return {
     now() {

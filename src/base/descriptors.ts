@@ -1,20 +1,20 @@
-/** File descriptors of this process: how many it may have, and whether they run out. */
+/** File descriptors of this process: the limit, and how many are left. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const LOOK_MS = 1_000;
 /**
- * A request under way takes a second descriptor, for its upstream, and by default there are at most 4,096 of them. What is
- * left beyond that is for connections that wait or are being refused.
+ * Share of the limit that is kept free of waiting connections. A request under way needs a second descriptor, for its upstream,
+ * and by default there are at most 4,096 requests. The rest is for connections that wait or are being refused.
  */
 const RESERVED_PART = 3 / 5;
 const MOST_RESERVED = 4_096;
 
-/** Open before the first connection came. */
+/** Descriptors that were open before the first connection. */
 let own = 0;
 let lookedAt = Number.NEGATIVE_INFINITY;
 let limit = Number.POSITIVE_INFINITY;
 
-/** The limit (`ulimit -n`), read again after a second; `Infinity` where the system does not tell. */
+/** Returns the limit (`ulimit -n`), read at most once a second; `Infinity` if the system does not report one. */
 export function descriptorLimit(): number {
   const now = performance.now();
   if (now - lookedAt < LOOK_MS) return limit;
@@ -28,16 +28,19 @@ function readLimit(): number {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
   } catch {
-    // Another system, or no descriptor left to read it with: what was known stays.
+    // The system has no /proc, or no descriptor is left to read it with, so the last known value stays.
     return limit;
   }
 }
 
-/** Descriptors that connections leave to everything else. */
+/** Returns the number of descriptors that connections leave for everything else. */
 export const reservedDescriptors = (of: number): number =>
   Math.min(MOST_RESERVED, Math.max(0, Math.floor((of - own) * RESERVED_PART)));
 
-/** To be called by who accepts connections, before the first: what is open now does not count as theirs. */
+/**
+ * Notes which descriptors are open before the first connection, so that they do not count as connections. Call it before
+ * listening.
+ */
 export function connectionsBegin(): void {
   own = countOpen();
 }

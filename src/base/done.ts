@@ -1,6 +1,6 @@
-/** Work that tells that it is over by a call, for where a promise for each piece of it costs too much. */
+/** Completion callbacks, for hot paths where a promise for each piece of work costs too much. */
 
-/** Told once. `error`: what the work failed with. */
+/** Called once, when the work has ended. `error`: why it failed. */
 export type Done = (error?: unknown) => void;
 
 export const untilDone = (work: (done: Done) => void): Promise<void> =>

@@ -27,7 +27,10 @@ const UNIT_NANOSECONDS: Readonly<Record<string, bigint>> = {
 
 const PART = /(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
-/** Milliseconds, possibly negative or fractional; undefined when `text` is not a duration or is out of range. */
+/**
+ * Parses a duration. Returns milliseconds, possibly negative or fractional, or `undefined` if `text` is not a duration or out
+ * of range.
+ */
 export function parseDuration(text: string): number | undefined {
   if (text.length > MAX_TEXT_LENGTH) return undefined;
   const isNegative = text.startsWith("-");
@@ -47,15 +50,15 @@ export function parseDuration(text: string): number | undefined {
     if (total > MAX_NANOSECONDS) return undefined;
   }
   if (total === 0n) return 0;
-  // Split, so that a whole number of milliseconds comes out exact however large it is.
+  // Split in two, so that a whole number of milliseconds stays exact however large it is.
   const ms = Number(total / NANOSECONDS_PER_MILLISECOND) + Number(total % NANOSECONDS_PER_MILLISECOND) / 1e6;
   return isNegative ? -ms : ms;
 }
 
 /**
- * The shortest text of largest units first: `1h30m`, `1m30s`, `2.5s`, `250ms`, `1.5µs`, `0s`; units that would be zero
- * are left out. What it writes for a whole number of milliseconds, `parseDuration` reads back as the same number.
- * Fractions are rounded to the nanosecond. `ms` must be finite.
+ * Formats a duration as the shortest text, largest units first: `1h30m`, `1m30s`, `2.5s`, `250ms`, `1.5µs`, `0s`. Zero units
+ * are left out. `parseDuration` reads a whole number of milliseconds back unchanged; fractions are rounded to the nanosecond.
+ * `ms` must be finite.
  */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) throw new RangeError(`a duration must be a finite number of milliseconds, not ${ms}`);
@@ -79,7 +82,7 @@ export function formatDuration(ms: number): string {
   );
 }
 
-/** `amount / unit` in decimals without trailing zeros; `unit` is a power of ten. */
+/** Returns `amount / unit` in decimals without trailing zeros. `unit` is a power of ten. */
 function decimal(amount: bigint, unit: bigint): string {
   const digits = unit.toString().length - 1;
   const fraction = (amount % unit).toString().padStart(digits, "0").replace(/0+$/, "");

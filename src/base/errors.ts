@@ -9,9 +9,9 @@
 interface RefusalRule {
   /** HTTP status of the answer. */
   readonly status: number;
-  /** False: the answer carries `x-should-retry: false`, since both official SDKs repeat 409, 429 and 5xx otherwise. */
+  /** If false, the answer carries `x-should-retry: false`, because both official SDKs otherwise retry 409, 429 and 5xx. */
   readonly mayRetry: boolean;
-  /** When it is answered, in one line; the documentation's table is made from these. */
+  /** When this code is used, in one line. The documentation's table is generated from these. */
   readonly when: string;
 }
 
@@ -133,29 +133,29 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 /**
- * What refused a request, for lists and records of the operator. Names are of the configuration or of our own
- * enumerations, never what a caller sent.
+ * What refused a request, for lists and records that operators read. Names come from the configuration or from fixed lists,
+ * never from the caller.
  */
 export interface RefusedBy {
   readonly kind: "rule" | "guardrail" | "budget" | "profile" | "suspension" | "credential";
-  /** Of a profile's rule `profile staff/no-previews`, of a suspension `provider:acme`, of a credential what is wrong with it. */
+  /** `profile staff/no-previews` for a profile's rule, `provider:acme` for a suspension, the fault for a credential. */
   readonly name: string;
-  /** Name of the bucket of a budget. */
+  /** Name of the budget's bucket. */
   readonly bucket?: string;
-  /** Name of the key that a credential which is not accepted names by its id. */
+  /** Name of the key whose id is in a credential that was not accepted. */
   readonly key?: string | undefined;
-  /** Public id in the presented text if no key has it: revoked, or never minted here. Eight letters and digits. */
+  /** Public id in a presented key that no stored key has: it was revoked, or minted elsewhere. Eight letters and digits. */
   readonly keyId?: string | undefined;
 }
 
 export interface RefusalOptions extends ErrorOptions {
-  /** The request field or capability the refusal is about; `param` in compat bodies. */
+  /** Request field or capability that the refusal is about; `param` in compat bodies. */
   readonly param?: string;
-  /** Seconds, for a `retry-after` header. */
+  /** Value of the `retry-after` header, in seconds. */
   readonly retryAfterSeconds?: number;
-  /** What a program may want to know beyond the code, in answers of the admin API. */
+  /** Further facts for programs, in answers of the admin API. */
   readonly details?: unknown;
-  /** 403 for what is suspended of the caller itself; 503, as the table has it, for what the caller asks for. */
+  /** Set if the caller itself is suspended, which is answered 403. Other suspensions are 503, as in the table. */
   readonly suspended?: "caller";
   /** Value of `www-authenticate`, for `unauthenticated`. RFC 9110 section 11.6.1. */
   readonly challenge?: string;
@@ -185,7 +185,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Any thrown value as a refusal; what is not ours becomes `internal`, whose text says nothing of the cause. */
+/** Converts any thrown value to a refusal. Foreign errors become `internal`, with a text that reveals nothing of the cause. */
 export function asRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError("internal", "The gateway failed to handle this request.", { cause: error });

@@ -1,25 +1,25 @@
-/** What is fetched for all processes of a node by whichever needs it first. */
+/** Fetches a value once for all processes of a node, in whichever process needs it first. */
 
 export interface Shareable<Value> {
-  /** Survives JSON. What failed is a value as well, so that whoever waits is told it at once. */
+  /** Must survive JSON. A failure is stored as a value too, so that everybody who waits gets it at once. */
   readonly value: Value;
-  /** For how long others may have it without a fetch of their own; 0: whoever waits for it has it, and nobody after. */
+  /** Time that others may use the value without fetching, in milliseconds. 0: only those who are already waiting get it. */
   readonly keepMs: number;
 }
 
 export interface SharedValue<Value> {
   readonly value: Value;
-  /** Milliseconds since its fetch began, at least: what of its life is over. */
+  /** Minimum age of the value: milliseconds since its fetch began. */
   readonly ageMs: number;
-  /** Of its fetch: of two of one key the later has the greater. */
+  /** Sequence number of the fetch; the later of two fetches of one key has the greater number. */
   readonly number: number;
-  /** It was fetched by this call. */
+  /** Whether this call fetched it. */
   readonly isOwn: boolean;
 }
 
 /**
- * The value of `key`, a digest of all that it depends on, from a fetch with a greater number than `after`; 0: from any. Rejects
- * with what `fetch` rejects with.
+ * Returns the value of `key` (a digest of everything that it depends on) from a fetch with a greater number than `after`; 0
+ * accepts any. Rejects with the error of `fetch`.
  */
 export type FetchShared = <Value>(
   key: string,
@@ -27,7 +27,7 @@ export type FetchShared = <Value>(
   fetch: () => Promise<Shareable<Value>>,
 ) => Promise<SharedValue<Value>>;
 
-/** Of a process that shares with nobody. */
+/** Implementation for a process that shares with no other. */
 export const fetchAlone: FetchShared = async (_, after, fetch) => {
   const { value } = await fetch();
   return { value, ageMs: 0, number: after + 1, isOwn: true };

@@ -1,5 +1,7 @@
-/** Headers that belong to one connection and are never passed on (RFC 9110 section 7.6.1), and `proxy-connection`, which
- * is sent though no standard names it. Lower case. */
+/**
+ * Headers that belong to one connection and are never forwarded (RFC 9110 section 7.6.1), and `proxy-connection`, which is
+ * common although no standard defines it. Lower case.
+ */
 export const HOP_BY_HOP_HEADERS: readonly string[] = [
   "connection",
   "keep-alive",

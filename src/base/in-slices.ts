@@ -1,9 +1,12 @@
-/** Work that nobody waits for, between what somebody waits for. */
+/** Background work in time slices, between the work that somebody waits for. */
 
-/** Others are kept waiting for no longer than this and one step. */
+/** Length of a slice in milliseconds. Other work waits at most this long plus one step. */
 const SLICE_MS = 5;
 
-/** Takes the steps in turns of the loop of their own, each a few milliseconds, until `isOver`. The process does not stay for it. */
+/**
+ * Runs the steps in slices of a few milliseconds, one slice per turn of the event loop, until `isOver`. Does not keep the
+ * process alive.
+ */
 export function inSlices(steps: Iterator<unknown>, isOver: () => boolean): void {
   const turn = (): void => {
     const began = performance.now();

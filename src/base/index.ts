@@ -1,4 +1,4 @@
-/** What every folder may build on: errors, time, ownership, logging and instruments. Imports nothing of ours. */
+/** Foundations that every folder may import: errors, time, ownership, logging and instruments. Imports nothing of the project. */
 
 export * from "./address.ts";
 export * from "./allotment.ts";

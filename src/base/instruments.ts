@@ -26,18 +26,18 @@ interface Described {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** Of a series of OpenTelemetry's conventions, in UCUM; undefined: one of our own, whose name carries it. */
+  /** Unit in UCUM, for a series of OpenTelemetry's conventions; `undefined` for our own series, whose names contain it. */
   readonly unit?: string | undefined;
 }
 
 /**
- * What becomes of a gauge that several processes of a node have: what each holds a part of is summed, and of what each sees
- * for itself the one that is farthest from 0 is told.
+ * How a gauge is merged over the processes of a node: `sum` if each holds a part; `farthest` reports the value farthest from 0,
+ * if each sees it for itself.
  */
 export type Merging = "sum" | "farthest";
 
 export interface Family<Child> extends Described {
-  /** The child for these label values, in the order of `labelNames`; the same one each time. */
+  /** Returns the child for these label values, in the order of `labelNames`; always the same object. */
   with(...labelValues: string[]): Child;
 }
 
@@ -48,7 +48,7 @@ export interface NumberSeries {
 
 export interface HistogramSeries {
   readonly labelValues: readonly string[];
-  /** Observations at or under each bound, cumulative; one more than the bounds, the last is all of them. */
+  /** Observations at or below each bound, cumulative. Has one more element than the bounds: the last counts all of them. */
   readonly cumulative: readonly number[];
   readonly sum: number;
 }
@@ -57,7 +57,7 @@ export type Reading =
   | (Described & {
       readonly kind: "counter" | "gauge";
       readonly series: readonly NumberSeries[];
-      /** Left out: `sum`. */
+      /** Defaults to `sum`. */
       readonly merging?: Merging;
     })
   | (Described & {
@@ -69,11 +69,11 @@ export type Reading =
 export interface Instruments {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
   gauge(name: string, help: string, labelNames?: readonly string[], merging?: Merging): Family<Gauge>;
-  /** A gauge that is read, not written: `read` runs at each scrape and must be cheap. */
+  /** Registers a gauge that is read, not written: `read` runs at each scrape and must be cheap. */
   observedGauge(name: string, help: string, read: () => number, merging?: Merging): void;
   /**
-   * `bounds`: upper bounds in the unit of the name's suffix, rising. `unit`: of a series of OpenTelemetry's conventions, whose
-   * name and labels are written as there.
+   * `bounds`: upper bounds in the unit of the name's suffix, ascending. `unit`: for a series of OpenTelemetry's conventions,
+   * whose name and labels follow them.
    */
   histogram(
     name: string,
@@ -82,11 +82,11 @@ export interface Instruments {
     labelNames?: readonly string[],
     unit?: string,
   ): Family<Histogram>;
-  /** Everything as it stands now, in order of creation. */
+  /** Returns all current values, in order of creation. */
   read(): readonly Reading[];
 }
 
-/** Seconds; from a tenth of a millisecond to half a minute. */
+/** Latency buckets in seconds, from a tenth of a millisecond to half a minute. */
 export const LATENCY_BOUNDS_SECONDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];

@@ -1,13 +1,13 @@
 /**
- * What `JSON.parse` lets pass and a reader of strangers' JSON must not: a member twice in one object, of which it keeps the
- * last where another reader of the same text may keep the first (RFC 8259 section 4), and nesting without a bound.
+ * Checks that `JSON.parse` does not make and that are needed for untrusted JSON: a repeated member in one object (`JSON.parse`
+ * keeps the last; another reader may keep the first; RFC 8259 section 4), and unlimited nesting.
  */
 
 export type JsonFault = { readonly kind: "repeated"; readonly name: string } | { readonly kind: "deep" };
 
-/** `json`: a text that `JSON.parse` takes. In one pass over it, without recursion; time and memory are linear. */
+/** `json`: a text that `JSON.parse` accepts. One pass without recursion; time and memory are linear. */
 export function jsonFault(json: string, maxDepth: number): JsonFault | undefined {
-  /** Names seen in each object that is open; undefined stands for a list. */
+  /** Names seen in each open object; `undefined` for an open list. */
   const open: (Set<string> | undefined)[] = [];
   let text = "";
   for (let at = 0; at < json.length; at++) {
@@ -19,7 +19,7 @@ export function jsonFault(json: string, maxDepth: number): JsonFault | undefined
         break;
       }
       case 0x3a: {
-        // An escape may spell the same name in another way.
+        // An escape sequence may spell the same name in another way.
         const name: string = JSON.parse(text);
         const names = open.at(-1);
         if (names?.has(name)) return { kind: "repeated", name };
@@ -42,7 +42,7 @@ export function jsonFault(json: string, maxDepth: number): JsonFault | undefined
   return undefined;
 }
 
-/** Of the quote that closes the text whose opening one stands at `from`. */
+/** Returns the index of the closing quote of the string that opens at `from`. */
 function endOfText(json: string, from: number): number {
   let at = from + 1;
   for (; at < json.length; at++) {

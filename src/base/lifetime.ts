@@ -6,21 +6,24 @@
  * this. A closer that fails or exceeds its limit is reported and never keeps the ones below it from running.
  */
 
-/** Long enough for a flush to a slow disk, short enough that a stop with several stuck closers ends. */
+/**
+ * Maximum time of one closer. Long enough for a flush to a slow disk, short enough that a stop ends even if several closers
+ * hang.
+ */
 const DEFAULT_CLOSER_LIMIT_MS = 10_000;
 
-/** What closes a thing; `signal` aborts at the limit, when nobody waits for the closer any longer. */
+/** Closes a thing. `signal` aborts at the limit, after which nobody waits for the closer. */
 export type Closer<Thing> = (thing: Thing, signal: AbortSignal) => unknown;
 
 export interface LifetimeOptions {
-  /** Limit of a closer that names none of its own. */
+  /** Limit for closers that set none. */
   readonly limitMs?: number;
-  /** Told of each closer that failed or took too long. Without it `close()` rejects with all of them at the end. */
+  /** Called for each closer that failed or took too long. Without it, `close()` rejects with all failures at the end. */
   readonly onFailure?: (name: string, error: unknown) => void;
 }
 
 export interface OwnOptions {
-  /** For a closer that may take longer than the rest, such as one that drains requests. */
+  /** Own limit, for a closer that may take longer than the rest, such as one that drains requests. */
   readonly limitMs?: number;
 }
 
@@ -34,7 +37,7 @@ export class Lifetime implements AsyncDisposable {
   readonly #limitMs: number;
   readonly #onFailure: (name: string, error: unknown) => void;
   readonly #owned: Owned[] = [];
-  /** What the failure callback threw, or the failures themselves when there is no callback. */
+  /** Errors thrown by the failure callback, or the failures themselves if there is no callback. */
   readonly #unreported: unknown[] = [];
   #closing: Promise<void> | undefined;
 
@@ -48,8 +51,8 @@ export class Lifetime implements AsyncDisposable {
   }
 
   /**
-   * Takes `thing` over and returns it. Throws once closing has begun; the thing was opened by then and nobody else will
-   * close it, so it is closed in the background first.
+   * Takes ownership of `thing` and returns it. Throws once closing has begun; the thing is open by then and has no other owner,
+   * so it is closed in the background first.
    */
   own<Thing>(name: string, thing: Thing, closer: Closer<Thing>, options: OwnOptions = {}): Thing {
     const owned = {
@@ -88,7 +91,7 @@ export class Lifetime implements AsyncDisposable {
     let timer: NodeJS.Timeout | undefined;
     try {
       await Promise.race([
-        // A started promise, so that a closer that throws at once is caught like one that rejects.
+        // Started in a promise, so that a closer that throws is handled like one that rejects.
         Promise.resolve().then(() => close(limit.signal)),
         new Promise<never>((_resolve, reject) => {
           timer = setTimeout(() => {

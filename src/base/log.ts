@@ -25,20 +25,20 @@ export interface Log {
 
 export interface LogOptions {
   /**
-   * Its `error` events are the owner's to handle: a closed stderr is an event, not an exception. While more than a mebibyte
-   * waits in it (`writableLength`), lines are dropped; the next one that is written says how many (`dropped_lines`).
+   * The owner handles its `error` events: a closed stderr is an event, not an exception. While more than 1 MiB waits in it
+   * (`writableLength`), lines are dropped; the next line that is written reports how many (`dropped_lines`).
    */
   readonly stream: { write(text: string): unknown; readonly writableLength?: number };
   readonly isTerminal: boolean;
-  /** Least level written. At `debug` errors carry their stack; at no other. */
+  /** Minimum level. Errors carry their stack only at `debug`. */
   readonly level: LogLevel;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Is handed each line, dropped ones too. */
+  /** Receives each line, including dropped ones. */
   readonly tee?: LogTee;
 }
 
-/** A line as it was written: rendered to plain values, and within every bound. */
+/** A line as it was written: plain values within every bound. */
 export interface LogLine {
   /** RFC 3339, or `unknown`. */
   readonly time: string;
@@ -47,32 +47,32 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** Where lines go besides the stream. The log is opened before what takes them, so the place is filled later. */
+/** Second destination of log lines. The log is opened before the consumer exists, so `sink` is set later. */
 export interface LogTee {
-  /** Must not wait. Undefined: nobody takes them. */
+  /** Must not block. `undefined` while there is no consumer. */
   sink: ((line: LogLine) => void) | undefined;
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** A text is cut here; an upstream's error page is not a log line. In UTF-16 code units. */
+/** Maximum length of a text, in UTF-16 code units; an upstream's error page does not belong in a log line. */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_STACK_LENGTH = 8_000;
-/** A chain of causes is rarely three deep; more is a loop or a wrapper gone wrong. */
+/** Maximum length of a chain of causes. More than three is rare; more than eight is a loop. */
 const MAX_CAUSES = 8;
-/** Members of one object or list, and levels of nesting. */
+/** Maximum members of one object or list, and maximum nesting. */
 const MAX_MEMBERS = 64;
 const MAX_DEPTH = 5;
-/** What a reader that does not read may hold of memory, in bytes. */
+/** Maximum bytes that wait for a slow reader. */
 const MAX_WAITING_BYTES = 1 << 20;
-/** Values in one line, whatever their nesting. */
+/** Maximum number of values in one line, at any depth. */
 const MAX_VALUES = 500;
-/** Of the message of a line whose fields were left out; six bytes a code unit at most. */
+/** Maximum length of the message if all fields were dropped. A code unit takes up to six bytes. */
 const MAX_LAST_MESSAGE_LENGTH = 500;
 
 const RESERVED = new Set(["time", "level", "message"]);
 
-/** The level that `GATEWAY_LOG` names; undefined when the text names none. */
+/** Parses the value of `GATEWAY_LOG`. Returns `undefined` for an unknown level. */
 export function parseLogLevel(text: string): LogLevel | undefined {
   return LEVELS.find((level) => level === text);
 }
@@ -92,7 +92,7 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
     return (message, fields = {}) => {
       try {
         let written: LogLine | undefined;
-        // The last form that is tried is the one that is written.
+        // The last form that was tried is the one that is written.
         const line: typeof jsonLine = (head, rendered) => {
           written = { ...head, fields: rendered };
           return format(head, rendered);
@@ -107,12 +107,12 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
         }
         if (written !== undefined) tee?.sink?.(written);
       } catch {
-        // There is nowhere left to say it, and what was being logged matters less than what the caller does next.
+        // An error of logging cannot be reported anywhere, and must not stop the caller.
       }
     };
   }
 
-  /** With its newline. */
+  /** Returns the line with its newline. */
   function renderLine(line: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
     const time = timeOf(now);
     const whole = cutText(String(message), MAX_TEXT_LENGTH);
@@ -144,7 +144,7 @@ interface Head {
   readonly message: string;
 }
 
-/** The line with what is long in it cut, the longest first; undefined when that does not make it short enough. */
+/** Shortens the longest values of the line first. Returns `undefined` if that does not make it short enough. */
 function shrinkToLine(
   line: typeof jsonLine,
   head: Head,
@@ -159,7 +159,7 @@ function shrinkToLine(
 }
 
 function jsonLine(head: Head, fields: Readonly<Record<string, unknown>>): string {
-  // JSON escapes C0 by itself; DEL, C1 and the directional marks matter when somebody reads the file in a terminal.
+  // JSON escapes C0 controls. DEL, C1 and directional marks matter when the file is read in a terminal.
   return escapeControls(JSON.stringify({ ...head, ...fields }));
 }
 
@@ -183,7 +183,7 @@ interface Budget {
   readonly withStack: boolean;
 }
 
-/** `value` as something that JSON can write, bounded on every side. */
+/** Converts `value` to something that JSON can write, within all bounds. */
 function renderValue(value: unknown, budget: Budget, depth: number): unknown {
   if (budget.values-- <= 0) return "…";
   if (typeof value === "string") return cutText(value, MAX_TEXT_LENGTH);

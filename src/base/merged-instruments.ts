@@ -1,4 +1,4 @@
-/** Instruments of one process with what others counted: each series is the sum, or what its gauge is merged by. */
+/** Merges the instruments of this process with those of others: series are summed, or merged as their gauge says. */
 import {
   createInstruments,
   type HistogramSeries,
@@ -8,24 +8,24 @@ import {
   type Reading,
 } from "./instruments.ts";
 
-/** Another process that counts. */
+/** Another process with instruments. */
 export interface ReadingSource {
-  /** As it told last. */
+  /** Returns its last report. */
   read(): readonly Reading[];
-  /** Rejects when it does not tell in time. */
+  /** Asks it for a new report. Rejects if none comes in time. */
   refresh(): Promise<void>;
 }
 
 export interface MergedInstruments extends Instruments {
-  /** Gives the way to end it. */
+  /** Adds a source. Returns a function that removes it. */
   join(source: ReadingSource): () => void;
-  /** What a source that has left had counted stays in the sums; its gauges do not. */
+  /** Keeps the counts of a source that has left in the sums. Its gauges are dropped. */
   keep(readings: readonly Reading[]): void;
-  /** Asks all sources for what they count now, and waits for those that tell in time. Never rejects. */
+  /** Asks all sources for new reports and waits for those that answer in time. Never rejects. */
   refresh(): Promise<void>;
 }
 
-/** Until a source joins, reading costs nothing more. */
+/** Without sources, reading costs nothing extra. */
 export function createMergedInstruments(): MergedInstruments {
   const own = createInstruments();
   const sources = new Set<ReadingSource>();
@@ -53,8 +53,8 @@ export function createMergedInstruments(): MergedInstruments {
 }
 
 /**
- * Sums of two readings of all instruments, those of the first in their order first. Of an instrument whose labels or bounds
- * differ, as of another version, the first one counts.
+ * Adds two readings of all instruments, in the order of the first. If labels or bounds of an instrument differ, as in another
+ * version, the first reading counts.
  */
 export function addReadings(first: readonly Reading[], second: readonly Reading[]): readonly Reading[] {
   const more = new Map(second.map((reading) => [reading.name, reading]));
@@ -92,7 +92,7 @@ interface Labelled {
   readonly labelValues: readonly string[];
 }
 
-/** Bounded as one instrument is: past that, sets count under `other`. */
+/** Limited like one instrument: further label sets count under `other`. */
 function addSeries<Series extends Labelled>(
   first: readonly Series[],
   second: readonly Series[],

@@ -1,12 +1,12 @@
 /**
- * Calls of native code in threads that may not be cut short: some libraries abort the whole process when their thread is
- * ended within one, be it by `terminate` or by the end of the process. Whoever ends the process waits for them.
+ * Tracks native calls in threads. Some libraries abort the whole process if their thread ends during a call, by `terminate` or
+ * at process exit, so shutdown waits for these calls.
  */
 
 const under = new Set<object>();
 const waiting = new Set<() => void>();
 
-/** Begins one; what it gives ends it, once. */
+/** Marks the beginning of a call. Returns a function that marks its end; call it once. */
 export function beginNativeCall(): () => void {
   const call = {};
   under.add(call);
@@ -15,7 +15,7 @@ export function beginNativeCall(): () => void {
   };
 }
 
-/** Undefined where there is none; else whether they ended within the limit. */
+/** Waits for all calls to end. Returns `undefined` if there are none, otherwise whether they ended within the limit. */
 export function nativeCallsEnded(limitMs: number): Promise<boolean> | undefined {
   if (under.size === 0) return undefined;
   return new Promise((resolve) => {

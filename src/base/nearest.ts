@@ -1,9 +1,12 @@
-/** The name that was most likely meant, for the message about one that does not exist. */
+/** Finds the name that was most likely meant, for messages about unknown names. */
 
-/** Beyond this a text is no typing error, and comparing it would only cost time. */
+/** Maximum length of a text that is compared. A longer one is not a typing error. */
 const LONGEST_TYPO = 64;
 
-/** The nearest of `names` within a third of its length in edits, one at least. Case counts for nothing, `-` is `_`. */
+/**
+ * Returns the closest of `names` within an edit distance of a third of its length, at least one. Ignores case, and treats `-`
+ * as `_`.
+ */
 export function nearest(text: string, names: Iterable<string>): string | undefined {
   if (text.length > LONGEST_TYPO) return undefined;
   const written = folded(text);
@@ -20,7 +23,7 @@ function folded(text: string): string {
   return text.toLowerCase().replaceAll("-", "_");
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** Counts insertions, deletions, replacements and swaps of neighbors (optimal string alignment distance). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -12,14 +12,14 @@ import { isatty } from "node:tty";
 
 export interface OpenedOutput {
   readonly fd: number;
-  /** Opened here: whoever asked for it closes it. */
+  /** Whether this process opened the descriptor and therefore has to close it. */
   readonly isOurs: boolean;
   readonly isFile: boolean;
 }
 
 /**
- * Opens the pipe or terminal behind `given` once more, non-blocking. Gives `given` itself for everything else, on a system
- * without `/proc`, and for a pipe or terminal of another user, as in a container that does not run as root.
+ * Opens the pipe or terminal behind `given` again, non-blocking. Returns `given` itself for other kinds of files, without
+ * `/proc`, and for a pipe or terminal of another user, as in a container that does not run as root.
  */
 export function reopenNonBlocking(given: number): OpenedOutput {
   try {
@@ -37,8 +37,8 @@ const LAST_RETRY_MS = 50;
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR"]);
 
 /**
- * Returns a stream over the pipe or terminal behind `given`, `undefined` where it cannot be opened once more. What the
- * reader does not take waits in the stream (`writableLength`) and is offered again.
+ * Returns a stream over the pipe or terminal behind `given`, or `undefined` if it cannot be opened again. Bytes that the reader
+ * does not take stay in the stream (`writableLength`) and are offered again.
  */
 export function nonBlockingStream(given: number): Writable | undefined {
   const { fd, isOurs } = reopenNonBlocking(given);
@@ -61,7 +61,8 @@ export function nonBlockingStream(given: number): Writable | undefined {
   };
   return new Writable({
     decodeStrings: true,
-    // Each by itself: a pipe takes a line of the log whole or not at all, and another thread writes the audit trail.
+    // Each write is separate: a pipe takes a log line whole or not at all, and another thread writes the audit trail to the
+    // same pipe.
     write: (bytes: Buffer, _, done) => offer(bytes, FIRST_RETRY_MS, done),
     destroy(error, done) {
       clearTimeout(timer);

@@ -1,27 +1,24 @@
-/**
- * How to install a package that a part of the program wants and an installation need not have: the command, for where this
- * program lies. Source: npm, "folders".
- */
+/** Builds the command that installs an optional package for this installation of the program. Source: npm, "folders". */
 
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface OptionalPart {
-  /** `name@version`. */
+  /** Package to install, `name@version`. */
   readonly wanted: string;
-  /** What its own script would do at the install is not needed, and may fail. */
+  /** Skips the package's install script, which is not needed and may fail. */
   readonly withoutScripts?: boolean;
 }
 
-/** Where the program is, and the Node.js that runs it. */
+/** Location of the program and of the Node.js that runs it. */
 export interface Installation {
-  /** The folder with its package.json. */
+  /** Folder of the program's package.json. */
   readonly root: string;
   readonly node: string;
 }
 
-/** A line for a shell. After it Node.js finds the package from the program. */
+/** Returns a shell command. After it, Node.js finds the package from the program. */
 export function installLine(
   { wanted, withoutScripts = false }: OptionalPart,
   at: Installation = installation(),
@@ -30,14 +27,14 @@ export function installLine(
   return words.join(" ");
 }
 
-/** Options of npm. */
+/** Returns the npm options that choose the right folder. */
 function placeOf({ root, node }: Installation): readonly string[] {
   const modules = dirname(root);
-  // A clone, in whose own packages it is put, and not noted.
+  // In a clone, the package goes into its node_modules, without a note in package.json.
   if (basename(modules) !== "node_modules") return ["--no-save"];
   const above = dirname(modules);
   if (basename(above) !== "lib") return ["--prefix", above];
-  // The prefix that npm takes unless it is told another is that of its Node.js.
+  // npm's default prefix is that of its Node.js.
   const prefix = dirname(above);
   return prefix === resolve(node, "../..") ? ["-g"] : ["-g", "--prefix", prefix];
 }

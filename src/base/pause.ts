@@ -1,6 +1,6 @@
-/** A wait that a signal ends. */
+/** A timer that an abort signal ends. */
 
-/** Resolves after `ms`, or once `signal` is aborted; leaves no timer and never rejects. */
+/** Resolves after `ms`, or when `signal` is aborted. Leaves no timer and never rejects. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

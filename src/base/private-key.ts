@@ -1,7 +1,6 @@
 /**
- * New private keys. A pair is generated in encoded form and then read, since on Node 20 a key that comes from the generator
- * itself shares a lock with the job that made it: where the collector frees that job while the key is being exported, the
- * thread waits for itself for ever.
+ * Generates private keys. A key pair is generated in encoded form and then read: on Node 20 a key that comes from the generator
+ * shares a lock with its job, and if the garbage collector frees that job while the key is exported, the thread deadlocks.
  */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
@@ -21,5 +20,5 @@ export function generatePrivatePem(kind: "ed25519" | "p-256"): string {
   }).privateKey;
 }
 
-/** Generates a private key. `createPublicKey` gives its public half. */
+/** Generates a private key. `createPublicKey` returns its public half. */
 export const generatePrivateKey = (kind: "ed25519" | "p-256"): KeyObject => createPrivateKey(generatePrivatePem(kind));

@@ -5,21 +5,21 @@
  * `PIPE_BUF` bytes whole, which is 4,096 on Linux. What is cut ends in `…`; the same value is always cut alike.
  */
 
-/** In bytes of UTF-8, newline included. */
+/** In bytes of UTF-8, including the newline. */
 export const MAX_LINE_BYTES = 4_096;
 
 export type Shrunk = null | boolean | number | string | readonly Shrunk[] | { readonly [name: string]: Shrunk };
 
 interface Limits {
-  /** UTF-16 code units of a text, before the `…`. */
+  /** Maximum UTF-16 code units of a text, before the `…`. */
   readonly text: number;
-  /** Items of a list, members of an object. */
+  /** Maximum items of a list or members of an object. */
   readonly members: number;
 }
 
-/** Nothing that is nested deeper fits a line and can be read there. */
+/** Maximum nesting; anything deeper does not fit a readable line. */
 const MAX_DEPTH = 8;
-/** Of a member's name, in UTF-16 code units. */
+/** Maximum length of a member's name, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 100;
 
 const STEPS: readonly Limits[] = [
@@ -32,8 +32,8 @@ const STEPS: readonly Limits[] = [
 ];
 
 /**
- * The first of ever smaller forms of `value` for which `attempt` gives something; undefined when it gives nothing even
- * for the smallest. What JSON cannot write becomes null, and half a surrogate pair U+FFFD.
+ * Tries ever smaller forms of `value` and returns the first result of `attempt`; `undefined` if even the smallest gives none.
+ * Values that JSON cannot write become null, and half a surrogate pair becomes U+FFFD.
  */
 export function shrinkToFit<Result>(
   value: unknown,
@@ -46,7 +46,7 @@ export function shrinkToFit<Result>(
   return undefined;
 }
 
-/** The first `length` code units of a text that is longer, and `…`; a surrogate pair is not torn. */
+/** Returns the first `length` code units of a longer text, followed by `…`. Does not split a surrogate pair. */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

@@ -14,29 +14,29 @@ import { parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
-/** The module of a thread, by both of its addresses: each relative to the `import.meta.url` of who starts it. */
+/** Module of a thread, by both of its addresses, each relative to the caller's `import.meta.url`. */
 export interface ThreadModule {
-  /** Where it is in the sources: `new URL("./worker.ts", import.meta.url)`. */
+  /** Address in the sources: `new URL("./worker.ts", import.meta.url)`. */
   readonly source: URL;
-  /** Where it is from the directory of the build's chunks: `new URL("./server/audit/worker.js", import.meta.url)`. */
+  /** Address in the build, from the directory of its chunks: `new URL("./server/audit/worker.js", import.meta.url)`. */
   readonly built: URL;
 }
 
-/** True in the build, which so leaves out what follows from its absence, the bundler's name included. */
+/** True in the build, where the code for the sources, including the bundler's name, is left out. */
 declare const GATEWAY_IS_BUILT: true | undefined;
 
-/** From the sources `options.execArgv` is not heeded: a thread takes over neither a loader nor a preload of the process. */
+/** Running from the sources, `options.execArgv` is ignored: the thread inherits neither loaders nor preloads of the process. */
 export function startThread({ source, built }: ThreadModule, options: WorkerOptions = {}): Worker {
   return typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts")
     ? new Worker(bundled(source), { ...options, execArgv: ["--enable-source-maps"] })
     : new Worker(built, options);
 }
 
-/** The file of a module that is the program of a process of its own. */
+/** Returns the file of a module that runs as a separate process. */
 export const programOf = ({ source, built }: ThreadModule): URL =>
   typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts") ? bundled(source) : built;
 
-/** By the module's address. A change of the sources is seen by the next process, as it is in every other module. */
+/** Bundles by module address. The next process sees changed sources, as with every other module. */
 const bundles = new Map<string, URL>();
 
 function bundled(source: URL): URL {
@@ -47,7 +47,7 @@ function bundled(source: URL): URL {
   return made;
 }
 
-/** Many processes may do so at once: a file that has its name is whole, and is the same whoever wrote it. */
+/** Several processes may bundle at once: a file under its final name is complete, and identical whichever process wrote it. */
 function bundle(source: URL): URL {
   const root = new URL("../../", import.meta.url);
   const folder = new URL("node_modules/.cache/gateway/threads/", root);
@@ -63,13 +63,13 @@ function bundle(source: URL): URL {
   return file;
 }
 
-/** Synchronous, as `new Worker` is. The bundler is required here, since it is installed for development only. */
+/** Synchronous, like `new Worker`. The bundler is loaded here, since it is a development dependency. */
 function compile(path: string, root: string, folder: string): Uint8Array {
   const { buildSync }: typeof import("esbuild") = createRequire(import.meta.url)("esbuild");
   const { outputFiles } = buildSync({
     absWorkingDir: root,
     entryPoints: [path],
-    // For the source map, whose paths are relative; nothing is written.
+    // Only for the paths in the source map; nothing is written there.
     outdir: folder,
     bundle: true,
     platform: "node",

@@ -1,13 +1,13 @@
 import { Server } from "node:net";
 
-/** Turns of the event loop that are waited for one that is short, and how short that is. */
+/** Maximum number of event loop turns to wait for a short one, and the length of a short one in milliseconds. */
 const MAX_TURNS = 20;
 const SHORT_TURN_MS = 0.2;
 
 /**
- * Resolves once the server listens no more; `onClosed` is called when all of its connections are closed. Closing the socket
- * resets what the system has connected and we have not taken, so it is done right behind a turn of the loop that took all
- * there was, and that others did not make long.
+ * Resolves when the server no longer listens; `onClosed` is called when all its connections are closed. Closing the socket
+ * resets connections that the system has established but this process has not accepted. So it is closed right after a short
+ * turn of the event loop that accepted everything there was.
  */
 export function stopAccepting(server: Server, onClosed: () => void = () => undefined): Promise<void> {
   return new Promise((done) => {
@@ -17,7 +17,7 @@ export function stopAccepting(server: Server, onClosed: () => void = () => undef
       const now = performance.now();
       turns++;
       if (now - startedAt < SHORT_TURN_MS || turns > MAX_TURNS) {
-        // Of `net`, and not of `http`: that one would close the idle ones at once and stop timing the others.
+        // Uses the method of `net`, since that of `http` closes idle connections at once and stops the timeouts of the others.
         Server.prototype.close.call(server, () => onClosed());
         done();
         return;
@@ -25,7 +25,7 @@ export function stopAccepting(server: Server, onClosed: () => void = () => undef
       startedAt = now;
       setImmediate(turn);
     };
-    // Whoever was just woken is not soon put to sleep.
+    // A timer and a fresh turn: this process was just scheduled, so it is unlikely to be preempted now.
     setTimeout(() => setImmediate(turn), 1);
   });
 }

@@ -6,8 +6,8 @@
  */
 
 /**
- * Controls (also those of the second range, line and paragraph separators), what reverses the direction of text, and
- * characters without a width, by which two names could look the same. A joiner stays where its script or an emoji needs it.
+ * Controls (including C1, line and paragraph separators), characters that reverse the direction of text, and characters without
+ * width, which could make two names look the same. Joiners stay where a script or an emoji needs them.
  */
 const UNSAFE =
   /[\x00-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|\u034f|\u17b4|\u17b5|(?<!\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian})[\u200c\u200d]/gu;
@@ -17,12 +17,12 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 
-/** One line, and nothing in it that moves the cursor or changes colours. */
+/** Returns one line that cannot move the cursor or change colors. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-/** The same for a text whose lines are to stay lines. */
+/** Does the same for a text that keeps its line breaks. */
 export function escapeControlsOfLines(text: string): string {
   return text.replace(UNSAFE, (found) => (found === "\n" || found === "\t" ? found : escaped(found)));
 }
@@ -34,12 +34,12 @@ function escaped(found: string): string {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]$/u;
-/** The soft hyphen, which terminals draw, and letters of flags, two of which are one of two cells. */
+/** Soft hyphens, which terminals draw, and regional indicators, of which a pair takes two cells. */
 const NARROW = /^[\u00ad\u{1f1e6}-\u{1f1ff}]$/u;
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]$/u;
 
-/** Cells of a text without controls. */
+/** Returns the width of a text without controls, in cells. */
 export function cellsOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let cells = 0;
@@ -53,7 +53,7 @@ function cellsOfCharacter(character: string): 0 | 1 | 2 {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** At most `cells` wide (one at least); what was cut off shows as `…`. */
+/** Cuts a text to at most `cells` (one at least) and marks the cut with `…`. */
 export function cutToCells(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   let kept = "";

@@ -1,27 +1,27 @@
-/** What is asked of upstreams on behalf of one request, traced: a port of those who ask, of which they know no more. */
+/** Tracing port for requests to upstreams on behalf of one client request. */
 
-/** By the names of OpenTelemetry's conventions; values are of the configuration or of closed lists, never a caller's text. */
+/** Attributes by OpenTelemetry's names. Values come from the configuration or fixed lists, never from the caller. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** What a span is, in the words of conventions that go beyond HTTP. */
+/** Name and attributes of a span, by conventions beyond HTTP. */
 export interface SpanWords {
   readonly name: string;
   readonly attributes: SpanAttributes;
 }
 
-/** Traces the attempts of one request, or of one question. */
+/** Traces the attempts of one request or one detector question. */
 export interface AttemptTracer {
   attempt(started: StartedAttempt): AttemptSpan;
-  /** Of a question: where another process goes on with it. */
+  /** Set if another process continues the trace. */
   readonly place?: QuestionPlace;
 }
 
-/** Below which span a question is asked; as JSON. */
+/** Parent span of a detector's question; survives JSON. */
 export interface QuestionPlace {
   readonly detector: string;
-  /** Of the span, as W3C Trace Context writes it. */
+  /** W3C Trace Context of the span. */
   readonly traceparent: string;
-  /** The client had sent a context, which is replaced. */
+  /** Whether the client had sent a trace context, which is replaced. */
   readonly isContinued: boolean;
 }
 
@@ -29,20 +29,20 @@ export interface StartedAttempt {
   readonly method: string;
   readonly provider: string;
   readonly channel: string;
-  /** `scheme://host[:port]`, or as the configuration writes it where references are in it. */
+  /** `scheme://host[:port]`, or as written in the configuration if it contains references. */
   readonly origin: string;
-  /** Undefined: it is an HTTP request and no more. */
+  /** `undefined` for a plain HTTP request. */
   readonly words?: SpanWords | undefined;
 }
 
 export interface AttemptSpan {
-  /** Header pairs as the upstream is sent them: trace context of this attempt in place of the client's. */
+  /** Returns the headers for the upstream, with this attempt's trace context in place of the client's. */
   carry(headers: readonly string[]): readonly string[];
-  /** Once. `outcome` is an `AttemptResult`; `status` is null where no answer came; `learnt`: of the answer. */
+  /** Called once. `outcome` is an `AttemptResult`; `status` is null without an answer; `learnt`: attributes of the answer. */
   end(outcome: string, status: number | null, learnt?: SpanAttributes): void;
 }
 
-/** Traces what detectors ask models about one request, beside the request's own attempts. */
+/** Traces the questions that detectors ask models about one request, beside the request's own attempts. */
 export interface QuestionTracer {
   question(detector: string): AttemptTracer;
 }

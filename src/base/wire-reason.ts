@@ -1,4 +1,4 @@
-/** What went wrong on a connection, for people: names neither address nor content. */
+/** Explains connection errors to people, without addresses or content. */
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "nobody listens there"],
@@ -16,10 +16,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENETUNREACH", "the network does not lead there"],
 ]);
 
-/** In words where the code of an error is known; else the code, and undefined where it has none. */
+/** Returns a sentence for known error codes, the code itself for others, and `undefined` without a code. */
 export function wireReason(error: unknown): string | undefined {
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
-  // Names the proxy, whose address is the operator's own.
+  // The message names the proxy; its address is the operator's own.
   if (code === "FORWARD_PROXY") return message;
   return typeof code === "string" && code !== "" ? (REASONS.get(code) ?? code) : undefined;
 }

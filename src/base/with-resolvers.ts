@@ -1,4 +1,4 @@
-/** A promise with the two ways to settle it, as ECMAScript 2024 has it and Node 20 does not. Nobody needs to wait for it. */
+/** `Promise.withResolvers` of ECMAScript 2024, which Node 20 lacks. Nobody has to wait for the promise. */
 export interface Resolvers<Value> {
   readonly promise: Promise<Value>;
   readonly resolve: (value: Value) => void;
