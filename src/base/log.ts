@@ -10,7 +10,7 @@
  * Never pass a credential, a prompt or a body as a field; nothing here can recognise one.
  */
 
-import { cutText, MAX_LINE_BYTES, shrinkToFit } from "./shrink.ts";
+import { cutText, MAX_LINE_BYTES, shrinkToFit } from "./truncate-values.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 

@@ -16,10 +16,10 @@ export {
   type StoredKey,
 } from "./caller.ts";
 export { type CallersOptions, createCallers } from "./callers.ts";
+export { profileOf } from "./claims-to-caller.ts";
 export { credentialOf, presentedOf } from "./credential.ts";
 export { type ProbeOptions, probeIssuer } from "./probe-issuer.ts";
 export { challengeOf, protectedResourceMetadata, type ResourceMetadata } from "./resources.ts";
-export { profileOf } from "./standing.ts";
 export { type CachedVerifier, createCachedVerifier, type TokenSource } from "./token-cache.ts";
 export { type FindTokenEndpoint, type TokenEndpoint, tokenEndpointFinder } from "./token-endpoint.ts";
 export { createTokenMetrics, type TokenMetrics } from "./token-metrics.ts";

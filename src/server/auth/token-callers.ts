@@ -6,7 +6,7 @@
  */
 
 import type { AuthRules, CallerFault, Identification } from "./caller.ts";
-import { standingOf } from "./standing.ts";
+import { standingOf } from "./claims-to-caller.ts";
 import type { CachedVerifier } from "./token-cache.ts";
 import { readToken } from "./token-text.ts";
 import type { TokenFault, VerifiedToken } from "./types.ts";

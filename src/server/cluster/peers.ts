@@ -5,10 +5,10 @@
 
 import type { Log } from "../../base/index.ts";
 import type { RaftStatus } from "../core/raft/index.ts";
-import type { Book, PeerWords } from "./book.ts";
 import { type Clocks, createClocks } from "./clocks.ts";
-import { createRecall, type Forgotten, type Words } from "./recall.ts";
+import type { Book, PeerWords } from "./member-directory.ts";
 import { endOf } from "./refusals.ts";
+import { createRecall, type Forgotten, type Words } from "./rollback-detection.ts";
 import type { LogStore } from "./storage/index.ts";
 import type { ClockReading, PulsePeer } from "./transport/index.ts";
 

@@ -14,7 +14,7 @@ import {
   type Member,
   type State,
 } from "../core/state/index.ts";
-import { type AskIn, firstMembers, found, joinCluster } from "./founding.ts";
+import { type AskIn, firstMembers, found, joinCluster } from "./bootstrap-and-join.ts";
 import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
 import type { Row } from "./machine.ts";
 import { openNetwork } from "./open-network.ts";

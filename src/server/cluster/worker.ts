@@ -6,7 +6,7 @@
 import { parentPort } from "node:worker_threads";
 import type { Log, LogLevel } from "../../base/index.ts";
 import { ClusterError } from "./failure.ts";
-import { createQuestions } from "./questions.ts";
+import { createQuestions } from "./peer-queries.ts";
 import { type StartedReplica, startReplica } from "./start-replica.ts";
 import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 

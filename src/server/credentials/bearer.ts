@@ -1,5 +1,5 @@
 /** A token as it is presented: all that can be made of it once, made once. Source: RFC 6750 section 2.1. */
-import { type Bearing, bearing } from "./bearing.ts";
+import { type Bearing, bearing } from "./credential-headers.ts";
 import type { Outgoing, Presented, PresentedJudge } from "./types.ts";
 
 export interface BearerToken {

@@ -5,7 +5,7 @@
 
 import type { SharedValue } from "../../base/index.ts";
 import { GatewayError } from "../../base/index.ts";
-import type { Fetched } from "./renewed.ts";
+import type { Fetched } from "./renewed-value.ts";
 import type { RequestShared } from "./shared-token.ts";
 import type { TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, type IssuedToken, TokenFailure } from "./token-request.ts";

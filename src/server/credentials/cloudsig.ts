@@ -3,11 +3,11 @@
  * Source: credentials reference, 1.4 and 1.6; design decisions, section 13.
  */
 import type { Clock } from "../../base/index.ts";
-import { type Bearing, bearing } from "./bearing.ts";
 import type { ClockOffsets } from "./clock-offsets.ts";
+import { type Bearing, bearing } from "./credential-headers.ts";
 import type { CredentialMetrics } from "./metrics.ts";
 import type { PlatformKeys } from "./platform-keys.ts";
-import type { Renewed } from "./renewed.ts";
+import type { Renewed } from "./renewed-value.ts";
 import { createSigner, hashOf } from "./signing.ts";
 import type { SigningKeys } from "./sigv4.ts";
 import type { Outgoing, Presented, PresentedJudge, PresentedVerdict, SigningCredential } from "./types.ts";

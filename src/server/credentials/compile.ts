@@ -1,10 +1,10 @@
 /** An entry of `credentials`, or an inline key, for one upstream. Source: specification document 3. */
 import { hash } from "node:crypto";
 import type { Credential as CredentialConfig } from "../core/config/index.ts";
-import { bearing } from "./bearing.ts";
+import { bearing } from "./credential-headers.ts";
 import type { KeyHeader } from "./key-header.ts";
+import { signingRegion, signingService } from "./signing-scope.ts";
 import { keyHeaders } from "./static.ts";
-import { signingRegion, signingService } from "./surface.ts";
 import type { Credential, StaticCredential } from "./types.ts";
 
 /** Where it is presented. */

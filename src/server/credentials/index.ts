@@ -1,5 +1,5 @@
-export { type Bearing, bearing } from "./bearing.ts";
 export { type CompiledCredential, compileCredential, compileKey, type PresentedAt } from "./compile.ts";
+export { type Bearing, bearing } from "./credential-headers.ts";
 export {
   type GuardedAnswer,
   type GuardedDialler,

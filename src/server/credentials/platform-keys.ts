@@ -8,9 +8,9 @@
 
 import { type FetchShared, GatewayError } from "../../base/index.ts";
 import { openHttpsProxyAgent, readForwardProxies } from "../forward-proxy/index.ts";
-import type { Fetched } from "./renewed.ts";
+import type { Fetched } from "./renewed-value.ts";
 import type { SigningKeys } from "./sigv4.ts";
-import { usableMs } from "./usable.ts";
+import { usableMs } from "./usable-lifetime.ts";
 
 /** Of the whole chain: the container's answer alone is waited for up to seven seconds, with its repeats. */
 const CHAIN_LIMIT_MS = 12_000;

@@ -12,7 +12,7 @@ import { createClockOffsets } from "./clock-offsets.ts";
 import { type PresentSigned, signedPresenter } from "./cloudsig.ts";
 import { createCredentialMetrics } from "./metrics.ts";
 import { ChainFailure, type PlatformKeys, platformChain } from "./platform-keys.ts";
-import { createRenewed, type Renewed } from "./renewed.ts";
+import { createRenewed, type Renewed } from "./renewed-value.ts";
 import { requestShared } from "./shared-token.ts";
 import { openTokenDialler } from "./token-dialler.ts";
 import { createExchanger, type Exchanger } from "./token-exchange.ts";

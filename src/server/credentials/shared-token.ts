@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { FetchShared, SharedValue } from "../../base/index.ts";
 import type { TokenDialler } from "./token-dialler.ts";
 import { type IssuedToken, requestToken, type TokenAsked, TokenFailure } from "./token-request.ts";
-import { usableMs } from "./usable.ts";
+import { usableMs } from "./usable-lifetime.ts";
 
 /** Of a token that says nothing of its end. */
 const DEFAULT_LIFE_MS = 60_000;

@@ -13,12 +13,12 @@ import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type BearerToken, bearerOf } from "./bearer.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
+import { createTurns } from "./fifo-semaphore.ts";
 import type { RequestShared } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
-import { createTurns } from "./turns.ts";
 import type { ActingFor, ExchangingCredential } from "./types.ts";
-import { usableMs } from "./usable.ts";
+import { usableMs } from "./usable-lifetime.ts";
 
 /** Under way at one issuer. */
 const CONCURRENT = 20;

@@ -2,7 +2,7 @@
  * What the gateway presents upstream: one credential of the configuration, compiled, and the port that turns it into the
  * headers of one request. Source: specification document 3 (`credentials[]`); design decisions, section 13.
  */
-import type { Bearing } from "./bearing.ts";
+import type { Bearing } from "./credential-headers.ts";
 import type { SigningKeys, SigningScope } from "./sigv4.ts";
 
 /** A request as its bytes go out, but for what is presented. */

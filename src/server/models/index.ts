@@ -1,18 +1,18 @@
 /** Models: declared, pinned, downloaded, verified and cached. */
 
-export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
-export { ModelError, type ModelFault } from "./model-error.ts";
-export { type ModelNeed, modelNeeds } from "./needs.ts";
-export { type Pin, pinModel } from "./pin.ts";
-export { removeUnused, type Stock, takeStock, type Unused } from "./stock.ts";
-export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
 export {
   lackingWords,
   type ModelStanding,
   type ModelSupply,
   openModelSupply,
   type SupplyOptions,
-} from "./supply.ts";
+} from "./background-fetch.ts";
+export { removeUnused, type Stock, takeStock, type Unused } from "./cache-inventory.ts";
+export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
+export { ModelError, type ModelFault } from "./model-error.ts";
+export { type ModelNeed, modelNeeds } from "./needs.ts";
+export { type Pin, pinModel } from "./pin.ts";
+export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
 export type {
   Digest,
   EnsureOptions,

@@ -11,8 +11,8 @@ import { dayOf, windowAt } from "./judge/days.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { createReconcileMetrics } from "./metrics.ts";
 import type { ReconcilePorts } from "./ports.ts";
+import { tellBreaches } from "./record-breaches.ts";
 import { runRound } from "./round.ts";
-import { tellBreaches } from "./tell.ts";
 
 /** Added at random, as a part of what is waited. */
 const JITTER = 0.1;

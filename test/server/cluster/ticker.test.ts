@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { createWake } from "../../../src/server/cluster/notifier.ts";
 import { ELECTION_TICKS, startTicker, TICK_MS } from "../../../src/server/cluster/ticker.ts";
-import { createWake } from "../../../src/server/cluster/wake.ts";
 import { settled } from "./support/outcome.ts";
 
 /** The interval fires every 50 ms of its own; `behind` is how much more the clock has moved meanwhile. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createClockOffsets } from "../../../src/server/credentials/clock-offsets.ts";
 import { signedPresenter } from "../../../src/server/credentials/cloudsig.ts";
 import type { PlatformKeys } from "../../../src/server/credentials/platform-keys.ts";
-import type { Renewed } from "../../../src/server/credentials/renewed.ts";
+import type { Renewed } from "../../../src/server/credentials/renewed-value.ts";
 import type { Presented, SigningCredential } from "../../../src/server/credentials/types.ts";
 
 const NOW = Date.UTC(2026, 10, 23);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createExchangedTokens } from "../../../src/server/credentials/exchanged-tokens.ts";
-import { createTurns } from "../../../src/server/credentials/turns.ts";
+import { createTurns } from "../../../src/server/credentials/fifo-semaphore.ts";
 
 const kept = (value: string, principal = "p", until = 100) => ({ value, until, principal });
 

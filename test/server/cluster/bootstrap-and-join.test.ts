@@ -9,7 +9,7 @@ import {
   found,
   joinCluster,
   rejoinWhenAlone,
-} from "../../../src/server/cluster/founding.ts";
+} from "../../../src/server/cluster/bootstrap-and-join.ts";
 import { type NetworkReply, NO_BODY } from "../../../src/server/cluster/network.ts";
 import { createState, type Member } from "../../../src/server/core/state/index.ts";
 import { makeDir } from "./support/archives.ts";

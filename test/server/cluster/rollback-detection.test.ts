@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRecall } from "../../../src/server/cluster/recall.ts";
+import { createRecall } from "../../../src/server/cluster/rollback-detection.ts";
 
 const words = (lastIndex: number, term = 3, storageId = "s") => ({
   nodeId: "b",

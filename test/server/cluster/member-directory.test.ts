@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Book, createBook } from "../../../src/server/cluster/book.ts";
+import { type Book, createBook } from "../../../src/server/cluster/member-directory.ts";
 import type { Message } from "../../../src/server/core/raft/index.ts";
 import { createState, type Member } from "../../../src/server/core/state/index.ts";
 import { configuration } from "./support/driver-bench.ts";

@@ -7,7 +7,7 @@
  * is told the failure at once.
  */
 import type { Clock } from "../../base/index.ts";
-import { usableMs } from "./usable.ts";
+import { usableMs } from "./usable-lifetime.ts";
 
 /** Four fifths of a life; the last tenth of it at random, so that nodes that began together do not renew together. */
 const RENEWED_AT = 0.8;

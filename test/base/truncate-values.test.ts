@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cutText, type Shrunk, shrinkToFit } from "../../src/base/shrink.ts";
+import { cutText, type Shrunk, shrinkToFit } from "../../src/base/truncate-values.ts";
 
 const within =
   (bytes: number) =>

@@ -1,7 +1,7 @@
 /** What is signed for, by the name of the host. Source: credentials reference, 1.1; design decisions, section 13. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { signingRegion, signingService } from "../../../src/server/credentials/surface.ts";
+import { signingRegion, signingService } from "../../../src/server/credentials/signing-scope.ts";
 
 test("a service that is named wins, then the preset's, then the host's own, and bedrock is the rest", () => {
   assert.equal(signingService("own", "bedrock-mantle", "bedrock-mantle.eu-west-1.api.aws"), "own");

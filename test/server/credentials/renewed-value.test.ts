@@ -1,7 +1,7 @@
 /** When a value that somebody gives for a time is fetched: once for all who wait, ahead while it is used, not in a flood. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { createRenewed, type Fetched } from "../../../src/server/credentials/renewed.ts";
+import { createRenewed, type Fetched } from "../../../src/server/credentials/renewed-value.ts";
 
 const own = (value: string, lifeMs: number): Fetched<string> => ({ value, lifeMs, ageMs: 0, isOwn: true });
 

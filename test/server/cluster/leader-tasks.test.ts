@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDuties } from "../../../src/server/cluster/duties.ts";
+import { createDuties } from "../../../src/server/cluster/leader-tasks.ts";
 import { memberOf } from "./support/leader-bench.ts";
 import { settled } from "./support/outcome.ts";
 
