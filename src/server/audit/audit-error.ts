@@ -1,4 +1,4 @@
-/** Why a trail cannot be opened, or has ended by itself; the message says what to do. */
+/** Reason why an audit trail cannot be opened or has ended; the message says what to do. */
 
 export type AuditErrorCode =
   /** The directory or a file in it cannot be read or written. */

@@ -13,18 +13,18 @@ import type { AuditEvent, AuditHead } from "./types.ts";
 
 export interface Chain {
   readonly kid: string;
-  /** Of the last record. */
+  /** Head after the last record. */
   readonly head: AuditHead | undefined;
-  /** Of what the chain says of itself. `at`: milliseconds since the epoch. */
+  /** Appends an event of the chain itself. `at`: milliseconds since the epoch. */
   next(event: AuditEvent, at: number): JournalRecord;
-  /** Of what `eventText` gave. */
+  /** Appends a text that `eventText` returned. */
   nextOf(text: string, at: number): JournalRecord;
-  /** At most `MAX_GROUP` records that share one signature; one record has its own. */
+  /** Appends up to `MAX_GROUP` records that share one signature; a single record has its own. */
   group(events: readonly ChainEvent[]): readonly JournalRecord[];
 }
 
 export interface ChainEvent {
-  /** As `eventText` gives it. */
+  /** As returned by `eventText`. */
   readonly text: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -37,7 +37,7 @@ interface Unsigned {
   readonly hash: string;
 }
 
-/** `last`: the record after which the chain goes on; undefined for a new one. */
+/** `last`: the record after which the chain continues; `undefined` for a new chain. */
 export function createChain(
   node: string,
   key: ChainKey,

@@ -14,7 +14,7 @@ import {
 import { dirname } from "node:path";
 import { systemCode } from "./audit-error.ts";
 
-/** After the final name; removed at the next start. */
+/** Suffix of an unfinished file, which is removed at the next start. */
 export const UNFINISHED = ".new";
 
 /** Created for its owner alone. Returns the open file, at its end. */
@@ -34,7 +34,7 @@ export function replaceFile(path: string, bytes: Uint8Array): number {
   }
 }
 
-/** A name is durable once the directory that holds it is. */
+/** A name is durable only once its directory is synced. */
 export function syncDirectory(path: string): void {
   const fd = openSync(path, "r");
   try {
@@ -44,12 +44,12 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** To a file on a disk: whatever is not taken at once is written next. */
+/** Writes all bytes to a file on disk. */
 export function writeWhole(fd: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written, bytes.length - written);
 }
 
-/** Undefined for a file that is missing. */
+/** Returns `undefined` if the file is missing. */
 export function readIfThere(path: string, maxBytes: number): Buffer | undefined {
   try {
     const { size } = statSync(path);

@@ -1,7 +1,6 @@
 /**
- * `auth.failure` records, sampled: whoever tries keys must not be able to fill the trail. `MAX_PER_SECOND` are recorded;
- * every failure is counted, and the next record says how many were not recorded since the last. Source: design
- * decisions, section 4.
+ * Samples `auth.failure` records, so that somebody who tries keys cannot fill the trail. `MAX_PER_SECOND` are recorded; all are
+ * counted, and the next record reports how many were skipped since the last. Source: design decisions, section 4.
  */
 
 import type { Instruments } from "../../base/index.ts";
@@ -9,16 +8,16 @@ import type { AuditEvent, AuditTrail, JsonValue } from "./types.ts";
 
 export const MAX_PER_SECOND = 10;
 
-/** Of `plane` and `fault`: both are enumerations of ours, and a slip must not create series without bound. */
+/** Maximum length of the labels `plane` and `fault`. Both are fixed lists; a bug must not create series without bound. */
 const MAX_LABEL_LENGTH = 40;
 
-/** `plane` says which door, `fault` why, both in words of our own enumerations; nothing is what the caller sent. */
+/** `plane` names the interface and `fault` the reason, both from fixed lists. Nothing that the caller sent is included. */
 export type AuthFailure = AuditEvent["data"];
 
 export interface FailureSampler {
   /** Never throws. */
   failed(data: AuthFailure): void;
-  /** So many more of this plane and fault, of which nothing else is told. */
+  /** Counts failures that were sampled elsewhere. */
   more(data: AuthFailure, count: number): void;
 }
 

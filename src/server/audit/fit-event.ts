@@ -1,25 +1,28 @@
 /**
- * What is to be recorded, made to fit a record of `MAX_RECORD_BYTES`: long texts are cut first, then long lists. The
- * same event is cut alike each time, and before it is signed.
+ * Makes an event fit a record of `MAX_RECORD_BYTES`: shortens long texts first, then long lists. The result is deterministic
+ * and computed before signing.
  *
- * The main thread hands an event over as the canonical text of its members, which is a part of the record as it stands;
- * the worker reads only one that is too long.
+ * The main thread hands an event over as the canonical text of its members, which becomes part of the record unchanged; the
+ * worker parses only events that are too long.
  */
 
 import { cutText, shrinkToFit } from "../../base/index.ts";
 import { type CanonicalParts, canonical, canonicalParts, lineBytes, MAX_RECORD_BYTES, type Place } from "./record.ts";
 import type { AuditEvent, JsonValue } from "./types.ts";
 
-/** In UTF-16 code units. Four times what a record may hold: the worker's cutting is exact and costs the caller nothing. */
+/**
+ * Maximum length in UTF-16 code units, four times what a record may hold. The worker does the exact shortening, at no cost to
+ * the caller.
+ */
 const MAX_EVENT_TEXT = 4 * MAX_RECORD_BYTES;
 
-/** As the document's `controls` are: without white space; more and longer ones are cut. */
+/** Limits of `controls`, as in the deployment document: no white space; more or longer ones are cut. */
 const MAX_CONTROLS = 16;
 const MAX_CONTROL_LENGTH = 64;
 
 /** A value that JSON writes as it is. */
 const PLAIN = /^[\w.:-]{1,128}$/;
-/** In UTF-16 code units; a longer text may have been cut, and is not kept. */
+/** Maximum length of a cached text, in UTF-16 code units. A longer text may have been shortened. */
 const MAX_TEMPLATE_TEXT = 2_048;
 
 /** The event as the text that is handed to the worker, RFC 8785 canonical; never throws. */
@@ -49,7 +52,7 @@ function newText(event: AuditEvent): string {
 /** An event whose data may have become anything. */
 type Told = Omit<AuditEvent, "data"> & { readonly data: JsonValue };
 
-/** Undefined when it is too long. Throws for what JSON cannot write. */
+/** Returns `undefined` if the text is too long. Throws for values that JSON cannot write. */
 function canonicalText({ event, controls = [], data }: Told): string | undefined {
   const few = controls.length > MAX_CONTROLS ? fitControls(controls) : controls;
   const text = JSON.stringify({ controls: few, data, event });
@@ -63,7 +66,7 @@ function isInOrder(value: JsonValue | undefined): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (isList(value)) return value.every(isInOrder);
   let before: string | undefined;
-  // Not `entries`, which makes a list of each member: this is done with every request.
+  // `for in` avoids the array that `Object.entries` allocates; this runs for every request.
   for (const name in value) {
     if (before !== undefined && name < before) return false;
     if (!isInOrder(value[name])) return false;
@@ -76,7 +79,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** `data` that loops, throws or holds what JSON cannot write is cut where it cannot go on. */
+/** Fallback for `data` that loops, throws or cannot be written as JSON: it is cut where that happens. */
 function boundedText(event: AuditEvent): string {
   const { event: name } = event;
   const controls = fitControls(event.controls);

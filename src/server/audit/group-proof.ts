@@ -10,7 +10,7 @@ import { hash } from "node:crypto";
 const MIN_GROUP = 2;
 export const MAX_GROUP = 256;
 
-/** Prefix of what a group's signature is over; the size in two bytes and the root follow. */
+/** Prefix of the bytes that a group's signature covers; the size in two bytes and the root follow. */
 const GROUP_DOMAIN = Buffer.from("gateway/audit/v1/group\n");
 
 const HASH_BYTES = 32;
@@ -30,13 +30,13 @@ export interface GroupProof {
 }
 
 export interface GroupTree {
-  /** What is signed. */
+  /** Bytes to sign. */
   readonly signed: Buffer;
   /** The proof of a leaf, as text. */
   proofOf(index: number): string;
 }
 
-/** `digests`: hashes of the records in order, 2 to `MAX_GROUP`. */
+/** `digests`: hashes of the records in order, 2 to `MAX_GROUP` of them. */
 export function growTree(digests: readonly Buffer[]): GroupTree {
   const size = digests.length;
   const levels: (readonly Buffer[])[] = [];
@@ -87,7 +87,7 @@ export function parseProof(text: string): GroupProof | undefined {
   return path.length === steps * HASH_BYTES ? { size, index, path } : undefined;
 }
 
-/** What the signature of the group must be over if the record with this hash is in it. */
+/** Returns the bytes that the group's signature must cover if it contains the record with this hash. */
 export function signedBy(digest: Buffer, { size, index, path }: GroupProof): Buffer {
   let node = leafOf(digest);
   let from = 0;

@@ -1,9 +1,10 @@
 /**
- * The lines of `audit-head`: `crc32 | text`, the checksum in eight hexadecimal digits. Source: cluster reference, 9.2.
+ * Format of the lines of `audit-head`: `crc32 | text`, with the checksum in eight hexadecimal digits. Source: cluster
+ * reference, 9.2.
  *
- * The first line names the chain; then come records as they are emitted, and between them how far the output has taken
- * them. What follows the last acknowledged record may never have been synced, so damage there is a crash's doing and is
- * cut off: nothing of it was ever emitted. Damage before it is somebody else's.
+ * The first line names the chain. Then come records in order of emission, and between them positions up to which the output has
+ * taken them. Lines after the last acknowledged record may not have been synced, so damage there comes from a crash and is cut
+ * off: nothing of it was emitted. Damage before it is tampering or a disk fault.
  */
 
 import { crc32 } from "node:zlib";
@@ -13,7 +14,7 @@ import type { AuditHead } from "./types.ts";
 export interface JournalChain {
   readonly node: string;
   readonly kid: string;
-  /** What `chain.start` names. */
+  /** Chain that `chain.start` names. */
   readonly succeeds: AuditHead | null;
 }
 
@@ -26,7 +27,7 @@ export interface JournalRecord {
 
 export interface JournalContent {
   readonly chain: JournalChain;
-  /** In order, without a gap; at least one. */
+  /** In order, without gaps; at least one. */
   readonly records: readonly JournalRecord[];
   /** Sequence number of the last record that the output has taken; undefined when it is none of these or before. */
   readonly acknowledged: number | undefined;
@@ -77,13 +78,13 @@ export function readJournal(bytes: Buffer): JournalReading {
     at = end + 1;
   }
   const last = records.at(-1);
-  // Both were written before the file had its name.
+  // Both were written before the file got its name.
   if (chain === undefined || last === undefined) return { kind: "damaged", at };
   if (isAcknowledgedLater(bytes, at, last.seq)) return { kind: "damaged", at };
   return { kind: "read", chain, records, acknowledged, length: at };
 }
 
-/** Whether what follows the damage at `from` says that a record after `seq` was emitted. */
+/** Returns whether the bytes after the damage at `from` acknowledge a record after `seq`. */
 function isAcknowledgedLater(bytes: Buffer, from: number, seq: number): boolean {
   for (let at = bytes.indexOf(10, from) + 1; at > 0; at = bytes.indexOf(10, at) + 1) {
     const end = bytes.indexOf(10, at);

@@ -1,9 +1,9 @@
 /**
- * `audit-head`: what was signed and may not be out yet. A group of records is on disk before any of it is emitted, and
- * the acknowledged position follows what was emitted; so a crash neither leaves a hole nor uses a number twice. Source:
- * cluster reference, 9.2.
+ * Journal file `audit-head`: records that were signed and may not have been emitted. A group of records is on disk before any
+ * of it is emitted, and the acknowledged position follows emission, so a crash neither leaves a gap nor uses a number twice.
+ * Source: cluster reference, 9.2.
  *
- * Over `ROTATE_BYTES` it is written anew with the last records, in which whoever looks for a fork finds the last ones.
+ * Beyond `ROTATE_BYTES` the file is rewritten with the last records, which the search for forks needs.
  */
 
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync } from "node:fs";
@@ -22,13 +22,13 @@ import {
 
 export const JOURNAL_FILE = "audit-head";
 
-/** Where a journal is put aside that the cluster has seen further along than it is; nothing reads it. */
+/** Name for a journal that is older than what the cluster has seen of the chain. Nothing reads it. */
 const SUPERSEDED_FILE = "audit-head.superseded";
 
 const ROTATE_BYTES = 1 << 20;
 const KEPT_RECORDS = 256;
 
-/** What a blocked output and a full queue can make of it, and as much again. */
+/** Maximum size: twice what a blocked output and a full queue can produce. */
 const MAX_JOURNAL_BYTES = 256 << 20;
 
 export interface Journal {
@@ -39,7 +39,7 @@ export interface Journal {
   close(): void;
 }
 
-/** Undefined when there is none. Throws an `AuditError` for one that cannot be gone on from. */
+/** Returns `undefined` if there is none. Throws an `AuditError` if the journal cannot be continued. */
 export function loadJournal(dir: string): JournalContent | undefined {
   const path = join(dir, JOURNAL_FILE);
   let bytes: Buffer | undefined;
@@ -64,12 +64,12 @@ export function createJournal(dir: string, chain: JournalChain, first: readonly 
   return journalOf(join(dir, JOURNAL_FILE), chain, first, undefined);
 }
 
-/** Goes on from what `loadJournal` gave; what was torn is cut off. */
+/** Continues the journal that `loadJournal` returned; a torn end is cut off. */
 export function continueJournal(dir: string, content: JournalContent): Journal {
   return journalOf(join(dir, JOURNAL_FILE), content.chain, content.records, content);
 }
 
-/** Out of the way of a new chain, and kept for whoever wants to know what happened. */
+/** Renames the journal, so that a new chain can begin and the old file can still be examined. */
 export function supersedeJournal(dir: string): void {
   try {
     renameSync(join(dir, JOURNAL_FILE), join(dir, SUPERSEDED_FILE));
@@ -79,7 +79,7 @@ export function supersedeJournal(dir: string): void {
   }
 }
 
-/** Records as the journal holds them: bytes, which the collector of garbage need not look at. */
+/** Records as bytes, which the garbage collector does not have to traverse. */
 interface Group {
   /** Sequence number of the last of them. */
   readonly last: number;

@@ -41,7 +41,7 @@ export function createKeyFile(dir: string): ChainKey {
 
 export interface KeyFile {
   readonly key: ChainKey | undefined;
-  /** For the log. */
+  /** Message for the log. */
   readonly warning: string | undefined;
 }
 

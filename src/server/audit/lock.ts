@@ -1,9 +1,8 @@
 /**
- * One process at a time writes a chain: two that held the same key and journal would fork it.
+ * Lets only one process at a time write a chain: two with the same key and journal would fork it.
  *
- * Node has no file locks. LevelDB does, in every directory that it opens (`fcntl`, released by the kernel with the
- * process, seen across containers that share the disk), so the lock is an empty database, `audit-lock`. Nothing is
- * written to it.
+ * Node has no file locks. LevelDB locks every directory that it opens (`fcntl`, released by the kernel with the process,
+ * visible across containers that share the disk), so the lock is an empty database, `audit-lock`.
  */
 
 import { join } from "node:path";
@@ -28,7 +27,7 @@ export async function acquireLock(dir: string): Promise<Lock> {
         { cause: error },
       );
     }
-    // A crash may leave the database unreadable; it holds nothing, and only the holder of the lock can remove it.
+    // A crash may leave the database unreadable. It is empty, and only the holder of the lock can remove it.
     try {
       await ClassicLevel.destroy(path);
       return await open(path);

@@ -1,4 +1,4 @@
-/** What the trail counts of itself. */
+/** Metrics of the audit trail. */
 
 import type { Counter, Histogram, Instruments } from "../../base/index.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types.ts";

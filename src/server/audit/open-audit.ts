@@ -1,10 +1,10 @@
 /**
- * The audit trail on the main thread: counts what is queued, hands it to the worker once a turn, and follows what the
- * worker has made durable and emitted. Face: `types.ts`.
+ * Audit trail on the main thread: counts what is queued, hands it to the worker, and follows what the worker has made durable
+ * and emitted. Interface: `types.ts`.
  *
- * An event costs the caller its canonical text. Events are gathered here for `GROUP_MS` or up to `GROUP_EVENTS`, which is
- * one message, one sync and one answer; a group that somebody waits for is not held up. The queue is counted from the
- * moment an event is appended until it is out, so a reader that is blocked ends in `audit_unavailable` and never in memory.
+ * An event costs the caller its canonical text. Events are gathered for `GROUP_MS` or up to `GROUP_EVENTS`, which makes one
+ * message, one sync and one answer; a group that somebody waits for is sent at once. The queue counts events from `append`
+ * until they are emitted, so a blocked reader leads to `audit_unavailable` and never to unlimited memory.
  */
 
 import { MessageChannel, type Worker } from "node:worker_threads";
@@ -47,7 +47,10 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Resolves once the key and the first record are on disk. Rejects with an `AuditError` whose message says what to do. */
+/**
+ * Opens the trail. Resolves once the key and the first record are on disk. Rejects with an `AuditError` whose message says what
+ * to do.
+ */
 export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> {
   const { nodeId, dir, fd, process, log, instruments, onEmitted, now = Date.now } = options;
   const queue = openQueue();
@@ -149,7 +152,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     fail(new AuditError("worker", "the audit worker ended unexpectedly"));
   });
 
-  /** Once the trail is over. */
+  /** Reason for refusing events once the trail has ended. */
   function refusal(): GatewayError | undefined {
     if (isClosing) return unavailable("The audit trail is closed.");
     return fault === undefined ? undefined : unavailable("The audit trail has failed.", fault);
@@ -232,7 +235,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       });
       tell({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
       const left = await closed;
-      // Not asked of `fault`: the worker's end, which sets it, may come in the same turn as what it said before.
+      // Not derived from `fault`: the worker's exit, which sets it, may be handled in the same turn as its last messages.
       if (left !== 0) reportLeft(left);
     }
     await witness?.close();

@@ -1,16 +1,16 @@
 /**
- * Finds the chain that a directory holds and goes on with it, or begins a new one. Source: cluster reference, 9.2.
+ * Finds the chain in a directory and continues it, or begins a new one. Source: cluster reference, 9.2.
  *
- * | key | journal | |
+ * | key | journal | result |
  * |---|---|---|
- * | - | - | a new key, a new chain |
- * | there | there | goes on, if they belong together and to this node; refused otherwise |
- * | there | - | the journal is lost: a new key, a new chain; a number is never guessed |
- * | - | there | refused |
- * | there | behind what the cluster has witnessed | a directory from a backup: put aside, a new key, a new chain |
+ * | - | - | new key, new chain |
+ * | present | present | continues if they belong together and to this node; otherwise refused |
+ * | present | - | the journal is lost: new key, new chain; a number is never guessed |
+ * | - | present | refused |
+ * | present | older than the cluster has witnessed | directory from a backup: put aside, new key, new chain |
  *
- * A new chain is made in steps, each durable before the next: journal put aside, key replaced, journal created with
- * the first record. A crash between two of them leaves a key without a journal, and the next start begins anew.
+ * A new chain is made in steps, each durable before the next: journal put aside, key replaced, journal created with the first
+ * record. After a crash between two of them there is a key without a journal, and the next start begins a new chain.
  */
 
 import { AuditError, unwritable } from "./audit-error.ts";
@@ -32,14 +32,14 @@ import type { StartOptions } from "./worker-protocol.ts";
 
 export interface OpenChain {
   readonly chain: Chain;
-  /** Without a directory there is neither. */
+  /** Both are absent without a directory. */
   readonly journal: Journal | undefined;
   readonly lock: Lock | undefined;
-  /** In the journal and not acknowledged: to be emitted before anything else, byte for byte. */
+  /** Records in the journal that were not acknowledged. They are emitted before anything else, byte for byte. */
   readonly pending: readonly JournalRecord[];
   /** Acknowledged ones that the journal has kept. */
   readonly recent: readonly JournalRecord[];
-  /** Undefined for a chain that the cluster knows. */
+  /** `undefined` for a chain that the cluster knows. */
   readonly succeeds: AuditHead | null | undefined;
   readonly warnings: readonly string[];
 }
@@ -120,7 +120,7 @@ function refuseForeign({ nodeId }: StartOptions, dir: string, key: ChainKey, { c
 function isBehind({ chain, records }: JournalContent, witnessed: AuditHead | undefined): boolean {
   if (witnessed === undefined) return false;
   const { kid, seq, hash } = witnessed;
-  // A chain that nobody has seen yet comes after the newest that was, however far that one was seen.
+  // A chain that nobody has seen yet succeeds the newest known chain.
   if (kid !== chain.kid) return chain.succeeds?.kid !== kid;
   const last = records.at(-1);
   const own = records.find((record) => record.seq === seq);

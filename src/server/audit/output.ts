@@ -1,10 +1,10 @@
 /**
- * Lines to a file descriptor that others write to as well: whole lines, in pieces that a pipe takes whole or not at all.
+ * Writes lines to a file descriptor that others write to as well: whole lines, in pieces that a pipe takes whole or not at all.
  *
- * A pipe that is full, or a disk that is, is tried again later: the lines wait, and with them the queue. A reader that
- * has gone does not stop the gateway: what it would have read counts as lost, and the journal goes on. A pipe is opened
- * anew, since only an open file of our own can be made non-blocking without a say in how others write; a thread that
- * hangs in a write could not be ended.
+ * If a pipe or disk is full, the write is retried later; the lines wait, and with them the queue. A reader that has gone does
+ * not stop the gateway: lines that it would have read count as lost, and the journal continues. A pipe is opened again, since
+ * only our own open file can be made non-blocking without changing how others write, and a thread that hangs in a write could
+ * not be ended.
  */
 
 import { closeSync, writeSync } from "node:fs";
@@ -22,7 +22,7 @@ export type WriteOutcome =
   | { readonly kind: "written" }
   /** The rest waits; `count` lines are out. */
   | { readonly kind: "blocked"; readonly count: number; readonly code: string }
-  /** Nobody reads any more. */
+  /** The reader has gone. */
   | { readonly kind: "gone"; readonly code: string };
 
 export interface Output {
@@ -33,16 +33,16 @@ export interface Output {
   close(): void;
 }
 
-/** Of a write to what keeps no write whole anyway. */
+/** Maximum bytes of one write to files other than pipes, where writes are not atomic anyway. */
 const LARGE_WRITE_BYTES = 256 * 1024;
 
-/** What passes: EAGAIN when the reader is slow, the others when there is room again. */
+/** Errors that pass: EAGAIN when the reader is slow, the others when there is room again. */
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
 
 export function openOutput(given: number): Output {
   const { fd, isOurs, isFile } = reopenNonBlocking(given);
   const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
-  /** Of the first line that is not counted: what is still to be written of it. */
+  /** Unwritten rest of the first line that is not counted yet. */
   let rest: Buffer | undefined;
   let isBreakOwed = false;
 

@@ -2,19 +2,19 @@
 
 export const MAX_QUEUE_BYTES = 64 << 20;
 
-/** What a record is longer than its event's text: names, hashes, signature, proof, and the entry in the queue itself. */
+/** Bytes by which a record is longer than its event's text: names, hashes, signature, proof, and the queue entry itself. */
 export const RECORD_OVERHEAD_BYTES = 1_000;
 
 export interface AuditQueue {
-  /** For another thread. */
+  /** Memory to share with another thread. */
   readonly memory: SharedArrayBuffer;
   readonly bytes: number;
-  /** Takes room; false: there is not so much, or the trail is over. */
+  /** Reserves room. Returns false if there is too little, or the trail has ended. */
   admit(bytes: number): boolean;
   /** Takes room that was admitted as another record's. */
   take(bytes: number): void;
   release(bytes: number): void;
-  /** Nothing is admitted from here on. */
+  /** Admits nothing more. */
   end(): void;
 }
 
@@ -42,11 +42,11 @@ export function openQueue(memory = new SharedArrayBuffer(8)): AuditQueue {
 
 /** Room that is lent to another process of this node, which makes its records before they come here. */
 export interface AuditCredit {
-  /** Bytes of room; false: there is not so much. */
+  /** Reserves `bytes` of room. Returns false if there is too little. */
   lend(bytes: number): boolean;
   /** A record came whose room was lent. */
   used(bytes: number): void;
-  /** What was lent and not used is free again. */
+  /** Releases room that was reserved and not used. */
   close(): void;
 }
 

@@ -1,15 +1,15 @@
 /**
- * The last emitted records, as text until somebody asks. What changes something or tells of the cluster is kept apart from
- * what single requests came to, of which there may be many a second: neither washes the other away.
+ * The last emitted records, kept as text until they are asked for. Changes and cluster events are kept apart from records of
+ * single requests, of which there may be many a second, so that neither displaces the other.
  */
 
 import type { AuditEventName, AuditRecord } from "./types.ts";
 import type { RecordLines } from "./worker-protocol.ts";
 
-/** Of each of the two sorts. */
+/** Number of records kept of each kind. */
 export const KEPT_RECORDS = 1_000;
 
-/** What tells of one request. */
+/** Events about a single request. */
 const OF_REQUESTS: ReadonlySet<string> = new Set<AuditEventName>([
   "access.decision",
   "guardrail.decision",
@@ -19,9 +19,9 @@ const OF_REQUESTS: ReadonlySet<string> = new Set<AuditEventName>([
 
 const EVENT = '"event":"';
 
-/** Whether a line of this program tells of something else than one request. */
+/** Returns whether a line of this program is about something other than a single request. */
 export function isChange(line: string): boolean {
-  // Nothing after the event is text of anybody's, and in texts before it a quotation mark is escaped.
+  // No caller-supplied text follows the event, and quotation marks in texts before it are escaped.
   const start = line.lastIndexOf(EVENT) + EVENT.length;
   return !OF_REQUESTS.has(line.slice(start, line.indexOf('"', start)));
 }
@@ -44,7 +44,7 @@ export function createRecent(): Recent {
   let changes: Kept[] = [];
   let group = 0;
 
-  /** In the order in which they were emitted. */
+  /** Lines in order of emission. */
   const lines = (): readonly string[] => {
     const others = groups.flatMap((records) => {
       const apart = new Set(records.changes);

@@ -1,9 +1,9 @@
 /**
- * The bytes of a record: its canonical form (RFC 8785), its hash and its key's name. Source: cluster reference, 9.1.
+ * Bytes of a record: canonical form (RFC 8785), hash and key name. Source: cluster reference, 9.1.
  *
- * `hash` is SHA-256 over the domain prefix and the canonical form without `hash`, `sig` and `proof`; `prev` is within it,
- * so the hash covers the link. Without `proof`, `sig` is Ed25519 over the 32 bytes of the hash; with `proof` it is over the
- * root of a group (`group-proof.ts`). Everything binary is base64url without padding.
+ * `hash` is SHA-256 over the domain prefix and the canonical form without `hash`, `sig` and `proof`. It includes `prev`, so it
+ * covers the link. Without `proof`, `sig` is Ed25519 over the 32 bytes of the hash; with `proof` it is over the root of a group
+ * (`group-proof.ts`). Binary values are base64url without padding.
  */
 
 import { createPublicKey, hash, type KeyObject } from "node:crypto";
@@ -20,13 +20,16 @@ const HASH_DOMAIN = "gateway/audit/v1\n";
 /** `prev` of the first record: 32 zero bytes. */
 export const NO_HASH = Buffer.alloc(32).toString("base64url");
 
-/** Of `hash`, `sig` and the longest `proof` as members of the line, each with its comma: an event is cut alike in each form. */
+/**
+ * Length of `hash`, `sig` and the longest `proof` as members with their commas, so that an event is shortened in the same way
+ * whatever its proof.
+ */
 const SEALED_LENGTH =
   `"hash":"${"h".repeat(43)}",`.length +
   `"sig":"${"s".repeat(86)}",`.length +
   `"proof":"${"p".repeat(MAX_PROOF_LENGTH)}",`.length;
 
-/** Where a record stands in its chain. */
+/** Position of a record in its chain. */
 export interface Place {
   readonly node: string;
   readonly kid: string;
@@ -43,7 +46,7 @@ export interface CanonicalParts {
   readonly afterSig: string;
 }
 
-/** `event`: the canonical text of an object with `controls`, `data` and `event`. */
+/** `event`: canonical text of an object with `controls`, `data` and `event`. */
 export function canonicalParts(event: string, { node, kid, seq, prev, ts }: Place): CanonicalParts {
   return {
     beforeHash: `{"audit":1,${event.slice(1, -1)},`,
@@ -57,7 +60,7 @@ export function hashOf({ beforeHash, betweenHashAndProof, betweenProofAndSig, af
   return hashOfCanonical(`${beforeHash}${betweenHashAndProof}${betweenProofAndSig}${afterSig}`);
 }
 
-/** `text`: the canonical form of a record without `hash`, `sig` and `proof`. */
+/** `text`: canonical form of a record without `hash`, `sig` and `proof`. */
 export function hashOfCanonical(text: string): Buffer {
   return hash("sha256", `${HASH_DOMAIN}${text}`, "buffer");
 }
@@ -69,7 +72,7 @@ export function sealedLine(parts: CanonicalParts, digest: string, sig: string, p
   return `${beforeHash}"hash":"${digest}",${betweenHashAndProof}${member}${betweenProofAndSig}"sig":"${sig}",${afterSig}`;
 }
 
-/** Of the line and its newline. */
+/** Returns the length of the line with its newline. */
 export function lineBytes({ beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig }: CanonicalParts): number {
   const ascii = betweenProofAndSig.length + afterSig.length + SEALED_LENGTH + "\n".length;
   return Buffer.byteLength(beforeHash) + Buffer.byteLength(betweenHashAndProof) + ascii;

@@ -38,7 +38,7 @@ export interface EventTemplate {
   parts?: { readonly before: string; readonly after: string };
 }
 
-/** What is to be recorded. Never a prompt, matched text, credential or header value. */
+/** Event to record. Never contains a prompt, matched text, credential or header value. */
 export interface AuditEvent {
   readonly event: AuditEventName;
   /** Controls of the rule that decided. */
@@ -49,7 +49,7 @@ export interface AuditEvent {
   readonly prepared?: { readonly template: EventTemplate; readonly request: string } | undefined;
 }
 
-/** A record as it stands in the trail, RFC 8785 canonical, one line. */
+/** Record in the trail: one line in RFC 8785 canonical form. */
 export interface AuditRecord {
   readonly audit: 1;
   readonly node: string;
@@ -67,7 +67,7 @@ export interface AuditRecord {
   readonly hash: string;
   /** Ed25519, base64url: over the 32 bytes of the hash, or with `proof` over the root of the record's group. */
   readonly sig: string;
-  /** Of a record that shares its signature: size of the group, index in it, and path to its root (`size.index.path`). */
+  /** For a record that shares its signature: size of the group, index in it, and path to its root (`size.index.path`). */
   readonly proof?: string;
 }
 
@@ -99,14 +99,14 @@ export interface AuditFeed {
 export interface FedRecords {
   /** Canonical texts, as `eventText` gives them. */
   readonly texts: readonly string[];
-  /** When each was made, in milliseconds since the epoch. */
+  /** Time of each event, in milliseconds since the epoch. */
   readonly times: readonly number[];
 }
 
 export interface AuditTrail {
   /** Throws `audit_unavailable` when the queue is full or the trail has failed. */
   append(event: AuditEvent): void;
-  /** As `append`, for a record whose content is known only later. */
+  /** Same as `append`, for a record whose content is known later. */
   reserve(): AuditRoom;
   openFeed(): AuditFeed;
   /**
@@ -114,9 +114,9 @@ export interface AuditTrail {
    * and 1,000 others.
    */
   recent(limit: number, event?: AuditEventName): readonly AuditRecord[];
-  /** Of the last emitted record. */
+  /** Head after the last emitted record. */
   readonly head: AuditHead | undefined;
-  /** Resolves with what ended the trail by itself, and never after `close`. */
+  /** Resolves with the error that ended the trail; never resolves after `close`. */
   readonly ended: Promise<Error>;
   /** Writes `chain.pause`, empties the queue, has the head witnessed. */
   close(): Promise<void>;

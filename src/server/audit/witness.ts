@@ -11,9 +11,9 @@ import type { AuditHead, AuditOptions } from "./types.ts";
 export interface WitnessPace {
   readonly intervalMs: number;
   readonly records: number;
-  /** Of one call. */
+  /** Timeout of one call, in milliseconds. */
   readonly limitMs: number;
-  /** Of the close: where there is no leader, the next start shows what this one could not. */
+  /** Timeout when closing, in milliseconds. Without a leader, the next start reports the head instead. */
   readonly closeMs: number;
 }
 
@@ -26,7 +26,7 @@ export interface Witness {
   close(): Promise<void>;
 }
 
-/** `succeeds` goes with every head until one was taken. */
+/** `succeeds` is sent with every head until one was accepted. */
 export function createWitness(
   show: AuditOptions["witness"],
   succeeds: AuditHead | null | undefined,

@@ -1,4 +1,4 @@
-/** What the main thread and the audit worker say to each other. One port, in order. */
+/** Messages between the main thread and the audit worker, over one port, in order. */
 
 import type { MessagePort } from "node:worker_threads";
 import type { AuditErrorCode } from "./audit-error.ts";
@@ -31,13 +31,13 @@ export type FromWorker =
   | {
       readonly kind: "started";
       readonly kid: string;
-      /** Of a chain that the cluster has not seen yet: what its first record names. Else undefined. */
+      /** Predecessor named by the first record of a chain that the cluster has not seen yet; otherwise `undefined`. */
       readonly succeeds: AuditHead | null | undefined;
       /** The last records of the journal that were emitted by an earlier process. */
       readonly recent: RecordLines;
       readonly warnings: readonly string[];
     }
-  /** So many of the events that the main thread handed over are on disk, by count since the start. */
+  /** Number of events of the main thread that are on disk, counted since the start. */
   | { readonly kind: "journaled"; readonly events: number; readonly seconds: number }
   /** Records are out, in order. `events` and `units` (of their texts) are those that leave the queue. */
   | {
@@ -46,7 +46,7 @@ export type FromWorker =
       readonly head: AuditHead;
       readonly events: number;
       readonly units: number;
-      /** Why nobody read them. */
+      /** Why the reader has gone. */
       readonly gone: string | undefined;
     }
   | { readonly kind: "blocked"; readonly code: string }

@@ -1,4 +1,4 @@
-/** The audit worker: a thread that signs, journals and writes out, and says what `worker-protocol.ts` lists. */
+/** Audit worker: a thread that signs, journals and emits records, and sends the messages of `worker-protocol.ts`. */
 
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { AuditError } from "./audit-error.ts";
@@ -13,7 +13,7 @@ let writer: Writer | undefined;
 let untold: FromWorker[] = [];
 const feeds: MessagePort[] = [];
 
-/** What is said in one turn goes in one message: each wakes the main thread. */
+/** Messages of one turn are sent together, since each one wakes the main thread. */
 function tell(message: FromWorker): void {
   untold.push(message);
   if (untold.length === 1) queueMicrotask(sendUntold);

@@ -1,9 +1,9 @@
 /**
- * What the audit worker does: events in, signed records out, in the order journal, output, acknowledgement.
+ * Core of the audit worker: events in, signed records out, in the order journal, output, acknowledgement.
  *
- * What comes within one turn, or during a sync, is one group: it has one signature and is made durable by one sync. Then its events are
- * told to be journaled, and wait for the output. Journaling does not wait for the output: when nobody reads, the journal
- * takes what the queue holds, and the next start emits it. Source: cluster reference, 9.2.
+ * Events of one turn, or that arrive during a sync, form one group: one signature and one sync. Then they are reported as
+ * journaled and wait for the output. Journaling does not wait for the output: without a reader the journal takes what the queue
+ * holds, and the next start emits it. Source: cluster reference, 9.2.
  */
 
 import { MAX_GROUP } from "./group-proof.ts";
@@ -14,7 +14,10 @@ import { isChange } from "./recent.ts";
 import type { AuditHead } from "./types.ts";
 import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
 
-/** Emitted at once; what a start finds in the journal may be many times as much, and the main thread is told of it in parts. */
+/**
+ * Maximum records emitted at once. A start may find many times as many in the journal, and reports them to the main thread in
+ * parts.
+ */
 const PASS_RECORDS = 512;
 
 /** A reader that is behind is asked again soon, one that has stopped seldom. */
@@ -22,7 +25,7 @@ const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 
 export interface Writer {
-  /** `isCounted`: they count to what is told to be journaled. */
+  /** `isCounted`: whether they count as events of the main thread. */
   append(texts: readonly string[], times: readonly number[], isCounted: boolean): void;
   /** Resolves with the number of records that the output has not taken; they are in the journal, if there is one. */
   close(at: number, limitMs: number): Promise<number>;
@@ -30,11 +33,13 @@ export interface Writer {
 
 interface Waiting extends JournalRecord {
   readonly kid: string;
-  /** Length of the event's text; undefined for what the trail says of itself. */
+  /** Length of the event's text; `undefined` for events of the trail itself. */
   readonly units: number | undefined;
 }
 
-/** Rejects with an `AuditError`. A failure later is told by `fail`, once, and nothing is written after it. */
+/**
+ * Opens the writer. Rejects with an `AuditError`. A later failure is reported by `fail`, once, and nothing is written after it.
+ */
 export async function openWriter(
   options: StartOptions,
   tell: (message: FromWorker) => void,
@@ -166,7 +171,7 @@ function waitingOf({ seq, hash, line }: JournalRecord, kid: string, units: numbe
   return { seq, hash, line, kid, units };
 }
 
-/** Cross to the main thread as one text: each by itself would be an object of its own there. */
+/** Joined into one text for the transfer to the main thread, where each line would otherwise be an object of its own. */
 function linesOf(records: readonly JournalRecord[]): RecordLines {
   const changes = records.flatMap(({ line }, position) => (isChange(line) ? [position] : []));
   return { text: records.map(({ line }) => line).join("\n"), count: records.length, changes };

@@ -5,7 +5,7 @@
 
 interface KeyForm {
   readonly kty: "RSA" | "EC" | "OKP";
-  /** Of `EC` and `OKP`. */
+  /** For `EC` and `OKP` keys. */
   readonly crv?: string;
 }
 
@@ -36,7 +36,7 @@ export function keyFormOf(algorithm: Algorithm): KeyForm {
   return ALGORITHMS[algorithm];
 }
 
-/** `named` is the `alg` of a key; one of the two names of Ed25519 signatures stands for the other. */
+/** Compares algorithm names. `named`: the `alg` of a key; the two names of Ed25519 signatures are equal. */
 export function isSameAlgorithm(named: string, algorithm: Algorithm): boolean {
   return (
     named === algorithm || (isAlgorithm(named) && keyFormOf(named) === ED25519 && keyFormOf(algorithm) === ED25519)

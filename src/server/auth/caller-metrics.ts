@@ -7,7 +7,7 @@ export interface CallerMetrics {
   count(identification: Identification): void;
 }
 
-/** Once a process. `keptTokens` is read at each scrape. */
+/** Call once per process. `keptTokens` is read at each scrape. */
 export function createCallerMetrics(instruments: Instruments, keptTokens: () => number): CallerMetrics {
   const callers = instruments.counter(
     "gateway_callers_total",

@@ -1,12 +1,12 @@
 /**
- * Who calls the data plane, and how that is found out. Source: specification document 1 (Authentication, data plane),
- * document 3 (`auth`); design decisions, sections 1 and 2.
+ * Types of data-plane callers and their recognition. Source: specification document 1 (Authentication, data plane), document 3
+ * (`auth`); design decisions, sections 1 and 2.
  */
 
-/** One frozen object for each key and each token, shared by its requests. */
+/** Caller of a request. One frozen object per key and token, shared by its requests. */
 export interface Caller {
   readonly kind: "anonymous" | "key" | "agent" | "user";
-  /** Undefined unless a virtual key was presented. */
+  /** `undefined` unless a virtual key was presented. */
   readonly key: CallerKey | undefined;
   /** A workload; of a user's token, the application that acts for the user (`client_id` or `azp`), where it names one. */
   readonly agent: CallerAgent | undefined;
@@ -16,11 +16,11 @@ export interface Caller {
   /** Name of the profile; undefined: none, so that only the deployment's own rules hold. */
   readonly profile: string | undefined;
   /**
-   * Who pays where a budget is not shared: the key's id, or a digest of issuer and subject. Bounded, printable, and
-   * nothing that would let anybody call.
+   * Identity that pays where a budget is not shared: the key's id, or a digest of issuer and subject. Bounded, printable, and
+   * useless as a credential.
    */
   readonly principal: string;
-  /** Undefined: everywhere. Else the one MCP server that the token was made for, by its name in `/mcp/<name>`. */
+  /** Name of the only MCP server (`/mcp/<name>`) that the token was issued for; `undefined` if it is valid everywhere. */
   readonly onlyServer: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface CallerAgent {
 }
 
 export interface CallerUser extends CallerAgent {
-  /** Empty where the token has none. */
+  /** Empty if the token has none. */
   readonly email: string;
 }
 
@@ -67,7 +67,7 @@ export interface IssuerBinding {
   readonly issuer: string;
   readonly audience: string;
   readonly subject: "agent" | "user";
-  /** Where `profiles` selects nothing; undefined: none. */
+  /** Profile if `profiles` selects none; `undefined` for no profile. */
   readonly profile: string | undefined;
   readonly profiles:
     | {
@@ -92,13 +92,13 @@ export interface StoredKey {
 /** The port to the replicated keys: local, and as new as this node's applied log. */
 export interface KeyStore {
   /**
-   * By its public id, from 4 to 32 characters. The same object as long as the key is unchanged, so that what is derived
-   * from it can be kept by identity.
+   * Returns the key with this public id of 4 to 32 characters. The object stays the same while the key is unchanged, so derived
+   * data can be cached by identity.
    */
   byId(id: string): StoredKey | undefined;
 }
 
-/** Why nobody was recognised: for records and metrics. What the caller is told does not depend on it. */
+/** Reason why a caller was not recognized, for records and metrics. The answer to the caller does not depend on it. */
 export type CallerFault =
   | "no_credential"
   | "unknown_key"
@@ -120,16 +120,16 @@ export type CallerFault =
 
 export type Identification =
   | { readonly kind: "caller"; readonly caller: Caller }
-  /** `issuer`: by its configured name, where the token named one. */
+  /** `issuer`: configured name, if the token named a known issuer. */
   | {
       readonly kind: "refused";
       readonly fault: CallerFault;
       readonly issuer: string | undefined;
-      /** The key that a well-formed text names: its public id, and its name where there is one of that id. */
+      /** Public id in a well-formed key text, and the name of the key with that id, if there is one. */
       readonly key?: { readonly id: string; readonly name: string | undefined };
     };
 
-/** What is looked at of a request. Values as node:http gives them; a header that came twice is malformed. */
+/** Credentials in a request, with values as `node:http` delivers them. A repeated header is malformed. */
 export interface Presented {
   readonly authorization: string | undefined;
   readonly xApiKey: string | undefined;
@@ -141,10 +141,9 @@ export interface Presented {
 /** Recognises callers. One for a node; it outlives configurations. */
 export interface Callers {
   /**
-   * By the first credential that is presented, in the order of `Presented`; one that is present and not recognised is
-   * refused, whatever else is there. Answers at once for virtual keys and for tokens seen before, and never rejects but
-   * when `signal` aborts. `servers`: names of the MCP server that the
-   * request is for, if it is for one.
+   * Recognizes the caller by the first credential present, in the order of `Presented`. A credential that is present but not
+   * recognized is refused, whatever else there is. Answers at once for virtual keys and for tokens seen before, and rejects
+   * only if `signal` aborts. `servers`: names of the MCP server that the request is for.
    */
   identify(
     presented: Presented,
@@ -152,9 +151,9 @@ export interface Callers {
     servers: readonly string[] | undefined,
     signal: AbortSignal,
   ): Identification | Promise<Identification>;
-  /** The key that the caller was recognised by is still accepted; true for whoever came by another credential. */
+  /** Returns whether the caller's key is still accepted; always true for other credentials. */
   isStill(caller: Caller): boolean;
-  /** When this node last accepted a key, milliseconds since 1970, to the minute; undefined when it has not. */
+  /** Returns when this node last accepted the key, in milliseconds since 1970 with minute precision, or `undefined`. */
   lastUsedAt(keyId: string): number | undefined;
   /** Another process of this node accepted the key then, in milliseconds since 1970. */
   usedAt(keyId: string, at: number): void;

@@ -1,7 +1,6 @@
 /**
- * Recognises the callers of the data plane. Source: specification document 1 (Authentication, data plane), document 3
- * (`auth`); design decisions, sections 1 and 2. A look-up answers from memory, and a refusal says nothing of the
- * credential.
+ * Recognizes data-plane callers. Lookups are answered from memory, and a refusal reveals nothing about the credential. Source:
+ * specification document 1 (Authentication, data plane), document 3 (`auth`); design decisions, sections 1 and 2.
  */
 
 import type { Clock, Instruments } from "../../base/index.ts";
@@ -12,7 +11,7 @@ import { createKeyCallers } from "./key-callers.ts";
 import { createCachedVerifier, type TokenSource } from "./token-cache.ts";
 import { createTokenCallers } from "./token-callers.ts";
 
-/** What begins like this is a key, and never tried as a token. */
+/** Text with this prefix is a virtual key and never tried as a token. */
 const KEY_PREFIX = "gwk_";
 
 const NO_CREDENTIAL = refusal("no_credential");

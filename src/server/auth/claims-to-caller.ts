@@ -1,11 +1,11 @@
 /**
- * From a verified token to a caller: is it for here, who is it, which profile. Source: specification document 1
- * (Authentication, data plane), document 3 (`auth.issuers`); RFC 8707 (resource indicators), RFC 9068.
+ * Maps a verified token to a caller: whether it is for this gateway, who the caller is, and which profile applies. Source:
+ * specification document 1 (Authentication, data plane), document 3 (`auth.issuers`); RFC 8707 (resource indicators), RFC 9068.
  *
- * Of several bindings of one issuer the first whose audience the token carries decides. A token for a resource carries
- * none of these audiences, so the first binding of its issuer decides who it is. A claim that callers can usually set
- * themselves is refused for `profiles` when the configuration is loaded, unless `trust_claim` says otherwise; here every
- * claim that is named counts. `name` is for reading: a rule that must be sure of somebody reads `subject`.
+ * If an issuer has several bindings, the first whose audience the token carries decides. A token for a resource carries none of
+ * these audiences, so the first binding of its issuer decides. Claims that callers can usually set themselves are refused for
+ * `profiles` when the configuration is loaded, unless `trust_claim` allows them; here every named claim counts. `name` is for
+ * display only: rules that need certainty read `subject`.
  */
 
 import { hash } from "node:crypto";
@@ -18,10 +18,10 @@ import type { VerifiedToken } from "./types.ts";
 /** Servers that one token can be made for; the others that it names are not looked at. */
 const MAX_SERVERS = 64;
 
-/** What a token is worth under one configuration. */
+/** Meaning of a token under one configuration. */
 export type Standing =
   | { readonly kind: "everywhere"; readonly caller: Caller }
-  /** Made for these servers, by name, and good for nothing else. */
+  /** Issued for these MCP servers only, by name. */
   | { readonly kind: "at"; readonly callers: ReadonlyMap<string, Caller> }
   | { readonly kind: "refused"; readonly fault: CallerFault };
 
@@ -67,7 +67,7 @@ function applicationOf({ issuer, claims }: VerifiedToken): CallerAgent | undefin
   return id === undefined ? undefined : Object.freeze({ name: id, issuer, subject: id });
 }
 
-/** An address that the issuer says is not verified got the token refused before. */
+/** An unverified address led to a refusal earlier. */
 function emailOf({ claims }: VerifiedToken): string {
   const email = member(claims, "email");
   return isName(email) ? email : "";
@@ -85,8 +85,8 @@ export function profileOf(
 }
 
 /**
- * All 256 bits of SHA-256, as 43 characters of base64url: longer than the id of any key, so that nobody's token stands
- * for a key. NUL is in no name of an issuer and in no subject, so that two pairs never read the same.
+ * Encodes all 256 bits of SHA-256 as 43 characters of base64url: longer than any key id, so a token cannot be mistaken for a
+ * key. NUL occurs in no issuer name and no subject, so two pairs never collide.
  */
 function principalOf(issuer: string, subject: string): string {
   return hash("sha256", `${issuer}\0${subject}`, "base64url");

@@ -1,5 +1,5 @@
 /**
- * What a token's claims say of caller and times. Source: RFC 7519 section 4.1, OpenID Connect Core sections 2 and 5.1;
+ * Reads the caller and the times from a token's claims. Source: RFC 7519 section 4.1, OpenID Connect Core sections 2 and 5.1;
  * specification document 2 (`issuers`); design decisions, section 1.
  */
 
@@ -10,14 +10,14 @@ import type { IssuerOptions, TokenFault } from "./types.ts";
 const LEEWAY_SECONDS = 60;
 export const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
-/** In characters; a subject of OpenID Connect has 255 ASCII characters at most. */
+/** Maximum length in characters. A subject of OpenID Connect has at most 255 ASCII characters. */
 const MAX_NAME_LENGTH = 256;
 const MAX_DISPLAY_LENGTH = 128;
 
 /** The last second of the year 9999, the last that RFC 3339 can write. Later is no time, or one in milliseconds. */
 const LATEST_SECONDS = 253_402_300_799;
 
-/** Not seen when printed, or changing how what stands around is seen: controls, format marks, halves of a character. */
+/** Characters that are invisible or change how others are displayed: controls, format marks, lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const UNPRINTABLES = new RegExp(UNPRINTABLE, "gu");
 
@@ -73,13 +73,13 @@ function listOfTexts(value: unknown): readonly string[] | undefined {
   return list.every((item) => typeof item === "string") ? list : undefined;
 }
 
-/** Some issuers write booleans as texts. Whatever says neither yes nor nothing counts as no. */
+/** Some issuers write booleans as strings. Anything that is neither true nor false counts as false. */
 function isEmailUsable(isVerified: unknown): boolean {
   if (typeof isVerified === "string") return isVerified.toLowerCase() === "true";
   return isVerified === undefined || isVerified === null || isVerified === true;
 }
 
-/** What names somebody: printable and bounded. */
+/** Returns whether the value can identify somebody: printable and bounded. */
 export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && [...value].length <= MAX_NAME_LENGTH && !UNPRINTABLE.test(value);
 }
@@ -89,7 +89,7 @@ function displayNameOf(claims: JsonObject, { nameClaim }: IssuerOptions): string
   return names.map((name) => cleaned(member(claims, name))).find((name) => name !== undefined);
 }
 
-/** One line of printable text, cut; undefined where nothing is left. */
+/** Returns one line of printable text, shortened, or `undefined` if nothing is left. */
 function cleaned(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const line = value.replace(/\s+/g, " ").replace(UNPRINTABLES, "").trim();

@@ -1,8 +1,8 @@
 /**
- * The one credential of a request that decides, wherever it stands. Source: design decisions, section 1; RFC 6750
+ * Finds the one credential of a request that counts, in whichever header it is. Source: design decisions, section 1; RFC 6750
  * section 2.1. Lengths are in characters.
  *
- * Of two values of one header neither decides: joined by a comma, as node:http joins most of them, they are no credential.
+ * A header with two values is no credential: `node:http` joins most of them with a comma.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -21,7 +21,7 @@ const MALFORMED: Credential = Object.freeze({ kind: "malformed" });
 const SCHEME = "bearer";
 const AUTHORIZATION = "authorization";
 
-/** `protocolToken`: of a WebSocket subprotocol. */
+/** `protocolToken`: token from a WebSocket subprotocol. */
 export function presentedOf(
   { headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">,
   protocolToken?: string,
@@ -51,7 +51,7 @@ function bounded(text: string): Credential {
   return text === "" || text.length > MAX_TOKEN_LENGTH ? MALFORMED : { kind: "text", text };
 }
 
-/** Of `authorization` node:http keeps the first value, and nothing but the raw headers tells of a second. */
+/** `node:http` keeps only the first `authorization` value, so a second one is visible only in the raw headers. */
 function authorizationOf(first: string, rawHeaders: readonly string[]): string {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

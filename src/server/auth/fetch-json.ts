@@ -1,8 +1,8 @@
 /**
- * One JSON document of an issuer, fetched within bounds of time, size and place.
+ * Fetches one JSON document of an issuer, with limits on time, size and redirects.
  *
- * A redirect is followed within the origin alone, so that neither the bearer token nor the trust in this origin's
- * certificate passes to another. Messages name origin and path, never a query, header or body. Sizes are in bytes.
+ * Redirects are followed only within the origin, so that neither the bearer token nor the trust in this origin's certificate
+ * extends to another. Messages name origin and path, never a query, header or body. Sizes are in bytes.
  */
 
 import * as http from "node:http";
@@ -23,17 +23,17 @@ const MAX_DOCUMENT_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 32 << 10;
 const MAX_REDIRECTS = 3;
 const MAX_MESSAGE_LENGTH = 200;
-/** Above every limit of a fetch, which its signal keeps. */
+/** Longer than every fetch, each of which is limited by its own signal. */
 const PROXY_LIMIT_MS = 60_000;
 
 export interface FetchOptions {
-  /** Undefined: what Node.js trusts. */
+  /** `undefined` for the certificates that Node.js trusts. */
   readonly secureContext: SecureContext | undefined;
   /** A bearer token; sent to the origin of the address. */
   readonly token: string | undefined;
   /** Left out: everything is reached directly. */
   readonly proxies?: ForwardProxies | undefined;
-  /** Limits the time; its reason is told. */
+  /** Limits the time; its reason becomes the error. */
   readonly signal: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export interface Fetched {
   readonly cacheControl: string;
 }
 
-/** What went wrong, as a line for an operator. */
+/** Failure of a fetch, described for operators. */
 export class FetchFailure extends Error {}
 
 /** Rejects with `FetchFailure`. */
@@ -60,7 +60,7 @@ export async function fetchJson(from: URL, options: FetchOptions): Promise<Fetch
 }
 
 interface Answer {
-  /** Where a redirect points; undefined when the answer is none. */
+  /** Target of a redirect; `undefined` if the answer is none. */
   readonly location: string | undefined;
   readonly cacheControl: string;
   readonly body: Buffer;
@@ -87,7 +87,7 @@ async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: Fe
           : http.get(url, { ...options, agent: new http.Agent() });
     try {
       const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        // Both stay: what fails after the answer began is told here too, and to whoever reads the body.
+        // Both listeners stay: an error after the answer began is emitted here too, as well as on the body.
         request.on("response", resolve).on("error", reject);
         // An answer that would switch protocols is none, and Node closes it without an error.
         request.once("close", () => reject(new Error("closed without an answer")));

@@ -1,4 +1,4 @@
-/** Who calls: virtual keys, and tokens of trusted issuers. */
+/** Authentication of callers: virtual keys and tokens of trusted issuers. */
 
 export {
   ANONYMOUS,

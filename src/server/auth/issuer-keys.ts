@@ -14,7 +14,7 @@ import { waitAtMost, waitFor } from "./wait.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Without a word of the issuer: a key that it withdrew is accepted for so long. */
+/** Time to accept known keys if the issuer sends no cache lifetime. A withdrawn key is accepted this long. */
 const DEFAULT_AGE_MS = 10 * MINUTE_MS;
 const LEAST_AGE_MS = MINUTE_MS;
 const MOST_AGE_MS = DAY_MS;
@@ -38,7 +38,7 @@ export interface KnownKeys {
 }
 
 export interface IssuerKeys {
-  /** Undefined when none are known and none can be had now. Rejects when `signal` aborts, and only then. */
+  /** Returns `undefined` if no keys are known and none can be fetched now. Rejects only if `signal` aborts. */
   current(signal: AbortSignal): Promise<KnownKeys | undefined>;
   /** Newer ones than `known`, in which a key was missing; undefined when there are none or it is too soon to ask. */
   newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
@@ -55,7 +55,7 @@ export interface IssuerKeysOptions {
   readonly limitMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of each fetch. */
+  /** Called for each fetch. */
   readonly onLoad: (kind: KeyLoad["kind"]) => void;
 }
 
@@ -104,7 +104,7 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
     return held !== undefined && clock.monotonic() < held.freshUntil + STALE_LIMIT_MS ? held : undefined;
   }
 
-  /** `before`: what the caller knew. */
+  /** `before`: the keys that the caller knew. */
   function known(before: Held | undefined): KnownKeys | undefined {
     const now = usable();
     return now === undefined ? undefined : { keys: now.keys, isNew: now !== before };

@@ -11,7 +11,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** Levels of nesting; claims of real issuers have three. */
 const MAX_DEPTH = 16;
 
-/** Undefined for whatever is not such an object. */
+/** Returns `undefined` for anything but a JSON object. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -26,7 +26,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Of a claim or member; never what every object inherits. */
+/** Returns an own member; never one inherited from `Object.prototype`. */
 export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

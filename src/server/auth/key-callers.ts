@@ -1,10 +1,10 @@
 /**
- * Callers by virtual key. Source: specification document 3 (`auth.virtual_keys`); design decisions, section 1.
+ * Recognizes callers by virtual key. Source: specification document 3 (`auth.virtual_keys`); design decisions, section 1.
  *
- * A text that is no key ends at the checksum. From there on the work is the same whether the key is unknown, expired, of
- * another secret or good, and whether keys are accepted at all: a look-up, a hash, a comparison in constant time (with the
- * digest of nothing where there is no key) and a look at the clock. So the time does not tell which ids exist, but for
- * what the processor's caches tell of any row: some 0.3 microseconds at the first look at one, and 0.02 after it.
+ * Text that is not a key fails at the checksum. After that the work is the same whether the key is unknown, expired, has
+ * another secret or is good, and whether keys are accepted at all: a lookup, a hash, a comparison in constant time (with a
+ * dummy digest for an unknown key) and a look at the clock. So response times do not reveal which ids exist, except for CPU
+ * cache effects: about 0.3 microseconds at the first look at a row, and 0.02 after it.
  */
 
 import type { Clock } from "../../base/index.ts";
@@ -13,7 +13,7 @@ import { digestOf, isSameDigest, parseKey } from "./virtual-key.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Compared with where there is no key. That a secret hashes to this cannot be brought about, and would be of no use. */
+/** Dummy row to compare with for an unknown key. No secret can be found that hashes to it. */
 const NO_KEY: Pick<StoredKey, "digest" | "expires_at"> = { digest: "0".repeat(64), expires_at: null };
 
 /** Keys whose last use is kept, some 100 bytes each; past it, those that were first used longest ago are forgotten. */
@@ -35,7 +35,7 @@ interface Use {
   minute: number;
 }
 
-/** Of a key that was accepted. */
+/** Caller of a key that was accepted. */
 interface Known {
   readonly identification: Identification;
   readonly use: Use;
@@ -45,12 +45,12 @@ export interface KeyCallersOptions {
   readonly keys: KeyStore;
   readonly clock: Clock;
   readonly maxUses?: number;
-  /** Told of the first use in each minute, in milliseconds since 1970. */
+  /** Called for the first use in each minute, with milliseconds since 1970. */
   readonly onUse?: ((keyId: string, at: number) => void) | undefined;
 }
 
 export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: KeyCallersOptions): KeyCallers {
-  /** As long as the store keeps the object: it is the store that bounds how many there are. */
+  /** Entries live as long as the store keeps the row, so the store bounds their number. */
   const byRow = new WeakMap<StoredKey, Known>();
   const uses = new Map<string, Use>();
   const digests = new WeakMap<Caller, string>();

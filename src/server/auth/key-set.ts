@@ -1,8 +1,8 @@
 /**
- * The published keys of an issuer. Source: RFC 7517 section 5, RFC 7518 section 6; RFC 8725 section 3.5 (weak keys).
+ * Reads an issuer's published keys. Source: RFC 7517 section 5, RFC 7518 section 6; RFC 8725 section 3.5 (weak keys).
  *
- * A key that cannot verify, or that nobody should trust, is left out of the set and the others stay: issuers publish
- * keys for encryption and of algorithms to come beside those that sign.
+ * Keys that cannot verify, or are too weak to trust, are skipped and the others are kept: issuers also publish keys for
+ * encryption and for future algorithms.
  */
 
 import { type CryptoKey, compactVerify, importJWK, type JWK } from "jose";
@@ -16,18 +16,18 @@ export const MAX_KEYS = 256;
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 8192;
 
-/** In bytes. 65537 takes three; a long one makes verifying slow. */
+/** Maximum length in bytes. The usual 65537 takes three; a long exponent makes verification slow. */
 const MAX_RSA_EXPONENT_LENGTH = 8;
 
 export interface PublicKey {
   readonly kid: string | undefined;
   /** Whether signatures of this algorithm may be verified by the key. */
   fits(algorithm: Algorithm): boolean;
-  /** False where the signature is not of this key. Call it for algorithms that fit. Never rejects. */
+  /** Returns false if this key did not make the signature. Call it only for matching algorithms. Never rejects. */
   hasSigned(token: string, algorithm: Algorithm): Promise<boolean>;
 }
 
-/** Undefined when `value` is no key set; otherwise those of its keys that can be used. */
+/** Returns the usable keys of a key set, or `undefined` if `value` is none. */
 export function readKeySet(value: unknown): readonly PublicKey[] | undefined {
   const keys = isJsonObject(value) ? member(value, "keys") : undefined;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return undefined;
@@ -40,12 +40,12 @@ function readKey(key: JsonObject): PublicKey | undefined {
   if (use !== undefined && use !== "sig") return undefined;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return undefined;
   if (alg !== undefined && typeof alg !== "string") return undefined;
-  // Whoever publishes the private part lets everybody sign.
+  // A published private part lets everybody sign.
   if (Object.hasOwn(key, "d")) return undefined;
   const jwk = publicPart(key);
   if (jwk === undefined) return undefined;
 
-  /** By algorithm, as the platform wants it; undefined for a key that it refuses. */
+  /** Imported keys by algorithm; `undefined` for one that the platform refuses. */
   const imported = new Map<Algorithm, Promise<CryptoKey | undefined>>();
   function importFor(algorithm: Algorithm): Promise<CryptoKey | undefined> {
     let made = imported.get(algorithm);

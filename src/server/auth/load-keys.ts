@@ -1,6 +1,6 @@
 /**
- * Where an issuer's keys are, and what they are. Source: OpenID Connect Discovery 1.0 section 4, RFC 8414 section 3.3;
- * specification document 2 (`issuers`). Files are read anew at each load, so that a rotated one needs no reload.
+ * Finds and loads an issuer's keys. Source: OpenID Connect Discovery 1.0 section 4, RFC 8414 section 3.3; specification
+ * document 2 (`issuers`). Files are read again at each load, so a rotated file needs no reload.
  */
 
 import { open } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { isJsonObject, member } from "./json-object.ts";
 import { type PublicKey, readKeySet } from "./key-set.ts";
 import type { IssuerOptions } from "./types.ts";
 
-/** In bytes. A bundle of every public root is a quarter of it. */
+/** Maximum size in bytes. A bundle of all public roots is a quarter of it. */
 const MAX_FILE_BYTES = 1 << 20;
 
 export interface LoadOptions {
@@ -75,7 +75,7 @@ export async function discovered({ url }: IssuerOptions, options: FetchOptions):
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
   if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is no discovery document`);
-  // Else whoever can write one document of a shared host speaks for every issuer on it.
+  // Without this check, whoever can write one document on a shared host could speak for every issuer on it.
   if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
   return { from, document: value };
 }
@@ -97,7 +97,7 @@ function httpUrl(text: string, what: string): URL {
   return url;
 }
 
-/** What certificates are trusted; made anew when the file changed, since making it takes milliseconds. */
+/** Returns the trusted certificates. The context is rebuilt only if the file changed, because that takes milliseconds. */
 export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
   let last: { readonly bundle: string; readonly secureContext: tls.SecureContext } | undefined;
   return async () => {
@@ -111,7 +111,7 @@ export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureCont
   };
 }
 
-/** A list of our own replaces the one of Node.js, so that one stands in it too; where Node.js can tell, also its extras. */
+/** A custom CA list replaces that of Node.js, so it includes that list, and the extra certificates if Node.js can report them. */
 function systemRoots(): readonly string[] {
   const certificates: unknown = Reflect.get(tls, "getCACertificates"); // from 22.15 on
   const trusted: unknown = typeof certificates === "function" ? certificates("default") : undefined;

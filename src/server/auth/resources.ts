@@ -1,9 +1,9 @@
 /**
- * What of the gateway a token can be made for, and how clients learn it. Source: specification document 1
- * (Authentication, data plane 3); design decisions, sections 2 and 7; RFC 8707, RFC 9728, RFC 6750 section 3.
+ * Resources of the gateway that a token can be issued for, and the metadata by which clients find them. Source: specification
+ * document 1 (Authentication, data plane 3); design decisions, sections 2 and 7; RFC 8707, RFC 9728, RFC 6750 section 3.
  *
- * Addresses are compared as texts: an issuer copies into `aud` what the client asked for, and the client asks for what
- * `resource` says here.
+ * Addresses are compared as text: an issuer copies into `aud` what the client asked for, and the client asks for the `resource`
+ * given here.
  */
 
 import type { AuthRules } from "./caller.ts";
@@ -45,12 +45,15 @@ export function challengeOf({ publicUrl }: Pick<AuthRules, "publicUrl">, server?
   return `${scheme}, resource_metadata="${visible(url)}"`;
 }
 
-/** Neither ends the quoted text nor the header; an address that is written as it should be is left as it is. */
+/** Escapes everything that could end the quoted text or the header. A correctly written address stays unchanged. */
 function visible(url: string): string {
   return url.replace(/[^\x21-\x7e]|["\\]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 }
 
-/** Undefined without `publicUrl`. `urlOf`: of an issuer of the node by its name. `server`: a configured MCP server's name. */
+/**
+ * Returns `undefined` without `publicUrl`. `urlOf`: maps a name of the node's issuers to its URL. `server`: name of a
+ * configured MCP server.
+ */
 export function protectedResourceMetadata(
   { publicUrl, issuers }: Pick<AuthRules, "publicUrl" | "issuers">,
   urlOf: (issuer: string) => string | undefined,

@@ -1,15 +1,15 @@
 /**
- * Tokens that were verified, so that a signature is checked once and not at each request (some 0.3 ms of CPU).
+ * Cache of verified tokens, so that a signature is checked once and not at each request (about 0.3 ms of CPU).
  *
- * Kept under the SHA-256 of the whole token, which holds its issuer and signature: no two tokens meet, whatever they
- * have in common, and no token stays in memory. Never kept: refusals, and anything of a verifier that was replaced, so
- * that a reload of issuers holds at once. A kept token ends when the verifier would refuse it for its time, to the
- * millisecond; when it has learned of other keys of the issuer, of which the token's may be missing; and five minutes
- * after it was verified, so that the verifier looks for other keys at all.
+ * The key is the SHA-256 of the whole token, including issuer and signature, so tokens cannot collide and no token stays in
+ * memory. Refusals are never cached, nor anything of a verifier that was replaced, so a reload of issuers takes effect at once.
+ * An entry expires when the verifier would refuse the token for its time, to the millisecond; when the issuer's keys have
+ * changed, since the token's may be missing; and five minutes after verification, so that the verifier looks for new keys at
+ * all.
  *
- * Two generations stand in for a least-recently-used order: what is used moves to the younger, and when that is full,
- * it becomes the older and what nobody used since goes. Bounded in tokens and in characters of their texts, which what
- * they claim is in proportion to. There is no list of verifications under way: two first uses at once are two.
+ * Two generations approximate a least-recently-used order: a used entry moves to the younger one; when that is full it becomes
+ * the older one, and entries unused since are dropped. The limits are in tokens and in characters of their text, which bound
+ * their claims too. Verifications under way are not shared: two first uses at once are two.
  */
 
 import { hash } from "node:crypto";
@@ -18,15 +18,15 @@ import { LEEWAY_MS } from "./claims.ts";
 import { MAX_TOKEN_LENGTH } from "./token-text.ts";
 import type { TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";
 
-/** Of both generations together: tokens, and characters of their texts. 10,000 tokens of 1.6 KB fill both. */
+/** Limits of both generations together: tokens, and characters of their text. 10,000 tokens of 1.6 KB reach both. */
 const MAX_TOKENS = 10_000;
 const MAX_LENGTH = 16 << 20;
 
-/** After it was verified. */
+/** Maximum time since verification, in milliseconds. */
 const MAX_AGE_MS = 5 * 60_000;
 
 export interface CachedVerifier extends Pick<TokenVerifier, "verify"> {
-  /** What was verified before and still holds, at once; the same object each time. */
+  /** Returns a token that was verified before and is still valid; always the same object. */
   known(token: string): VerifiedToken | undefined;
   /** Tokens kept, a few of them twice. */
   size(): number;

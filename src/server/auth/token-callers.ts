@@ -1,8 +1,8 @@
 /**
- * Callers by token. Source: specification document 3 (`auth.issuers`); design decisions, section 1.
+ * Recognizes callers by token. Source: specification document 3 (`auth.issuers`); design decisions, section 1.
  *
- * What a token is worth is kept with it and with the configuration it was worked out under, so that a request of a known
- * token costs a look-up, and another configuration holds at once.
+ * The result is cached per token and configuration: a request with a known token costs a lookup, and a new configuration takes
+ * effect at once.
  */
 
 import type { AuthRules, CallerFault, Identification } from "./caller.ts";
@@ -12,7 +12,7 @@ import { readToken } from "./token-text.ts";
 import type { TokenFault, VerifiedToken } from "./types.ts";
 
 export interface TokenCallers {
-  /** At once for a token that is known. Rejects when `signal` aborts, and only then. */
+  /** Answers at once for a known token. Rejects only if `signal` aborts. */
   identify(
     text: string,
     rules: AuthRules,
@@ -43,7 +43,7 @@ export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
 
   return {
     identify(text, rules, servers = [], signal) {
-      // Whatever a token says, it is of no issuer that is accepted here: nothing is verified for it.
+      // No issuer is accepted here, so nothing is verified.
       if (rules.issuers.length === 0) return refused(faultOfForm(text));
       const token = tokens.known(text);
       if (token !== undefined) return answer(token, rules, servers);

@@ -1,7 +1,6 @@
 /**
- * Where an issuer's tokens are asked for, as its discovery document says. Source: OpenID Connect Discovery 1.0 section 3;
- * RFC 8414 section 2; specification document 3 (`token_exchange`). The bearer token that the issuer's documents may need is
- * shown to nobody but their origin.
+ * Finds an issuer's token endpoint in its discovery document. Source: OpenID Connect Discovery 1.0 section 3; RFC 8414 section
+ * 2; specification document 3 (`token_exchange`). The bearer token for the issuer's documents is sent only to their origin.
  */
 import type { SecureContext } from "node:tls";
 import { discovered, endpointIn, type LoadOptions, readBearer, trustIn } from "./load-keys.ts";
@@ -9,9 +8,9 @@ import type { IssuerOptions } from "./types.ts";
 
 export interface TokenEndpoint {
   readonly url: URL;
-  /** How clients may say who they are; what RFC 8414 says that no list means, where there is none. */
+  /** Client authentication methods that the endpoint accepts; the default of RFC 8414 if the document lists none. */
   readonly authMethods: readonly string[];
-  /** What is trusted there; undefined: what Node.js trusts. */
+  /** Trusted certificates; `undefined` for those of Node.js. */
   readonly secureContext: SecureContext | undefined;
 }
 

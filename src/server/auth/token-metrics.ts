@@ -4,12 +4,12 @@ import type { Instruments } from "../../base/index.ts";
 import type { TokenFault } from "./types.ts";
 
 export interface TokenMetrics {
-  /** `issuer`: its name; undefined for a token of none. */
+  /** `issuer`: its name; `undefined` for a token of no known issuer. */
   verified(issuer: string | undefined, outcome: "verified" | TokenFault): void;
   keysFetched(issuer: string, outcome: "loaded" | "failed"): void;
 }
 
-/** Once a process: a verifier that replaces another counts on in the same series. */
+/** Call once per process. A verifier that replaces another continues the same series. */
 export function createTokenMetrics(instruments: Instruments): TokenMetrics {
   const verifications = instruments.counter(
     "gateway_token_verifications_total",

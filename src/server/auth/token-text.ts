@@ -1,15 +1,15 @@
 /**
- * A token taken apart, before anything is believed or fetched. Source: RFC 7515 section 7.1 (compact serialization),
- * RFC 7519 section 7.2, RFC 8725 (best current practices).
+ * Parses a token before anything is believed or fetched. Source: RFC 7515 section 7.1 (compact serialization), RFC 7519 section
+ * 7.2, RFC 8725 (best current practices).
  *
- * A text is read in one way only: base64url must be canonical (the unused bits of a last character are zero), members
- * stand once, critical extensions are refused, and what a header says of keys (`jwk`, `jku`, `x5u`, `x5c`) is not read.
+ * Parsing is strict: base64url must be canonical (unused bits of the last character are zero), members must not repeat,
+ * critical extensions are refused, and keys in the header (`jwk`, `jku`, `x5u`, `x5c`) are ignored.
  */
 
 import { type Algorithm, isAlgorithm } from "./algorithms.ts";
 import { type JsonObject, member, parseJsonObject } from "./json-object.ts";
 
-/** In characters. Proxies refuse longer headers, and a token with 200 groups has some 10,000. */
+/** Maximum length in characters. Proxies refuse longer headers; a token with 200 groups has about 10,000. */
 export const MAX_TOKEN_LENGTH = 16 << 10;
 
 export interface TokenText {
@@ -17,7 +17,7 @@ export interface TokenText {
   readonly text: string;
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
-  /** Of a signature that is still to be verified. */
+  /** Claims whose signature has not been verified yet. */
   readonly claims: JsonObject;
 }
 
@@ -62,7 +62,7 @@ function parsePart(text: string): JsonObject | undefined {
   return bytes === undefined ? undefined : parseJsonObject(bytes);
 }
 
-/** Undefined where another text would have given the same bytes and been the canonical one. */
+/** Returns `undefined` for a non-canonical encoding. */
 function decodePart(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;

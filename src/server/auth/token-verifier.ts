@@ -1,9 +1,9 @@
 /**
- * From the text of a token to who calls, or why not. Source: specification document 1 (Authentication, Admin API 4),
- * document 2 (`issuers`); design decisions, section 1 (JWT); RFC 8725.
+ * Verifies the text of a token and returns the caller, or the reason for refusing it. Source: specification document 1
+ * (Authentication, Admin API 4), document 2 (`issuers`); design decisions, section 1 (JWT); RFC 8725.
  *
- * What costs nothing is judged first: form, algorithm, issuer, claims. So no token that could not be accepted anyway
- * causes a fetch or a verification. A refused token's claims are nobody's, and none of them leaves this file.
+ * Cheap checks come first: form, algorithm, issuer, claims. So a token that could not be accepted anyway causes neither a fetch
+ * nor a verification. Claims of a refused token never leave this file.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier, VerifiedTo
 /** Milliseconds, for discovery and keys together. */
 const FETCH_LIMIT_MS = 10_000;
 
-/** Keys tried for one token; only of a token that names no key, or an ambiguous one, there is more than one. */
+/** Maximum number of keys tried for one token. There is more than one only if the token names no key, or an ambiguous one. */
 const MAX_TRIED_KEYS = 4;
 
 export interface TokenVerifierOptions {
@@ -38,7 +38,7 @@ interface Issuer {
   readonly keys: IssuerKeys;
 }
 
-/** By which keys a token was verified. */
+/** Keys that verified a token. */
 interface Signers {
   readonly issuer: IssuerKeys;
   readonly keys: KnownKeys["keys"];
@@ -98,7 +98,7 @@ type Signature =
   | { readonly kind: "signed"; readonly keys: KnownKeys["keys"] }
   | { readonly kind: "refused"; readonly fault: TokenFault };
 
-/** `keys`: those of the issuer of which one has signed the token. */
+/** `keys`: the issuer's keys, one of which signed the token. */
 async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<Signature> {
   const known = await issuer.current(signal);
   if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };

@@ -1,6 +1,6 @@
 /**
- * Who calls, by a token of a trusted issuer. Source: specification document 1 (Authentication), document 2 (`issuers`);
- * design decisions, section 1. What a token may do here (audience, roles, profile) is decided by whoever asks.
+ * Types for callers with a token of a trusted issuer. Source: specification document 1 (Authentication), document 2
+ * (`issuers`); design decisions, section 1. What a token may do (audience, roles, profile) is decided elsewhere.
  */
 
 import type { ForwardProxies } from "../forward-proxy/index.ts";
@@ -14,10 +14,13 @@ export interface IssuerOptions {
   readonly jwksUrl: string | undefined;
   /** Absolute. PEM bundle beside the system's roots. */
   readonly caFile: string | undefined;
-  /** Absolute. Bearer token, read at each fetch; shown to the origin of `url` and to `jwksUrl`, to nobody else. */
+  /**
+   * Absolute path of a file with a bearer token, read at each fetch. The token is sent only to the origin of `url` and to
+   * `jwksUrl`.
+   */
   readonly tokenFile: string | undefined;
   readonly subjectClaim: string;
-  /** Undefined: `preferred_username`, then `email`, then the subject. */
+  /** `undefined` means `preferred_username`, then `email`, then the subject. */
   readonly nameClaim: string | undefined;
   /** On the way to its documents and its token endpoint; left out: everything is reached directly. */
   readonly proxies?: ForwardProxies;
@@ -59,18 +62,18 @@ export type TokenVerdict =
   | { readonly kind: "refused"; readonly fault: TokenFault; readonly issuer: string | undefined };
 
 export interface TokenVerifier {
-  /** `signal` bounds the caller's wait; a fetch of keys that others wait for goes on. Rejects only when it aborts. */
+  /** `signal` limits the caller's wait; a fetch of keys that others wait for continues. Rejects only if it aborts. */
   verify(token: string, signal: AbortSignal): Promise<TokenVerdict>;
   /**
-   * Whether what `verify` gave was verified by the keys that its issuer is known to have now. False: its key may have been
-   * withdrawn. Says nothing of times.
+   * Returns whether the keys that verified the token are still the issuer's known keys. If not, its key may have been
+   * withdrawn. Does not check times.
    */
   holds(token: VerifiedToken): boolean;
   /** Ends fetches. What is verified later is verified by the keys known by then. */
   close(): Promise<void>;
 }
 
-/** What `gateway check` asks of an issuer: discovery, then the key set. */
+/** Result of `gateway check` for an issuer: discovery, then the key set. */
 export type IssuerProbe =
   | { readonly kind: "ok"; readonly jwksUrl: string; readonly keys: number }
   | { readonly kind: "failed"; readonly step: "discovery" | "keys"; readonly message: string };

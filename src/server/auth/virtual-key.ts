@@ -18,7 +18,7 @@ const CHECKSUM_LENGTH = 6;
 const FORM = /^gwk_([0-9A-Za-z]{8})_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 
 export interface VirtualKey {
-  /** Public: may stand in logs and lists. */
+  /** Public part, which may appear in logs and lists. */
   readonly id: string;
   /** Never stored, logged or repeated. */
   readonly secret: string;
@@ -39,7 +39,7 @@ export function mintKey(randomBytes: (length: number) => Uint8Array, id: string 
   return { id, text: head + checksum(head), digest: digestOf(secret) };
 }
 
-/** Undefined for any text that no `mintKey` made; says nothing of why. */
+/** Returns `undefined` for text that `mintKey` did not make, without a reason. */
 export function parseKey(text: string): VirtualKey | undefined {
   const match = FORM.exec(text);
   if (match === null) return undefined;
@@ -52,7 +52,7 @@ export function digestOf(secret: string): string {
   return hash("sha256", secret, "hex");
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in constant time. */
 export function isSameDigest(given: string, stored: string): boolean {
   const [a, b] = [Buffer.from(given, "hex"), Buffer.from(stored, "hex")];
   return a.length === b.length && a.length > 0 && timingSafeEqual(a, b);
@@ -63,7 +63,7 @@ function newId(randomBytes: (length: number) => Uint8Array): string {
   let id = "";
   while (id.length < ID_LENGTH) {
     for (const byte of randomBytes(ID_LENGTH * 2)) {
-      // 248 is the highest multiple of 62 in a byte: what lies above would favour the first digits.
+      // 248 is the highest multiple of 62 in a byte; values above it would favor the first digits.
       if (byte < 248 && id.length < ID_LENGTH) id += BASE62[byte % 62];
     }
   }

@@ -1,4 +1,4 @@
-/** Waiting for what goes on without us. */
+/** Waits for work that continues even if the waiter leaves. */
 
 /** Rejects with the reason of `signal` when it aborts first; `promise` itself is left alone. */
 export function waitFor<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
@@ -10,7 +10,7 @@ export function waitFor<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
   });
 }
 
-/** As `waitFor`, and resolves after `limitMs` at the latest. */
+/** Same as `waitFor`, but resolves after at most `limitMs`. */
 export async function waitAtMost(promise: Promise<void>, limitMs: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

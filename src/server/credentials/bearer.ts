@@ -16,7 +16,7 @@ export interface BearerUse {
   repeated(): void;
 }
 
-/** A 401 is due to the token, whatever else it says. */
+/** A 401 means that the token was refused, whatever else the answer says. */
 export function bearerOf(token: string, { drop, repeated }: BearerUse): BearerToken {
   const it: BearerToken = {
     token,

@@ -11,19 +11,19 @@ import type { TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, type IssuedToken, TokenFailure } from "./token-request.ts";
 import type { ClientCredential } from "./types.ts";
 
-/** Of a token that says nothing of its end. */
+/** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 300_000;
 
-/** What only another configuration mends is not asked for more often. */
+/** Minimum interval between requests after an error that only a changed configuration fixes, in milliseconds. */
 const PERMANENT_PAUSE_MS = 60_000;
 
 export class TokenUnavailable extends GatewayError {
-  /** For the log. */
+  /** Reason, for the log. */
   readonly reason: string;
   readonly pauseMs: number | undefined;
   /** Only another configuration mends it. */
   readonly isPermanent: boolean;
-  /** As of `TokenFailure`. */
+  /** See `TokenFailure.isOfAnother`. */
   readonly isOfAnother: boolean;
   constructor(name: string, failure: TokenFailure) {
     super("credential_unavailable", `The credential ${name} cannot be had: its token endpoint gives no token.`);
@@ -48,10 +48,10 @@ export function clientCredentials(
   { dialler, request, now }: ClientCredentialsOptions,
 ): () => Promise<Fetched<string>> {
   const { name, tokenUrl: endpoint, scopes } = credential;
-  // Nothing says which of the two the server takes; what worked is asked first from then on.
+  // The server does not say which method it accepts. The one that worked is tried first from then on.
   let methods: readonly AuthMethod[] = ["client_secret_post", "client_secret_basic"];
 
-  /** Of the token that was had last. */
+  /** Sequence number of the last token received. */
   let number = 0;
 
   const ask = (method: AuthMethod): Promise<SharedValue<IssuedToken>> => {

@@ -1,8 +1,8 @@
 /**
- * How far the clocks of those who verify our signatures are from ours. A signature is accepted for five minutes around the
- * verifier's time; where it is refused, the answer's date says what the time is there. Source: credentials reference, 1.4.
+ * Learns how far the clocks of servers that verify our signatures are from ours. A signature is accepted within five minutes of
+ * the verifier's time. If it is refused, the `date` of the answer shows that time. Source: credentials reference, 1.4.
  *
- * Learnt of refusals alone: an answer that was accepted proves the offset that it was signed with.
+ * Offsets are learned from refusals only: an accepted answer proves the offset that it was signed with.
  */
 
 /** Less is no reason to be refused, and is the answer's own way. */
@@ -19,7 +19,7 @@ export interface ClockOffsets {
    * refusal in a row takes the change back.
    */
   refused(host: string, used: number, date: string | undefined): boolean;
-  /** One signed with `used` was not refused for its time. */
+  /** Notes that a request signed with the current offset was not refused for its time. */
   accepted(host: string): void;
 }
 
@@ -31,7 +31,7 @@ export interface ClockOffsetsOptions {
 
 interface Learnt {
   offsetMs: number;
-  /** What it was before a change that no answer has proved yet. */
+  /** Previous offset, until an answer proves the new one. */
   before: number | undefined;
 }
 

@@ -13,7 +13,7 @@ import type { SigningKeys } from "./sigv4.ts";
 import type { Outgoing, Presented, PresentedJudge, PresentedVerdict, SigningCredential } from "./types.ts";
 
 export interface SigningPorts {
-  /** Of the platform; undefined where the keys are static. */
+  /** Keys that the platform provides; `undefined` for static keys. */
   readonly platform: Renewed<PlatformKeys> | undefined;
   readonly offsets: ClockOffsets;
   readonly clock: Clock;
@@ -55,7 +55,7 @@ function bearingOf({ secretAccessKey, sessionToken }: SigningKeys): Bearing {
   return (name, value) => name === "x-amz-security-token" || ofSecret(name, value) || ofToken?.(name, value) === true;
 }
 
-/** What the cloud calls a request whose time may be what it is refused for. */
+/** Error types that the cloud answers when the time of a request may be the cause. */
 const OF_TIME: ReadonlySet<string> = new Set([
   "AccessDeniedException",
   "AuthFailure",
@@ -101,7 +101,7 @@ function judgeOf({ skewed, timely, expired, repeated }: Refusals): PresentedJudg
         timely();
         return "accept";
       }
-      // A cache's answer tells the time of when it was stored.
+      // A cached answer carries the time at which it was stored, so its date is not used.
       date = header("age") === undefined ? header("date") : undefined;
       const type = header("x-amzn-errortype");
       if (type !== undefined) return verdictOn([nameIn(type)], "");

@@ -7,13 +7,13 @@ import { signingRegion, signingService } from "./signing-scope.ts";
 import { keyHeaders } from "./static.ts";
 import type { Credential, StaticCredential } from "./types.ts";
 
-/** Where it is presented. */
+/** Address at which the credential is presented. */
 export interface PresentedAt {
   readonly origin: string;
   readonly keyHeader: KeyHeader;
   /** The provider's. */
   readonly region: string | undefined;
-  /** What the catalog says that requests are signed for; empty where it says nothing. */
+  /** Service that the catalog names for signing; empty if it names none. */
   readonly signingService: string;
 }
 

@@ -1,4 +1,4 @@
-/** Whether a header shows a credential of ours: what a careless provider answers must not hand it to the client. */
+/** Recognizes response headers that contain our own credential, so that a careless provider cannot leak it to the client. */
 
 /** Header names that hold a credential, whatever their value. */
 const NAMES: ReadonlySet<string> = new Set([
@@ -9,13 +9,16 @@ const NAMES: ReadonlySet<string> = new Set([
   "proxy-authorization",
 ]);
 
-/** A shorter key may stand in other words by chance: it must be a word of its own. */
+/** Minimum key length that is searched within longer text. A shorter key may occur by chance, so it must match a whole word. */
 const MIN_SEARCHED_LENGTH = 8;
 
 /** `lowerCaseName` and value of a header. */
 export type Bearing = (lowerCaseName: string, value: string) => boolean;
 
-/** By name, and by value: the key as it is, in other letters, percent-encoded, in hexadecimal or within base64. */
+/**
+ * Builds a check by header name and by value: the key as it is, in other letter case, percent-encoded, in hexadecimal or within
+ * base64.
+ */
 export function bearing(key: string): Bearing {
   if (key.length < MIN_SEARCHED_LENGTH) {
     return (name, value) => NAMES.has(name) || value.split(/[\s"',;:=]+/).includes(key);
@@ -36,7 +39,7 @@ export function bearing(key: string): Bearing {
   };
 }
 
-/** What base64 makes of the key behind `before` other bytes, less the characters that it shares with its neighbours. */
+/** Returns the base64 of the key after `before` other bytes, without the characters that also encode neighboring bytes. */
 function withinBase64(key: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(key)]);
   return bytes.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6));

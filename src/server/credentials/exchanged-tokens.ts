@@ -1,9 +1,9 @@
 /**
- * Tokens that were exchanged, each for one caller's token, and refusals for a moment. What was used longest ago goes first
- * where there are too many, of one caller as of all. Times are of the monotonic clock, in milliseconds.
+ * Cache of exchanged tokens, one for each caller's token, and of short-lived refusals. Evicts the least recently used, with a
+ * limit per caller and a total limit. Times are monotonic, in milliseconds.
  */
 
-/** Of all callers, and of one. */
+/** Maximum tokens of all callers, and of one caller. */
 const MAX_TOKENS = 10_000;
 const MAX_OF_CALLER = 100;
 
@@ -14,14 +14,14 @@ export interface Kept<Value> {
 }
 
 export interface ExchangedTokens<Value> {
-  /** `key`: a digest of the caller's token. */
+  /** `key`: digest of the caller's token. */
   find(key: string, now: number): Value | undefined;
   keep(key: string, kept: Kept<Value>): void;
   size(): number;
 }
 
 export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
-  /** In the order of use. */
+  /** Ordered by last use. */
   const tokens = new Map<string, Kept<Value>>();
   const ofCaller = new Map<string, Set<string>>();
 
@@ -53,7 +53,7 @@ export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
       if (own.size >= MAX_OF_CALLER && oldest !== undefined) remove(oldest);
       const [least] = tokens.keys();
       if (tokens.size >= MAX_TOKENS && least !== undefined) remove(least);
-      // It may have been let go with the last of its tokens.
+      // The caller's set may have been removed with its last token.
       ofCaller.set(kept.principal, own.add(key));
       tokens.set(key, kept);
     },

@@ -1,10 +1,10 @@
-/** So many at once, the others in the order in which they came, each for a time. */
+/** FIFO semaphore with a bounded queue and a wait timeout. */
 import { TokenFailure } from "./token-request.ts";
 
 export interface TurnsOptions {
   readonly atOnce: number;
   readonly waiting: number;
-  /** Milliseconds that somebody waits for a turn. */
+  /** Maximum wait, in milliseconds. */
   readonly limitMs: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * One request at a place that credentials are sent to, a token endpoint or an administration API: no redirect, no address
- * of the machine's own network segment, a bounded answer. Source: credentials reference, 6; design decisions, section 13.
+ * Sends one request to a server that receives credentials, such as a token endpoint or an administration API: follows no
+ * redirect, refuses link-local addresses, and limits the answer. Source: credentials reference, 6; design decisions, section
+ * 13.
  */
 import type { SecureContext } from "node:tls";
 import { request } from "undici";
@@ -32,7 +33,7 @@ export interface GuardedDialler {
 export interface GuardedDiallerOptions {
   readonly connectMs: number;
   readonly maxAnswerBytes: number;
-  /** What is trusted; undefined: what Node.js trusts. */
+  /** Trusted certificates; `undefined` for those of Node.js. */
   readonly secureContext?: SecureContext | undefined;
   /** Left out: everything is reached directly. */
   readonly proxies?: ForwardProxies | undefined;
@@ -62,7 +63,7 @@ export function openGuardedDialler({
       for await (const chunk of answer.body) {
         const bytes = Buffer.from(chunk as Uint8Array);
         length += bytes.length;
-        // To leave the loop ends the connection.
+        // Leaving the loop closes the connection.
         if (length > maxAnswerBytes) throw new Error(`its answer is longer than ${maxAnswerBytes} bytes`);
         chunks.push(bytes);
       }
@@ -70,7 +71,7 @@ export function openGuardedDialler({
       return { status: answer.statusCode, headers: Object.fromEntries(single), text: Buffer.concat(chunks).toString() };
     },
     close() {
-      agent.close().catch(() => undefined); // once its requests are over, each of which has a limit
+      agent.close().catch(() => undefined); // Ends when its requests have ended; each has a timeout.
     },
   };
 }

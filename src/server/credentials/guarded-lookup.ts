@@ -1,6 +1,6 @@
 /**
- * Names resolved for those who dial, but never to this machine's own network segment, where metadata services are: whoever can
- * name an upstream must not read the keys of the machine. Source: credentials reference, 6; design decisions, section 13.
+ * Resolves names but never to link-local addresses, where cloud metadata services are: whoever can name an upstream must not be
+ * able to read the machine's keys. Source: credentials reference, 6; design decisions, section 13.
  */
 import { lookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -24,7 +24,7 @@ export class LinkLocal extends Error {
   }
 }
 
-/** What the name stands for at the moment of dialling decides, whatever it stood for before. */
+/** The address at the moment of dialing decides, whatever the name resolved to earlier. */
 export const guardedLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return done(error, []);

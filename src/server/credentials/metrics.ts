@@ -3,7 +3,7 @@ import type { Instruments } from "../../base/index.ts";
 import type { CredentialKind } from "./types.ts";
 
 export interface CredentialMetrics {
-  /** `refused`: the caller's token was, and nobody else is concerned. */
+  /** `refused`: only this caller's token was refused; others are not affected. */
   fetched(name: string, kind: CredentialKind, outcome: "fetched" | "failed" | "refused"): void;
   /** 1 while the last fetch failed. */
   failing(name: string, isFailing: boolean): void;

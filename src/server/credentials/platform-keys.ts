@@ -1,9 +1,9 @@
 /**
- * The keys that the platform gives this process: environment, shared files, web identity, container, instance metadata.
+ * Keys that the platform provides to this process: environment, shared files, web identity, container, instance metadata.
  * Source: credentials reference, 1.6; design decisions, section 13.
  *
- * The chain is a library's, loaded when first needed; what is kept, and when it is asked, is ours. Version 1 of the metadata
- * service is off: whoever can have the gateway send a request could ask it too.
+ * The provider chain is a library's, loaded on first use; caching and timing are ours. Version 1 of the metadata service is
+ * turned off, because anybody who can make the gateway send a request could use it too.
  */
 
 import { type FetchShared, GatewayError } from "../../base/index.ts";
@@ -12,13 +12,13 @@ import type { Fetched } from "./renewed-value.ts";
 import type { SigningKeys } from "./sigv4.ts";
 import { usableMs } from "./usable-lifetime.ts";
 
-/** Of the whole chain: the container's answer alone is waited for up to seven seconds, with its repeats. */
+/** Timeout of the whole chain, in milliseconds. The container's answer alone can take seven seconds with its retries. */
 const CHAIN_LIMIT_MS = 12_000;
 
-/** Of the token service that web identities are taken to. */
+/** Timeout of the token service for web identities, in milliseconds. */
 const ANSWER_LIMIT_MS = 5_000;
 
-/** Keys that do not end may be others later: a file that was written anew is read by whoever starts. */
+/** Time to cache keys without an expiry, in milliseconds. A rewritten file is then read again. */
 const WITHOUT_END_SHARED_MS = 60_000;
 /** The chain is not walked by each process in turn. */
 const FAILED_SHARED_MS = 1_000;
@@ -27,14 +27,14 @@ const MAX_STEPS = 16;
 const MAX_STEP_LENGTH = 200;
 
 export interface PlatformKeys extends SigningKeys {
-  /** Where they came from, in words. */
+  /** Where the keys came from, in words. */
   readonly source: string;
 }
 
-/** `cause` says what each link of the chain answered, for the log; the message names no path, host, role or key. */
+/** `cause` contains the answer of each link of the chain, for the log. The message contains no path, host, role or key. */
 export class ChainFailure extends GatewayError {
   readonly reason: string;
-  /** Another process of the node was told so, and has said it. */
+  /** Whether another process of the node received this failure and has logged it. */
   readonly isOfAnother: boolean;
   constructor(name: string, reason: string, isOfAnother: boolean) {
     super("credential_unavailable", `The credential ${name} cannot be had: the platform gives no keys.`);
@@ -44,9 +44,9 @@ export class ChainFailure extends GatewayError {
 }
 
 export interface ChainOptions {
-  /** Of the entry of `credentials`. */
+  /** Name of the entry in `credentials`. */
   readonly name: string;
-  /** Of the requests that are signed: where a token service is asked, unless the environment says where. */
+  /** Region of the signed requests. The token service is called there, unless the environment sets another. */
   readonly region: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Milliseconds since 1970. */
@@ -81,11 +81,11 @@ export function platformChain({
       requestHandler: {
         connectionTimeout: ANSWER_LIMIT_MS,
         requestTimeout: ANSWER_LIMIT_MS,
-        // Token services alone speak TLS; what a machine or container says of itself is near, and plain HTTP.
+        // Only token services use TLS. Metadata endpoints of a machine or container are local and use plain HTTP.
         httpsAgent: openHttpsProxyAgent(readForwardProxies(env).proxies, ANSWER_LIMIT_MS),
       },
     };
-    // A file that was rotated is read anew.
+    // Reads a rotated file again.
     return defaultProvider({ logger, clientConfig, ec2MetadataV1Disabled: true, ignoreCache: true });
   }
 
@@ -98,7 +98,7 @@ export function platformChain({
       if (until !== undefined && !(until > now())) throw new Error("the keys that it gives have expired already");
       return { kind: "keys", keys: keysOf(keys), until };
     } catch (error) {
-      // It waits for the one call of it that hangs, if one does, and so would all who ask it again.
+      // The chain waits for its one pending call. If that hangs, every later caller would hang too, so a new chain is created.
       chain = undefined;
       return { kind: "failed", reason: reasonOf(error, steps) };
     }
@@ -130,7 +130,7 @@ interface ChainKeys {
   readonly $source?: Readonly<Record<string, unknown>>;
 }
 
-/** What goes into a header, or the dispatcher would refuse each request for it. */
+/** Characters that are valid in a header; with others, the HTTP client would refuse each request. */
 const KEY_ID = /^[\w/+=.-]{1,256}$/;
 const VISIBLE = /^[!-~]+$/;
 

@@ -43,7 +43,7 @@ export interface PresenterOptions {
 const TOKEN_DROPS_EVERY_MS = 1_000;
 const KEYS_DROP_EVERY_MS = 10_000;
 
-/** One that only another configuration mends is told of once a minute. */
+/** Minimum interval between log lines about a failure that only a changed configuration fixes, in milliseconds. */
 const TOLD_EVERY_MS = 60_000;
 
 interface Held {
@@ -87,7 +87,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
     },
   );
 
-  /** Tells of each fetch, and of failures without a flood; what another process fetched is told there. */
+  /** Logs fetches and, at a limited rate, failures. Fetches of another process are logged there. */
   function teller(name: string, kind: CredentialKind) {
     let toldAt = Number.NEGATIVE_INFINITY;
     let isFailing = false;

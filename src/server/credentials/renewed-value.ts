@@ -1,10 +1,10 @@
 /**
- * One value that somebody else gives for a time: fetched when first needed, renewed ahead while it is used, and never
- * fetched twice at once. Spans are of the monotonic clock, in milliseconds.
+ * One value with a limited lifetime: fetched on first use, renewed ahead of its expiry while it is in use, and never fetched
+ * twice at once. Durations are monotonic, in milliseconds.
  *
- * Invariants: whoever asks while a good value is held is answered at once; a fetch belongs to nobody, so that whoever leaves
- * takes nothing from the others; after a failure nothing is fetched before a pause that doubles, and whoever asks meanwhile
- * is told the failure at once.
+ * Invariants: a caller is answered at once while a good value is held. A fetch is independent of its callers, so one that
+ * leaves does not affect the others. After a failure nothing is fetched until a pause that doubles has passed, and callers get
+ * the failure at once.
  */
 import type { Clock } from "../../base/index.ts";
 import { usableMs } from "./usable-lifetime.ts";
@@ -16,21 +16,21 @@ const SPREAD = 0.1;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** The system's timers take no more. */
+/** Maximum delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface Fetched<Value> {
   readonly value: Value;
-  /** From the moment the fetch began; infinite where it does not end. */
+  /** Lifetime since the fetch began, in milliseconds; infinite without an expiry. */
   readonly lifeMs: number;
   /** Milliseconds of it that were over when it was had. */
   readonly ageMs: number;
-  /** False: another process of the node fetched it. */
+  /** False if another process of the node fetched it. */
   readonly isOwn: boolean;
 }
 
 export interface RenewedOptions<Value> {
-  /** Rejects with what whoever asked is told. */
+  /** Rejects with the error for callers. */
   readonly fetch: () => Promise<Fetched<Value>>;
   /** Milliseconds that a failure asks to be left alone for; undefined: it does not say. */
   readonly pauseOf: (failure: unknown) => number | undefined;
@@ -39,15 +39,18 @@ export interface RenewedOptions<Value> {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Told of each fetch that gave a value. */
+  /** Called for each successful fetch. */
   readonly fetched: (isOwn: boolean) => void;
-  /** Told of each that failed; `failures` in a row, of which the last is `failure`. */
+  /** Called for each failed fetch. `failures`: number of failures in a row, of which `failure` is the last. */
   readonly failed: (failures: number, failure: unknown) => void;
 }
 
 export interface Renewed<Value> {
   current(): Value | Promise<Value>;
-  /** It was refused: another is fetched, unless that has been done since. False: it is too soon for another. */
+  /**
+   * Discards a value that was refused and fetches another, unless that has happened since. Returns false if it is too soon for
+   * another fetch.
+   */
   drop(value: Value): boolean;
   close(): void;
 }
@@ -99,7 +102,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
     return held !== undefined && clock.monotonic() < held.goodUntil ? held : undefined;
   }
 
-  /** What nobody used since it was fetched is let go. */
+  /** A value that was not used since it was fetched is discarded instead of renewed. */
   function renewIn(ms: number): void {
     if (isClosed || held === undefined || !Number.isFinite(ms)) return;
     timer = setTimeout(

@@ -5,13 +5,13 @@ import type { TokenDialler } from "./token-dialler.ts";
 import { type IssuedToken, requestToken, type TokenAsked, TokenFailure } from "./token-request.ts";
 import { usableMs } from "./usable-lifetime.ts";
 
-/** Of a token that says nothing of its end. */
+/** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 60_000;
 
-/** What an endpoint refuses it is not asked again by the next process. */
+/** Time in which no other process asks again what the endpoint refused, in milliseconds. */
 const REFUSED_FOR_MS = 5_000;
 
-/** As `requestToken`, for one with a greater number than `after`. Rejects with `TokenFailure`. */
+/** Same as `requestToken`, for a fetch with a greater number than `after`. Rejects with `TokenFailure`. */
 export type RequestShared = (
   asked: TokenAsked,
   dialler: TokenDialler,
@@ -57,7 +57,7 @@ function keepMsOf(outcome: Outcome, nowMs: number): number {
   return outcome.facts.code === undefined || outcome.facts.isPassing ? 0 : REFUSED_FOR_MS;
 }
 
-/** Of all that is asked, secrets included. */
+/** Digest of everything in the request, including secrets. */
 function keyOf({ endpoint, client: { clientId, clientSecret }, method, grant, parameters }: TokenAsked): string {
   return hash(
     "sha256",

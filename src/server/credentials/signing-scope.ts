@@ -1,7 +1,4 @@
-/**
- * What a signature names of the cloud's surface that it is for. Source: credentials reference, 1.1; design decisions,
- * section 13.
- */
+/** Region and service that a signature names. Source: credentials reference, 1.1; design decisions, section 13. */
 
 const DEFAULT_SERVICE = "bedrock";
 
@@ -12,7 +9,7 @@ const OWN_SERVICES: ReadonlySet<string> = new Set(["bedrock-mantle", "aws-extern
 const REGION_IN_HOST =
   /^(?:[a-z0-9-]+\.)*?[a-z0-9-]+\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)$/;
 
-/** `preset`: the service that the catalog names; empty where it names none. */
+/** `preset`: service that the catalog names; empty if it names none. */
 export function signingService(configured: string | undefined, preset: string, hostname: string): string {
   if (configured !== undefined) return configured;
   if (preset !== "") return preset;
@@ -24,7 +21,7 @@ export type RegionFound =
   | { readonly kind: "region"; readonly region: string }
   | { readonly kind: "refused"; readonly message: string };
 
-/** `configured`: the provider's `region`. `hostname`: without a port. */
+/** `configured`: the provider's `region`. `hostname`: without port. */
 export function signingRegion(configured: string | undefined, hostname: string): RegionFound {
   const named = REGION_IN_HOST.exec(hostname.toLowerCase())?.[1];
   const region = configured ?? named;

@@ -1,8 +1,8 @@
 /**
- * Signs requests as they go out. Source: credentials reference, 1.2 to 1.4; design decisions, section 13.
+ * Signs outgoing requests. Source: credentials reference, 1.2 to 1.4; design decisions, section 13.
  *
- * Signed are `host`, `content-type`, `anthropic-version` and what is added here: the fewer headers, the fewer ways in which
- * a proxy on the way breaks the signature. Nothing of the client's `x-amz-*` goes along, or it would choose what is signed.
+ * Only `host`, `content-type`, `anthropic-version` and headers added here are signed: the fewer headers, the fewer ways for a
+ * proxy to break the signature. The client's `x-amz-*` headers are dropped, since they would control what is signed.
  */
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
@@ -24,7 +24,7 @@ import {
 } from "./sigv4.ts";
 import type { Outgoing } from "./types.ts";
 
-/** By length, since most headers have another. */
+/** Indexed by length, since most headers differ in length and are skipped quickly. */
 const SIGNED: ReadonlyMap<number, string> = new Map(
   ["content-type", "anthropic-version"].map((name) => [name.length, name]),
 );
@@ -50,9 +50,9 @@ interface Second {
   readonly scope: string;
 }
 
-/** Keeps what holds for a day, or for a second. */
+/** Caches what is valid for a day, or for a second. */
 export interface Signer {
-  /** All headers of the request. `atMs`: since 1970, by the verifier's clock. */
+  /** Returns all headers of the request. `atMs`: milliseconds since 1970, by the verifier's clock. */
   sign(request: Outgoing, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];
 }
 
@@ -114,7 +114,10 @@ export function createSigner(scope: SigningScope): Signer {
   };
 }
 
-/** At once, but for bodies that would keep everybody waiting: those are hashed piece by piece, once for all attempts. */
+/**
+ * Hashes small bodies at once. Larger ones are hashed in pieces, so that other requests are not delayed, and once for all
+ * attempts.
+ */
 export function hashOf(body: Buffer | null): string | Promise<string> {
   if (body === null || body.length <= PIECE_BYTES) return payloadHash(body);
   const known = hashes.get(body) ?? inPieces(body);

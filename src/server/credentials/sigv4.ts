@@ -1,15 +1,15 @@
 /**
- * AWS Signature Version 4: canonical request, string to sign, signature. Pure. Source: IAM User Guide, "Create a signed AWS
- * API request"; the published signature test suite.
+ * AWS Signature Version 4: canonical request, string to sign, signature. Pure. Source: IAM User Guide, "Create a signed AWS API
+ * request"; the published signature test suite.
  *
- * Texts are as they stand on the wire, a character a byte.
+ * Texts are as on the wire, one character per byte.
  */
 import { createHmac, hash } from "node:crypto";
 
 export interface SigningKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary keys. */
+  /** Present for temporary keys. */
   readonly sessionToken: string | undefined;
 }
 
@@ -21,9 +21,9 @@ export interface SigningScope {
 /** Names in lower case; one that comes twice does so in the order of the wire. */
 export type SignedHeader = readonly [name: string, value: string];
 
-/** Of those that are signed. */
+/** Headers that are signed. */
 export interface CanonicalHeaders {
-  /** In their order, with `;` between. */
+  /** Names in order, joined with `;`. */
   readonly names: string;
   /** `name:value`, each with its end of line. */
   readonly lines: string;
@@ -86,7 +86,7 @@ export function canonicalHeaders(headers: SignedHeader[]): CanonicalHeaders {
   let lines = "";
   let last = "";
   for (const [name, value] of headers) {
-    // A second one stands behind the first, in the order of the wire.
+    // Values of a repeated header are joined in the order of the wire.
     if (name === last) {
       lines = `${lines.slice(0, -1)},${trimmed(value)}\n`;
       continue;
@@ -98,7 +98,7 @@ export function canonicalHeaders(headers: SignedHeader[]): CanonicalHeaders {
   return { names, lines };
 }
 
-/** `path`: the canonical one. */
+/** `path`: the canonical path. */
 export function canonicalRequest({ method, target, headers, payloadHash }: ToSign, path?: string): string {
   const mark = target.indexOf("?");
   const uri = path ?? canonicalPath(mark < 0 ? target : target.slice(0, mark));
@@ -115,7 +115,7 @@ export function stringToSign(canonical: string, time: string, scope: SigningScop
   return `${ALGORITHM}\n${time}\n${credentialScope(time, scope)}\n${digest}`;
 }
 
-/** Holds for one day. `date`: `YYYYMMDD`. */
+/** Derives the signing key, which is valid for one day. `date`: `YYYYMMDD`. */
 export function derivedKey(secret: string, date: string, { region, service }: SigningScope): Buffer {
   return ["aws4_request", service, region, date]
     .reverse()

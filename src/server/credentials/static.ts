@@ -17,7 +17,7 @@ export function keyHeaders(form: KeyHeader, key: string): readonly string[] {
   }
 }
 
-/** Header names that carry a client's credential; none of them goes upstream when we present our own. */
+/** Headers that carry a client's credential. None is forwarded when the gateway presents its own. */
 export const CREDENTIAL_HEADERS: readonly string[] = [
   "authorization",
   "x-api-key",

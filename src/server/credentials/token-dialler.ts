@@ -1,4 +1,4 @@
-/** One request at a token endpoint. Source: credentials reference, 6; design decisions, section 13. */
+/** Sends one request to a token endpoint. Source: credentials reference, 6; design decisions, section 13. */
 import type { SecureContext } from "node:tls";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
 import { type GuardedAnswer, openGuardedDialler } from "./guarded-dialler.ts";
@@ -13,7 +13,7 @@ export interface TokenDialler {
   close(): void;
 }
 
-/** `secureContext`: what is trusted; undefined: what Node.js trusts. */
+/** `secureContext`: trusted certificates; `undefined` for those of Node.js. */
 export function openTokenDialler(
   secureContext: SecureContext | undefined,
   connectMs: number,

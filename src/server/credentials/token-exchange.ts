@@ -27,12 +27,12 @@ const WAIT_LIMIT_MS = 20_000;
 
 const ENDPOINT_AGE_MS = 24 * 60 * 60_000;
 const DISCOVERY_LIMIT_MS = 5_000;
-/** Of a token that says nothing of its end. */
+/** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 60_000;
 /** A caller that asks on is not taken to the issuer each time. */
 const REFUSED_FOR_MS = 5_000;
 
-/** In a row, of different exchanges: one caller's odd token must not shut the others out. */
+/** Failures of different exchanges in a row before a pause. One caller's bad token must not block the others. */
 const FAILURES_BEFORE_PAUSE = 3;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
@@ -59,14 +59,14 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Told of each exchange: of those that failed, why. */
+  /** Called for each exchange. `reason`: why it failed. */
   readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
   /** A request was sent again with another token. */
   readonly repeated: () => void;
 }
 
 export interface Exchanger {
-  /** At once for a token that was exchanged before. Throws, or rejects with, the refusal. */
+  /** Answers at once for a token that was exchanged before. Throws or rejects with the refusal. */
   exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
   size(): number;
   close(): void;
@@ -120,13 +120,13 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     try {
       return await options.request(asked, dialler, after);
     } catch (error) {
-      // It may have moved, or be trusted by another certificate.
+      // The endpoint may have moved, or its certificate may have changed.
       if (error instanceof TokenFailure && error.isGone && known?.dialler === dialler) forget();
       throw error;
     }
   }
 
-  /** What the issuer answered for this token, be it a refusal. */
+  /** Asks the issuer, and caches its answer for this token, even a refusal. */
   async function exchangeNow(key: string, { token = "", principal }: ActingFor, after: number): Promise<BearerToken> {
     const begunAt = clock.monotonic();
     const leftMs = leftOf(claimsOf(token), clock.now());
@@ -206,7 +206,10 @@ function leftOf(claims: Readonly<Record<string, unknown>> | undefined, nowMs: nu
   return typeof exp === "number" ? exp * 1_000 - nowMs : undefined;
 }
 
-/** To a key of the caller's (RFC 9449, RFC 8705): to take it without the proof would take its protection away. */
+/**
+ * Returns whether the token is bound to a key of the caller (RFC 9449, RFC 8705). Accepting it without the proof would remove
+ * that protection.
+ */
 const isBound = (claims: Readonly<Record<string, unknown>> | undefined): boolean => claims?.["cnf"] !== undefined;
 
 function methodOf(listed: readonly string[]): AuthMethod {

@@ -13,7 +13,7 @@ import type { TokenClient } from "./types.ts";
 /** Connecting included. */
 export const TOKEN_LIMIT_MS = 5_000;
 
-/** Of what is put into a header of each request. */
+/** Maximum length of a token, which goes into a header of each request. */
 const MAX_TOKEN_LENGTH = 16 << 10;
 const MAX_CLAIMS_LENGTH = 4 << 10;
 const MAX_LIFE_MS = 24 * 60 * 60_000;
@@ -30,27 +30,27 @@ export interface TokenAsked {
 
 export interface IssuedToken {
   readonly token: string;
-  /** Undefined: it says nothing of its end. */
+  /** `undefined` if the token has no expiry. */
   readonly lifeMs: number | undefined;
-  /** Undefined: it is no token whose claims can be read. */
+  /** `undefined` if the token has no readable claims. */
   readonly claims: Readonly<Record<string, unknown>> | undefined;
   readonly issuedType: string | undefined;
 }
 
-/** Why there is no token. Nothing of the answer is in the message but the code of its error. */
+/** Reason why there is no token. The message contains nothing of the answer except its error code. */
 export class TokenFailure extends Error {
   /** The `error` of the answer; undefined: the endpoint did not answer, or not as one. */
   readonly code: string | undefined;
   /** The `claims` of the answer, JSON; undefined: it has none. */
   readonly claims: string | undefined;
-  /** It may work in a moment. */
+  /** Whether a retry may succeed shortly. */
   readonly isPassing: boolean;
-  /** Nobody answered there, or not as a token endpoint. */
+  /** Whether nothing answered there, or not as a token endpoint. */
   readonly isGone: boolean;
   readonly retryAfterMs: number | undefined;
   /** Ids by which the issuer's support finds the refusal. */
   readonly traces: Readonly<Record<string, string>>;
-  /** Another process of the node was told so, and has said it. */
+  /** Whether another process of the node received this failure and has logged it. */
   readonly isOfAnother: boolean;
 
   constructor(reason: string, facts: TokenFailureFacts = {}) {
@@ -104,7 +104,7 @@ export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Pr
   return readIssued(issued);
 }
 
-/** Nothing is encoded that need not be: some servers do not decode, and ids have dashes and dots. RFC 6749 section 2.3.1. */
+/** Encodes no more than necessary: some servers do not decode, and ids contain dashes and dots. RFC 6749 section 2.3.1. */
 function basic({ clientId, clientSecret }: TokenClient): ClientAuth {
   const form = (text: string): string => encodeURIComponent(text).replace(/%20/g, "+");
   const pair = Buffer.from(`${form(clientId)}:${form(clientSecret)}`).toString("base64");

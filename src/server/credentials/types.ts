@@ -1,6 +1,6 @@
 /**
- * What the gateway presents upstream: one credential of the configuration, compiled, and the port that turns it into the
- * headers of one request. Source: specification document 3 (`credentials[]`); design decisions, section 13.
+ * Credentials that the gateway presents upstream, and the port that turns them into headers of one request. Source:
+ * specification document 3 (`credentials[]`); design decisions, section 13.
  */
 import type { Bearing } from "./credential-headers.ts";
 import type { SigningKeys, SigningScope } from "./sigv4.ts";
@@ -8,7 +8,7 @@ import type { SigningKeys, SigningScope } from "./sigv4.ts";
 /** A request as its bytes go out, but for what is presented. */
 export interface Outgoing {
   readonly method: string;
-  /** Path and query at the origin, a character a byte, as they stand on the wire. */
+  /** Path and query as on the wire, one character per byte. */
   readonly path: string;
   /** Value of the `host` header. */
   readonly host: string;
@@ -17,7 +17,7 @@ export interface Outgoing {
   readonly body: Buffer | null;
 }
 
-/** Whom a request is made for, as far as what is presented depends on it. */
+/** Caller of the request, for credentials that depend on it. */
 export interface ActingFor {
   /** Name of the issuer of the caller's token; undefined: the caller has none. */
   readonly issuer: string | undefined;
@@ -30,9 +30,9 @@ export interface ActingFor {
 export type CredentialKind = "api_key" | "cloudsig" | "oauth" | "token_exchange";
 
 interface Common {
-  /** Of the entry of `credentials`; empty for an inline key. */
+  /** Name of the entry in `credentials`; empty for an inline key. */
   readonly name: string;
-  /** Hex; of all that the credential says, secrets included: what was fetched by another one is never presented for it. */
+  /** Hex digest of the whole credential, secrets included. A value fetched with another digest is never presented for it. */
   readonly digest: string;
 }
 
@@ -46,11 +46,11 @@ export interface StaticCredential extends Common {
 export interface SigningCredential extends Common {
   readonly kind: "cloudsig";
   readonly scope: SigningScope;
-  /** Undefined: those that the platform gives. */
+  /** `undefined` for keys that the platform provides. */
   readonly keys: SigningKeys | undefined;
 }
 
-/** How the gateway says who it is at a token endpoint. */
+/** Client authentication at a token endpoint. */
 export interface TokenClient {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -75,22 +75,24 @@ export interface ExchangingCredential extends Common, TokenClient {
 
 export type Credential = StaticCredential | SigningCredential | ClientCredential | ExchangingCredential;
 
-/** What one attempt presents. */
+/** Credential of one attempt. */
 export interface Presented {
-  /** All headers of the request, with those that present the credential. */
+  /** All headers of the request, including those of the credential. */
   readonly headers: readonly string[];
-  /** Tells the headers of an answer that show it. */
+  /** Recognizes response headers that contain the credential. */
   readonly bears: Bearing;
-  /** Undefined: whatever is answered is the answer. */
+  /** `undefined` if every answer is final. */
   readonly judge: PresentedJudge | undefined;
 }
 
-/** `again`: what was presented was refused, and something else is presented the next time. */
+/** `again`: the credential was refused, and the next attempt presents another one. */
 export type PresentedVerdict = "accept" | "again";
 
 /** Decides over the answer to what was presented. */
 export interface PresentedJudge {
-  /** `read`: its body is needed. `isRepeat`: `again` is not followed any more. `header`: the first value, by lower-case name. */
+  /**
+   * Returns `read` if it needs the body. `isRepeat`: `again` has no effect any more. `header`: first value by lower-case name.
+   */
   answered(status: number, header: (name: string) => string | undefined, isRepeat: boolean): PresentedVerdict | "read";
   /** The body, for an answer of which it was asked. */
   said(body: string): PresentedVerdict;
@@ -98,7 +100,7 @@ export interface PresentedJudge {
   repeated(): void;
 }
 
-/** `note`: it cannot be told. */
+/** `note`: the result cannot be determined. */
 export interface Rehearsal {
   readonly verdict: "ok" | "note" | "fail";
   readonly words: string;
@@ -106,11 +108,11 @@ export interface Rehearsal {
 
 export interface Presenter {
   /**
-   * At once where nothing has to be fetched. Throws, or rejects with, `credential_unavailable`, `token_exchange_refused` or
+   * Returns at once if nothing has to be fetched. Throws or rejects with `credential_unavailable`, `token_exchange_refused` or
    * `unauthenticated`. Ends within 30 s.
    */
   present(credential: Credential, request: Outgoing, actingFor?: ActingFor): Presented | Promise<Presented>;
-  /** Whether there is something to present, and what, in words that hold no secret: for `gateway check`. Never rejects. */
+  /** Checks whether there is something to present, and describes it without secrets, for `gateway check`. Never rejects. */
   rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal>;
   /** Forgets what was fetched for others. */
   keepOnly(credentials: Iterable<Credential>): void;

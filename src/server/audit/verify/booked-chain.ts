@@ -10,9 +10,9 @@ export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
 }
 
 /**
- * Where the records of a chain stand in the files. A gateway writes them in the order of their numbers, and its last ones
- * again after a crash; a collector that sends again, or in parallel, does not keep that order. So what stands elsewhere is
- * told and is no finding: the order of a trail is that of its numbers, which are signed.
+ * Checks the order of a chain's records in the files. A gateway writes them in the order of their numbers, and repeats the last
+ * ones after a crash. A collector that resends, or sends in parallel, does not keep that order, so records out of order are
+ * reported but are no finding: the numbers, which are signed, define the order.
  */
 export interface Order {
   misplaced: number;
@@ -26,7 +26,7 @@ export function createOrder(): Order {
   return { misplaced: 0, firstMisplaced: undefined, file: undefined, highest: -1 };
 }
 
-/** Of a record that is no copy. */
+/** Notes a record that is not a copy. */
 export function noteOrder(order: Order, seq: number, place: Place): void {
   if (order.file !== place.file) {
     order.file = place.file;

@@ -1,6 +1,6 @@
 /**
- * One chain as it is put together from the input, in whatever order its records come: runs of linked records, which
- * grow and meet. What lies between two of them at the end is missing.
+ * Assembles one chain from records in any order: runs of linked records that grow and merge. Numbers between two runs at the
+ * end are missing.
  */
 
 import { NO_HASH } from "../record.ts";
@@ -31,7 +31,7 @@ export interface ChainBook {
   readonly start: Start | undefined;
   readonly first: number;
   readonly last: number;
-  /** Its findings; none for a record that links, or is a copy. */
+  /** Returns its findings; none for a record that links, or is a copy. */
   add(record: ExaminedRecord): readonly ChainFinding[];
   /** Numbers that are missing between first and last, as ranges. */
   gaps(): readonly { readonly first: number; readonly last: number }[];
@@ -39,7 +39,7 @@ export interface ChainBook {
   has(seq: number, hash: string): ReturnType<Fingerprints["compare"]>;
 }
 
-/** `watched`: numbers whose hash is asked for at the end, however many records come between. */
+/** `watched`: numbers whose hash is needed at the end, however many records come between. */
 export function createChainBook(fingerprints: Fingerprints, watched: readonly number[]): ChainBook {
   const byFirst = new Map<number, Run>();
   const byLast = new Map<number, Run>();

@@ -1,8 +1,8 @@
-/** Decisions by the controls that they serve, for whoever has to show the evidence. */
+/** Counts decisions by the controls that they serve, as evidence for auditors. */
 
 export interface ControlCounts {
   readonly counts: ReadonlyMap<string, number>;
-  /** Of one decision. */
+  /** Counts one decision. */
   add(controls: readonly string[]): void;
   /** Decisions with controls that are not among `counts`. */
   uncounted(): number;

@@ -1,4 +1,4 @@
-/** What a thread does with a block: reads its lines, hashes each record, checks each signature whose key is known. */
+/** Examines a block in a thread: reads its lines, hashes each record, and checks each signature whose key is known. */
 
 import { type KeyObject, verify } from "node:crypto";
 import { parseProof, signedBy } from "../group-proof.ts";
@@ -17,7 +17,7 @@ export type ExaminedLine =
   | ExaminedRecord
   | (Exclude<ReadLine, ReadRecord | { readonly kind: "other" }> & { readonly line: number });
 
-/** What a signature is checked by. */
+/** Fields needed to check a signature. */
 export type Signed = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
 
 export interface Keys {
@@ -41,7 +41,7 @@ export function createKeys(): Keys {
     check(kid, signed, sig) {
       const key = keys.get(kid);
       if (key === undefined) return "unknown";
-      // The records of a group stand together, and have one signature.
+      // Records of a group are adjacent and share one signature.
       if (key === last?.key && sig === last.sig && signed.equals(last.signed)) return "good";
       if (!verify(null, signed, key, Buffer.from(sig, "base64url"))) return "bad";
       last = { key, signed, sig };
@@ -57,7 +57,7 @@ export function startKey({ kid, start }: Pick<ReadRecord, "kid" | "start">): Buf
   return raw.length === 32 && thumbprintOf(raw) === kid ? raw : undefined;
 }
 
-/** In the order of the lines, without those that are none of ours. */
+/** Returns the records in the order of their lines. Lines that are not audit records are skipped. */
 export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstLine">, keys: Keys): ExaminedLine[] {
   const examined: ExaminedLine[] = [];
   let line = firstLine;

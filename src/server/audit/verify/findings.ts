@@ -3,7 +3,7 @@
 import type { Finding, FindingKind } from "./types.ts";
 
 const MAX_LISTED = 1_000;
-/** Of one kind in one chain. */
+/** Maximum findings of one kind in one chain. */
 const MAX_ALIKE = 20;
 
 export interface Findings {
@@ -39,7 +39,7 @@ export function createFindings(): Findings {
   };
 }
 
-/** A node's id has no control characters; whoever writes one into a forged record gains nothing. */
+/** A node's id has no control characters, so a forged record cannot collide with another chain. */
 export function chainKey(node: string, kid: string): string {
   return `${kid}\n${node}`;
 }

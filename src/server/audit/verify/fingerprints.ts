@@ -1,6 +1,6 @@
 /**
- * Which record has which number: 16 bytes of the hash of each, so that a copy is told from a fork wherever in the input
- * it comes. Bounded over all chains by `MAX_PAGES`: the fingerprints that were made first are given up.
+ * Remembers which record has which number, as 16 bytes of each hash, so that a copy can be told from a fork anywhere in the
+ * input. Limited over all chains to `MAX_PAGES`; the oldest fingerprints are dropped.
  */
 
 const PAGE_RECORDS = 4_096;
@@ -26,7 +26,7 @@ export interface Fingerprints {
 }
 
 export function createFingerprints(maxPages = MAX_PAGES): FingerprintStore {
-  /** In the order in which they were made; each gives itself up. */
+  /** In order of creation; each callback drops one page. */
   const drops: (() => void)[] = [];
 
   function chain(): Fingerprints {

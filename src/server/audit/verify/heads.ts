@@ -35,7 +35,7 @@ function isHash(value: unknown): value is string {
   return typeof value === "string" && HASH.test(value);
 }
 
-/** `KID=BASE64`, either alphabet of base64. Throws an error whose message says what is wrong. */
+/** Parses `KID=BASE64`, in either alphabet of base64. Throws an error whose message says what is wrong. */
 export function parseChainKey(text: string): { readonly kid: string; readonly raw: Uint8Array } {
   const at = text.indexOf("=");
   const kid = text.slice(0, Math.max(at, 0));

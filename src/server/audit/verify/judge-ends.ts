@@ -1,4 +1,4 @@
-/** What can be said only when all has been read: what is missing, whose key is not known, which heads are not reached. */
+/** Judges what is known only after everything was read: missing records, unknown keys, heads that were not reached. */
 
 import type { BookedChain } from "./booked-chain.ts";
 import { chainKey } from "./findings.ts";
@@ -33,7 +33,7 @@ function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: BookedChai
   add({ kind: "key", node, kid, place: firstPlace, message });
 }
 
-/** A chain that the directory lost goes on in another. */
+/** A chain whose directory was lost is succeeded by another. */
 function judgePredecessor({ node, kid, book }: BookedChain, byKey: ReadonlyMap<string, BookedChain>, add: Add): void {
   const named = book.start?.succeeds;
   const before = named === undefined ? undefined : byKey.get(chainKey(node, named.kid));

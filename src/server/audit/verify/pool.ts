@@ -15,7 +15,7 @@ import {
   type Signed,
 } from "./examine.ts";
 
-/** Of 256 KiB; a tenth of a second. */
+/** Blocks of 256 KiB that are examined without threads, about a tenth of a second. */
 const BLOCKS_WITHOUT_THREADS = 4;
 
 export type Task =
@@ -23,7 +23,7 @@ export type Task =
   | { readonly kind: "signatures"; readonly signed: readonly Signed[] };
 
 export interface ToExaminer {
-  /** Keys that this thread has not been told of. */
+  /** Keys that this thread does not have yet. */
   readonly keys: readonly (readonly [kid: string, raw: Uint8Array])[];
   readonly task: Task;
 }

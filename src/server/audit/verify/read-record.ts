@@ -1,11 +1,9 @@
 /**
- * A line of the input as a record, if it is one. Whatever else a line holds is ignored; what is a record's and cannot be
- * read as one is not.
+ * Parses a line as a record. Lines that are not records are ignored; a line that is one but cannot be read is reported.
  *
- * A collector may have written the record anew, with other white space or members in another order; what it says then
- * still hashes to its entry. Nothing else may differ: a number that is spelled otherwise may be another number for a
- * reader more exact than JavaScript, and a name that occurs twice in an object is refused, since readers differ in which
- * one counts.
+ * A collector may have rewritten the record with other white space or member order; its content still hashes to the same value.
+ * Nothing else may differ: a number in another spelling may be another number for a more exact reader than JavaScript, and a
+ * repeated name in an object is refused, since readers differ in which one counts.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -15,7 +13,7 @@ import type { AuditHead } from "../types.ts";
 import { MAX_LINE_BYTES } from "./blocks.ts";
 
 export interface Start {
-  /** Base64 of the raw key, as the record says. */
+  /** Raw key in base64, as in the record. */
   readonly key: string | undefined;
   readonly ephemeral: boolean;
   readonly succeeds: AuditHead | undefined;
@@ -29,13 +27,13 @@ export interface ReadRecord {
   readonly prev: string;
   readonly hash: string;
   readonly sig: string;
-  /** Of a record that shares its signature, as `parseProof` takes it. */
+  /** For a record that shares its signature, as `parseProof` takes it. */
   readonly proof: string | undefined;
   /** Whether it hashes to `hash`. */
   readonly isWhole: boolean;
-  /** Of a decision, those of the rules that made it; empty of all else. */
+  /** Controls of the rules that made a decision; empty for other records. */
   readonly controls: readonly string[];
-  /** Of a `chain.start`. */
+  /** Set for a `chain.start`. */
   readonly start: Start | undefined;
 }
 
@@ -183,7 +181,7 @@ function headOf(value: unknown): AuditHead | undefined {
   return { kid, seq, hash };
 }
 
-/** What is left has no colon but after a name, and no digit but in a number. */
+/** After removal of strings, a colon follows only a name and a digit occurs only in a number. */
 function withoutTexts(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"/g, "");
 }

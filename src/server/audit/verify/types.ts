@@ -1,9 +1,9 @@
-/** What the verifier is given and what it answers. Source: specification document 1, "audit verify". */
+/** Input and report of the verifier. Source: specification document 1, "audit verify". */
 
 import type { AuditHead } from "../types.ts";
 
 export interface TrailInput {
-  /** As findings name it. */
+  /** Name that findings show. */
   readonly name: string;
   readonly chunks: AsyncIterable<Uint8Array | string>;
 }
@@ -24,7 +24,7 @@ export interface VerifyOptions {
 }
 
 export type FindingKind =
-  /** What the record says does not hash to its `hash`. */
+  /** The record's content does not hash to its `hash`. */
   | "altered"
   | "signature"
   | "link"
@@ -45,7 +45,7 @@ export type FindingKind =
 
 export interface Place {
   readonly file: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
 }
 
@@ -68,11 +68,11 @@ export interface ChainReport {
   /** Distinct ones, and further copies of them. */
   readonly records: number;
   readonly copies: number;
-  /** Records that stand behind a later one of their chain in the same file, copies not counted; told, and no finding. */
+  /** Records that follow a later one of their chain in the same file, without copies. Reported, but no finding. */
   readonly misplaced: number;
-  /** Of these the first. */
+  /** Place of the first of them. */
   readonly firstMisplaced: Place | undefined;
-  /** Undefined when the start record is not in the input. */
+  /** `undefined` if the start record is not in the input. */
   readonly ephemeral: boolean | undefined;
   readonly isVerified: boolean;
 }
@@ -85,7 +85,7 @@ export interface TrailReport {
   readonly records: number;
   /** Lines that begin as a record and end early, as a crash or a cut leaves them. */
   readonly cutShort: number;
-  /** By control, how many decisions served it; copies of a record are one, and altered ones none. */
+  /** Number of decisions by control. Copies of a record count once, altered records not at all. */
   readonly controls: ReadonlyMap<string, number>;
   /** Decisions whose controls are left out, since the input names more than can be counted. */
   readonly uncounted: number;

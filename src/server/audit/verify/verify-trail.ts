@@ -1,10 +1,10 @@
 /**
- * Verifies an exported trail: every record hashes to its entry, links to the one before and is signed by its chain's
- * key; no number is missing; the witnessed heads are reached. Source: specification document 1, "audit verify"; cluster
- * reference, section 9.
+ * Verifies an exported trail: every record hashes to its value, links to the previous one and is signed by its chain's key; no
+ * number is missing; the witnessed heads are reached. Source: specification document 1, "audit verify"; cluster reference,
+ * section 9.
  *
- * The input is read once, in order, and may be of any size. What memory bounds is found where it stands: fingerprints
- * (`fingerprints.ts`), holes (`chain-book.ts`), chains, and signatures that wait for their key.
+ * The input is read once, in order, and may have any size. Memory is limited in each place that uses it: fingerprints
+ * (`fingerprints.ts`), gaps (`chain-book.ts`), chains, and signatures that wait for their key.
  */
 
 import { availableParallelism } from "node:os";
@@ -93,7 +93,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     if (record.signature === "unknown") await postpone(chain, { ...record, place });
   }
 
-  /** Until the chain's key is known. */
+  /** Keeps the signature until the chain's key is known. */
   async function postpone(chain: BookedChain, { kid, hash, sig, proof, seq, place }: Unchecked): Promise<void> {
     if (uncheckedCount >= MAX_UNCHECKED && !chain.hasKey) {
       const message = `more than ${MAX_UNCHECKED} records wait for a key: give it with -key, or the file with the start record first`;
