@@ -1,4 +1,6 @@
-/** What a model may weigh, in bytes: above what any that detects something in a text does, and below what fills a disk unseen. */
+/**
+ * Size limits of models, in bytes: above any model that detects something in text, and below what would fill a disk unnoticed.
+ */
 import type { FileRole, ManifestFile } from "./types.ts";
 
 const MIB = 1 << 20;
@@ -8,7 +10,7 @@ export const LARGEST: Readonly<Record<FileRole, number>> = {
   // A protobuf message cannot be larger than 2 GiB, and weights beyond that lie outside of it.
   graph: 4 * GIB,
   external_data: 16 * GIB,
-  // The largest vocabularies in use come to 35 MB.
+  // The largest vocabularies in use take 35 MB.
   tokenizer: 64 * MIB,
   config: MIB,
   special_tokens_map: MIB,
@@ -16,7 +18,7 @@ export const LARGEST: Readonly<Record<FileRole, number>> = {
 
 const LARGEST_MODEL = 32 * GIB;
 
-/** What is wrong, in words; undefined where nothing is. */
+/** Describes the problem; `undefined` if there is none. */
 export function sizeProblem(files: readonly ManifestFile[]): string | undefined {
   let whole = 0;
   for (const { role, path, size } of files) {

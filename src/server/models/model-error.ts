@@ -5,17 +5,17 @@ export type ModelFault =
   | "refused"
   /** A repository, revision or file that is not there. */
   | "absent"
-  /** The hub wants a token, another one, or terms to be accepted. */
+  /** The hub requires a token, another token, or accepted terms. */
   | "denied"
   /** The bytes are not those of the digest or size. */
   | "mismatch"
-  /** No room, or no right to write. */
+  /** No disk space, or no permission to write. */
   | "storage"
-  /** The network, or whoever answers there: it may pass. */
+  /** Network or server failure that may pass. */
   | "unreachable";
 
 export interface ModelErrorOptions extends ErrorOptions {
-  /** Of what may pass: when, in milliseconds from now, if that was said. */
+  /** Milliseconds until a retry, if the server said so. */
   readonly retryAfterMs?: number | undefined;
 }
 

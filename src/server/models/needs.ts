@@ -9,7 +9,7 @@ export interface ModelNeed {
 
 const TYPES = ["nlp", "classify", "embed"] as const;
 
-/** One for each model that is referred to; `whole` as soon as one detector runs its graph here. In order of reference. */
+/** Returns one entry per referenced model, in order of reference; `whole` if at least one detector runs its graph locally. */
 export function modelNeeds({ guardrails, models }: Pick<Deployment, "guardrails" | "models">): readonly ModelNeed[] {
   const declared = new Map((models?.models ?? []).map((model) => [model.name, model]));
   const needs = new Map<string, ModelNeed>();

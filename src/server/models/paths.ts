@@ -16,7 +16,7 @@ export function isInnerPath(path: string): boolean {
   );
 }
 
-/** Empty for a file at the top. */
+/** Returns the folder of a path; empty at the top. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
 export const below = (folder: string, name: string): string => (folder === "" ? name : `${folder}/${name}`);

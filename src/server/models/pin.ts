@@ -29,7 +29,7 @@ export interface Pin {
   /** Path of the graph. */
   readonly graph: string;
   readonly files: readonly ManifestFile[];
-  /** Files in which the graph seems to keep its weights; it says so itself once it is fetched. */
+  /** Files that probably hold the graph's weights. The graph itself names them once it is downloaded. */
   readonly likely: readonly ManifestFile[];
   readonly license: string | undefined;
   readonly modifiedAt: string | undefined;

@@ -25,7 +25,7 @@ const SPARE_BYTES = 64 << 20;
 export interface StoreOptions extends Partial<Omit<TransportOptions, "userAgent">> {
   /** `cache_dir`, absolute. Made when something is fetched. */
   readonly directory: string;
-  /** Product and version, told to hubs. */
+  /** Product and version, sent to hubs. */
   readonly userAgent: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -64,7 +64,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
     return viewOf(layout, id, manifest);
   };
 
-  /** Fetches what is missing of `files`; each then has the digest under which it lies in the cache. */
+  /** Fetches the missing ones of `files` and returns all with their digests in the cache. */
   const settle = async (
     files: readonly ManifestFile[],
     source: Source,
@@ -186,7 +186,7 @@ async function dataOf(
   return data;
 }
 
-/** `bytes`: of all files, some of which may be there already: who has them needs no room for them. */
+/** `bytes`: size of all files. Files already in the cache need no room. */
 async function checkSpace(layout: Layout, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(layout.root);
   const free = bavail * bsize;

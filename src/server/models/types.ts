@@ -7,14 +7,14 @@ import type { Deployment } from "../core/config/index.ts";
 /** An entry of `models.models[]`, its references resolved. */
 export type ModelDeclaration = NonNullable<Deployment["models"]>["models"][number];
 
-/** `whole`: the graph with its data, tokenizer and configuration; `text`: without the graph, which a server runs. */
+/** `whole`: graph with its data, tokenizer and configuration. `text`: without the graph, which a server runs. */
 export type ModelParts = "whole" | "text";
 
 export const FILE_ROLES = ["graph", "external_data", "tokenizer", "config", "special_tokens_map"] as const;
 
 export type FileRole = (typeof FILE_ROLES)[number];
 
-/** In lower-case hexadecimal. `git_blob`: SHA-1 over `blob <size>\0` and the content, which hubs keep of small files. */
+/** Lower-case hexadecimal. `git_blob`: SHA-1 over `blob <size>\0` and the content, which hubs keep for small files. */
 export type Digest =
   | { readonly kind: "sha256"; readonly hex: string }
   | { readonly kind: "git_blob"; readonly hex: string };
@@ -29,7 +29,7 @@ export interface ManifestFile {
   readonly url: string;
 }
 
-/** The files that a declaration comes to. Immutable: of a hub it speaks of one commit. */
+/** Files of a model declaration. Immutable: for a hub it names one commit. */
 export interface Manifest {
   /** `name` of the declaration. */
   readonly model: string;
@@ -37,7 +37,7 @@ export interface Manifest {
   readonly files: readonly ManifestFile[];
   /** Files that the graph may turn out to need; those it names are among `files` once it has been read. */
   readonly candidates: readonly ManifestFile[];
-  /** Undefined for listed files. */
+  /** `undefined` for listed files. */
   readonly hub: { readonly endpoint: string; readonly repo: string; readonly commit: string } | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface ModelView {
   readonly tokenizer: string | undefined;
   /** `config.json` of the model: labels, `problem_type`, `pad_token_id`. Absolute; undefined where it has none. */
   readonly config: string | undefined;
-  /** Of all files. */
+  /** Total of all files. */
   readonly size: number;
 }
 
@@ -71,13 +71,13 @@ export interface EnsureOptions {
 
 /** Rejects with `ModelError`, or with the signal's reason. */
 export interface ModelStore {
-  /** From the cache where it was resolved before, and of listed files, without the network. Writes nothing. */
+  /** Resolves from the cache if possible, and listed files without the network. Writes nothing. */
   resolve(model: ModelDeclaration, parts: ModelParts, signal: AbortSignal): Promise<Manifest>;
-  /** As `resolve`, but never by the network: undefined where it would need it. */
+  /** Same as `resolve`, but returns `undefined` if the network would be needed. */
   known(model: ModelDeclaration, parts: ModelParts): Promise<Manifest | undefined>;
   /**
-   * Undefined where a file is absent, or is not what it should be. No network. `remembers`: what had to be read to tell is
-   * noted in the cache, so that it need not be read again; without it nothing is written.
+   * Returns `undefined` if a file is missing or damaged. Uses no network. `remembers`: stores verified digests in the cache, so
+   * that files need not be read again; without it nothing is written.
    */
   cached(manifest: Manifest, options?: { readonly remembers: boolean }): Promise<ModelView | undefined>;
   /** Downloads what is not in the cache, verifies, and lays the view out. */

@@ -46,9 +46,9 @@ export interface Ask {
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Must be read or destroyed. Fails with `ModelError` of no kind: see `readFailure`. */
+  /** Must be read or destroyed. Its errors have no kind yet: see `readFailure`. */
   readonly body: Dispatcher.ResponseData["body"];
-  /** Of the last step. */
+  /** URL of the last redirect. */
   readonly url: URL;
   /** Whether another origin answered than the one that was asked. */
   readonly hasLeft: boolean;
@@ -82,7 +82,7 @@ export function openTransport(options: TransportOptions): Transport {
         headers: {
           "user-agent": userAgent,
           accept: "*/*",
-          // What is compressed has no length, no range and not the digest.
+          // A compressed body has no known length, no ranges, and another digest.
           "accept-encoding": "identity",
           ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
           ...(from !== undefined && from > 0 && { range: `bytes=${from}-` }),
@@ -100,7 +100,7 @@ export function openTransport(options: TransportOptions): Transport {
       let commit: string | undefined;
       for (let steps = 0; steps <= MAX_REDIRECTS; steps += 1) {
         const { statusCode: status, headers: raw, body } = await step(url, ask, bearer);
-        // One that is given up fails, and nobody may be reading it by then.
+        // A cancelled body emits an error when nobody may be reading it any more.
         body.on("error", () => undefined);
         const headers = flat(raw);
         const hasLeft = url.origin !== ask.url.origin;
@@ -128,7 +128,7 @@ function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
   return undefined;
 }
 
-/** Of what an address says by itself: a name is not resolved. */
+/** Judges the address as written; names are not resolved. */
 function isPrivate(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
   return isPrivateAddress(bare) ?? (bare === "localhost" || bare.endsWith(".localhost"));
@@ -151,7 +151,7 @@ function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<stri
   );
 }
 
-/** What went wrong on the wire. */
+/** Converts a network error. */
 export function readFailure(url: URL, error: unknown): ModelError {
   const reason = wireReason(error) ?? (error instanceof Error ? error.message : String(error));
   return new ModelError("unreachable", `${place(url)}: ${reason}`, { cause: error });

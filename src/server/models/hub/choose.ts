@@ -7,7 +7,7 @@ import type { ListedFile, Listing } from "./listing.ts";
 
 export const DEFAULT_ENDPOINT = "https://huggingface.co";
 
-/** In this order. A quantized variant is never taken by itself: its scores differ. */
+/** Graph files that are tried, in this order. A quantized variant is never chosen automatically, since its scores differ. */
 export const USUAL_GRAPHS = ["onnx/model.onnx", "model.onnx"] as const;
 
 export type HubDeclaration = NonNullable<ModelDeclaration["hub"]>;
@@ -16,7 +16,7 @@ export type HubDeclaration = NonNullable<ModelDeclaration["hub"]>;
 export const endpointOf = ({ endpoint = DEFAULT_ENDPOINT }: Pick<HubDeclaration, "endpoint">): string =>
   endpoint.replace(/\/+$/, "");
 
-/** Path of the graph; undefined where there is none of that name, or of the usual ones. */
+/** Returns the path of the graph, or `undefined` if neither the wanted file nor a usual one exists. */
 export function graphIn({ files }: Pick<Listing, "files">, wanted: string | undefined): string | undefined {
   const paths = new Set(files.map(({ path }) => path));
   return (wanted === undefined ? USUAL_GRAPHS : [wanted]).find((path) => paths.has(path));
@@ -71,7 +71,7 @@ export function chosenManifest(
       ? []
       : [...byPath.values()]
           .filter(({ path }) => path.startsWith(folder === "" ? "" : `${folder}/`) && !taken.has(path))
-          // What cannot be fetched is no candidate; should the graph name it, it is said to be missing.
+          // Files that cannot be fetched are no candidates. If the graph needs one, it is reported as missing.
           .filter((file) => isInnerPath(file.path) && typeof file.size === "number" && digestOf(file) !== undefined)
           .map(({ path }) => fileOf("external_data", path));
   const problem = sizeProblem(files);
@@ -79,7 +79,7 @@ export function chosenManifest(
   return { model: name, parts, files, candidates, hub: { endpoint, repo, commit: revision } };
 }
 
-/** What is outside of git has its own digest, and the git id is then that of a pointer. */
+/** Files stored outside of git have their own digest; their git id is that of a pointer file. */
 function digestOf({ sha256, blob }: ListedFile): Digest | undefined {
   if (sha256 !== undefined) {
     return typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256) ? { kind: "sha256", hex: sha256 } : undefined;
@@ -87,7 +87,7 @@ function digestOf({ sha256, blob }: ListedFile): Digest | undefined {
   return typeof blob === "string" && /^[0-9a-f]{40}$/.test(blob) ? { kind: "git_blob", hex: blob } : undefined;
 }
 
-/** Files that look as if the graph kept its weights there: it says so itself once it is here. */
+/** Returns files that probably hold the graph's weights. The graph itself names them once it is downloaded. */
 export function likelyExternal(graph: string, candidates: readonly ManifestFile[]): readonly ManifestFile[] {
   return candidates.filter(({ path }) => path.startsWith(`${graph}_data`) || path.startsWith(`${graph}.data`));
 }

@@ -1,7 +1,6 @@
 /**
- * What a repository holds at one commit, with the digest and size of each file. Asked for in one call, or page by page where
- * a mirror leaves the digests out. Source: the hub's own clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and
- * `/tree/{commit}`.
+ * Lists a repository at one commit, with digest and size of each file: in one call, or page by page if a mirror omits the
+ * digests. Source: the hub's own clients, `GET /api/models/{repo}/revision/{rev}?blobs=true` and `/tree/{commit}`.
  */
 import { repeated, type Waiting } from "../fetch/attempts.ts";
 import { refusalOf } from "../fetch/refusal.ts";
@@ -20,13 +19,13 @@ export interface Hub {
   readonly token: string | undefined;
 }
 
-/** As it was listed: nothing of it is checked yet but that `path` is a text. */
+/** A listed file. Only `path` has been checked, to be a string. */
 export interface ListedFile {
   readonly path: string;
   readonly size: unknown;
   /** Git id of the content, or of the pointer where `sha256` is present. */
   readonly blob: unknown;
-  /** Of the content, where it is kept outside of git. */
+  /** Digest of the content, for files stored outside of git. */
   readonly sha256: unknown;
 }
 
@@ -36,9 +35,9 @@ export interface Listing {
   readonly files: readonly ListedFile[];
   readonly isGated: boolean;
   readonly isPrivate: boolean;
-  /** As its page says. */
+  /** License, as stated on the repository's page. */
   readonly license: string | undefined;
-  /** RFC 3339, as it was said. */
+  /** RFC 3339, as reported. */
   readonly modifiedAt: string | undefined;
 }
 
@@ -96,7 +95,7 @@ async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<reado
   return found;
 }
 
-/** A mirror leaves the address of the original in it, and the token goes to the mirror alone: only the path is taken. */
+/** A mirror may leave the original's address in the link, and the token must go only to the mirror, so only the path is used. */
 function nextOf(link: string, from: URL): URL | undefined {
   const target = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
   if (target === undefined || !URL.canParse(target, from.href)) return undefined;

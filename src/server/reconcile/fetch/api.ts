@@ -1,16 +1,16 @@
-/** What the two report APIs have in common: pages of buckets of a day, each with results. */
+/** Common part of both report APIs: pages of daily buckets with results. */
 import type { Audited } from "../../snapshot/index.ts";
 import type { Window } from "../judge/days.ts";
 import type { Counted, Result } from "./counters.ts";
 
 export interface Endpoint {
   readonly path: string;
-  /** A 404 says that there is nothing of this kind. */
+  /** A 404 means that there is no data of this kind. */
   readonly isOptional: boolean;
   headers(audited: Audited): Readonly<Record<string, string>>;
   query(window: Window): readonly (readonly [name: string, value: string])[];
   /** First moment of the bucket, milliseconds since 1970; undefined: it does not say. */
   start(bucket: Result): number | undefined;
-  /** Undefined: it has no counter that is known. */
+  /** Returns `undefined` if the result has no known counter. */
   count(result: Result): Counted | "left out" | undefined;
 }

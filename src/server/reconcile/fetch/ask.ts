@@ -1,22 +1,22 @@
 /**
- * A page of a report, asked for until it is there or there is no use in asking on. Source: usage report APIs reference,
- * 5.3. What goes wrong is told without an address, a header or the provider's own words, which may quote a key.
+ * Fetches a page of a report, with retries. Source: usage report APIs reference, 5.3. Errors name no address, no header and
+ * none of the provider's own words, which may quote a key.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { formatDuration, wireReason } from "../../../base/index.ts";
 import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 
-/** Of one request, connecting included. */
+/** Timeout of one request, including the connection, in milliseconds. */
 const ANSWER_LIMIT_MS = 60_000;
 /** Repeats of one round, of all its pages together. */
 export const MAX_REPEATS = 5;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** Who is told to wait longer ends the round: the next one comes soon enough. */
+/** A longer `retry-after` ends the round; the next one comes soon enough. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
 export class ReportFault extends Error {
-  /** Of the answer that ended it; undefined: it was none, or is none that can be read. */
+  /** Status of the failing answer; `undefined` without a readable answer. */
   readonly status: number | undefined;
   constructor(message: string, status?: number) {
     super(message);
@@ -104,7 +104,7 @@ function retryAfterIn(value: string | undefined, nowMs: number): number | undefi
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-/** Its own words are those of the dialler, which names no address; others may quote what was sent. */
+/** Messages of the dialer name no address; others may quote what was sent. */
 function wordsOf(error: unknown): string {
   const reason = wireReason(error);
   if (reason !== undefined) {
@@ -120,7 +120,7 @@ function objectIn(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Told below, with what else is no report.
+    // Reported below, with other answers that are not reports.
   }
   throw new ReportFault("the report is no JSON object");
 }

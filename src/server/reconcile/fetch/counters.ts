@@ -14,7 +14,7 @@ export function countAt(result: Result, name: string): number | undefined {
   throw new ReportFault(`the report's \`${name}\` is no count`);
 }
 
-/** What one result adds. `joined`: classes that its `input` holds, since it does not have them by themselves. */
+/** Counts of one result. `joined`: classes included in its `input`, because the report does not separate them. */
 export interface Counted {
   readonly tokens: Readonly<Partial<Record<TokenClass, number>>>;
   readonly joined?: readonly TokenClass[];
@@ -22,7 +22,7 @@ export interface Counted {
   readonly apart?: readonly TokenClass[];
 }
 
-/** Of all results of a day. */
+/** Sums all results of a day. */
 export function sumOf(results: readonly Counted[]): Reported {
   const joined = TOKEN_CLASSES.filter((name) => results.some((one) => one.joined?.includes(name)));
   const total = (name: TokenClass): number => results.reduce((sum, { tokens }) => sum + (tokens[name] ?? 0), 0);
@@ -31,14 +31,14 @@ export function sumOf(results: readonly Counted[]): Reported {
   const tokens = Object.fromEntries(
     TOKEN_CLASSES.map((name) => {
       if (joined.includes(name) || !isKnown(name)) return [name, null];
-      // What other results of the day have by itself must stand with what this one cannot tell apart.
+      // Classes that other results of the day report separately are added to `input`, so that all results can be compared.
       return [name, total(name) + (name === "input" ? joined.reduce((sum, of) => sum + total(of), 0) : 0)];
     }),
   ) as Record<TokenClass, number | null>;
   return { tokens, joined };
 }
 
-/** Of two reports about other traffic of the same day. */
+/** Adds two reports about different traffic of the same day. */
 export function both(one: Reported, other: Reported): Reported {
   const asCounted = ({ tokens, joined }: Reported): Counted => ({
     tokens: Object.fromEntries(

@@ -6,7 +6,7 @@ import { type Counted, countAt, type Result } from "./counters.ts";
 /** Beginning of a token of the organisation's, which is borne and is no key. */
 const TOKEN = /^sk-ant-oat/;
 
-/** All but `batch`: batches do not pass through the gateway. */
+/** All tiers except `batch`, since batches do not pass through the gateway. */
 const TIERS = ["standard", "priority", "priority_on_demand", "flex", "flex_discount"] as const;
 
 const text = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;

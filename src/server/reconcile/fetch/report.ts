@@ -12,7 +12,7 @@ import { COMPAT_ENDPOINTS } from "./compat.ts";
 import { both, type Counted, type Result, sumOf } from "./counters.ts";
 import { MESSAGES_ENDPOINTS } from "./messages.ts";
 
-/** Buckets of a day in one page; both APIs give no more. */
+/** Maximum days in one page; both APIs allow no more. */
 const PAGE_DAYS = 31;
 /** Ids in one query: an address of some kilobytes passes every server. */
 const MAX_KEY_IDS = 100;
@@ -30,12 +30,12 @@ export interface FetchPorts {
 export type FetchedReport =
   | {
       readonly kind: "reported";
-      /** One for each day of the window but those of `unread`. */
+      /** One entry per day of the window, except those in `unread`. */
       readonly days: ReadonlyMap<string, Reported>;
       /** Days with a result that has no counter that is known. */
       readonly unread: readonly string[];
     }
-  /** `problem`: names no address and quotes nothing. */
+  /** `problem`: contains no address and no quote. */
   | { readonly kind: "failed"; readonly problem: string };
 
 /** Rejects with the signal's reason alone. */
@@ -73,7 +73,7 @@ function groups(keyIds: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: count }, (_, at) => keyIds.slice(at * MAX_KEY_IDS, (at + 1) * MAX_KEY_IDS));
 }
 
-/** By day; undefined: a result of the day cannot be read. */
+/** Results by day; `undefined` if a result of the day cannot be read. */
 type Days = ReadonlyMap<string, readonly Counted[] | undefined>;
 
 async function fetchEndpoint(

@@ -11,11 +11,11 @@ export const momentOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 export interface Window {
   /** First moment of the first day. */
   readonly from: number;
-  /** First moment after the last day, which is over. */
+  /** First moment after the last complete day. */
   readonly to: number;
 }
 
-/** The days of the lookback that are over. */
+/** Returns the complete days of the lookback. */
 export const windowAt = (now: number, lookbackMs: number): Window => ({
   from: startOfDay(now - lookbackMs),
   to: startOfDay(now),

@@ -1,6 +1,6 @@
 /**
- * What the ledger holds of a provider's day, and what becomes of it when a report comes. The replicated row is flat:
- * `<class>.metered`, `<class>.reported`, `<class>.breach`, `<class>.told` beside what is of the whole day.
+ * Ledger entry of one provider and day, and its update by a new report. The replicated row is flat: `<class>.metered`,
+ * `<class>.reported`, `<class>.breach`, `<class>.told`, and fields of the whole day.
  */
 import { isMature } from "./days.ts";
 import {
@@ -22,18 +22,18 @@ export interface Entry {
   readonly provider: string;
   readonly type: "compat" | "messages";
   readonly scope: Scope;
-  /** As the provider last reported it. */
+  /** Last report of the provider. */
   readonly reported: Reported;
-  /** Undefined: the day is not mature. */
+  /** `undefined` until the day is mature. */
   readonly judged: Judged | undefined;
 }
 
 export interface Judged {
-  /** When this came out, milliseconds since 1970; judged again with the same result, it stays. */
+  /** Time of this result, in milliseconds since 1970. A later judgement with the same result keeps it. */
   readonly at: number;
   readonly unmeasured: number;
   readonly classes: readonly JudgedClass[];
-  /** Node that judged, and so tells of what is new in it. */
+  /** Node that judged, and therefore reports new breaches. */
   readonly by: string;
 }
 
@@ -47,7 +47,7 @@ export interface Judging {
   readonly now: number;
   readonly lagMs: number;
   readonly rules: DriftRules;
-  /** Undefined where it is not known what was metered then: the day is left unjudged. */
+  /** `undefined` if it is not known what was metered then; the day is not judged. */
   readonly metered: Metered | undefined;
   /** Id of this node. */
   readonly by: string;
@@ -77,7 +77,7 @@ export function entryWith(
   return before !== undefined && isSame(entry, before) ? before : entry;
 }
 
-/** Whether two say the same, whoever judged and whenever. */
+/** Returns whether two entries are equal, whichever node judged and whenever. */
 function isSame(one: Entry, other: Entry): boolean {
   const said = ({ judged, ...rest }: Entry): string =>
     JSON.stringify([fieldsOf({ ...rest, judged: judged && { ...judged, at: 0, by: "" } })]);
@@ -121,7 +121,7 @@ export function fieldsOf({ type, scope, reported, judged }: Entry): Fields {
   return fields;
 }
 
-/** Of a row as `fieldsOf` makes it; undefined: it is none. */
+/** Parses a row made by `fieldsOf`; `undefined` if it is none. */
 export function entryOf(day: string, provider: string, fields: Fields): Entry | undefined {
   const { type, scope, joined } = fields;
   if ((type !== "compat" && type !== "messages") || (scope !== "organisation" && scope !== "keys")) return undefined;

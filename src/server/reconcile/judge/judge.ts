@@ -1,9 +1,9 @@
 /**
- * What was metered against what is reported, of one day and one provider. Source: usage report APIs reference, 4 and 5;
- * specification document 3, `reconcile`; design decisions, section 14.
+ * Compares metered and reported usage of one day and provider. Source: usage report APIs reference, 4 and 5; specification
+ * document 3, `reconcile`; design decisions, section 14.
  */
 
-/** Reasoning is metered too and never judged: no report has it by itself. */
+/** Token classes that are judged. Reasoning is metered but never judged, since no report shows it separately. */
 export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output"] as const;
 export type TokenClass = (typeof TOKEN_CLASSES)[number];
 
@@ -12,15 +12,15 @@ export type Tokens = Readonly<Record<TokenClass, number>>;
 
 export interface Metered {
   readonly tokens: Tokens;
-  /** Answers that ended before they told their usage: the provider bills them, and nothing of them was counted. */
+  /** Answers that ended before they reported usage: the provider bills them, but nothing was metered. */
   readonly unmeasured: number;
 }
 
-/** What a provider reports of a day. */
+/** Usage that a provider reports for a day. */
 export interface Reported {
   /** Null: the report does not have the class, so it is not compared. */
   readonly tokens: Readonly<Record<TokenClass, number | null>>;
-  /** Classes that its `input` cannot be told apart from. */
+  /** Classes that are included in its `input`. */
   readonly joined: readonly TokenClass[];
 }
 
@@ -29,7 +29,7 @@ export const NOTHING_REPORTED: Reported = {
   joined: [],
 };
 
-/** Of what the report is: of all that the organisation did, or of some of its keys. */
+/** Scope of the report: the whole organization, or some of its keys. */
 export type Scope = "organisation" | "keys";
 
 export interface DriftRules {
@@ -46,7 +46,7 @@ export interface Compared {
 export interface Verdict extends Compared {
   /** Metered without reported. */
   readonly delta: number;
-  /** Of the larger side, 0 to 1; 0 where both are 0. */
+  /** Share of the larger side, 0 to 1; 0 if both are 0. */
   readonly ratio: number;
   readonly breach: boolean;
   /** `over`: more was metered than is reported. */

@@ -1,4 +1,4 @@
-/** What the last round of a provider came to, as the ledger holds it. */
+/** Ledger entry for the last round of a provider. */
 import type { Fields } from "./entry.ts";
 import type { Scope } from "./judge.ts";
 
@@ -6,7 +6,7 @@ export interface Round {
   readonly provider: string;
   readonly type: "compat" | "messages";
   readonly scope: Scope;
-  /** When the report was last asked for, and when it was last had: milliseconds since 1970. */
+  /** Last request for the report, and last success, in milliseconds since 1970. */
   readonly triedAt: number;
   readonly fetchedAt: number | undefined;
   /** A sentence without an address or a credential; undefined: nothing is wrong. */

@@ -10,7 +10,7 @@ import { AttemptFailed, unreachable } from "./failed.ts";
 import { retryAtOf } from "./retry-after.ts";
 import { remoteWords } from "./words.ts";
 
-/** What the authority says is wrong (RFC 7807, RFC 8555 section 6.7). */
+/** Problem document of the certificate authority (RFC 7807, RFC 8555 section 6.7). */
 export class AcmeProblem extends Error {
   readonly status: number;
   /** Behind `urn:ietf:params:acme:error:`; empty: it is no problem document. */
@@ -38,11 +38,11 @@ export class AcmeProblem extends Error {
 export interface CallContext {
   readonly signal: AbortSignal;
   readonly dispatcher: Dispatcher;
-  /** Of the directory: whatever else is asked is under its scheme. */
+  /** Origin of the directory; everything else is requested under its scheme. */
   readonly origin: URL;
   readonly userAgent: string;
   readonly now: () => number;
-  /** What the last answer said beside its body. */
+  /** Headers of the last answer that are needed besides its body. */
   last: { retryAt: number | undefined; date: number | undefined };
 }
 
@@ -69,7 +69,7 @@ export function loadClient(): Promise<typeof acmeClient> {
   return loaded;
 }
 
-/** In the context of a call. Throws `AcmeProblem`, or `AttemptFailed` where there is no answer. */
+/** Runs in the context of a call. Throws `AcmeProblem`, or `AttemptFailed` without an answer. */
 async function call(url: string, method: string, given: Readonly<Record<string, unknown>>, body: unknown) {
   const context = calls.getStore();
   if (context === undefined) throw new Error("the authority is asked without a context");
@@ -122,7 +122,7 @@ function parsed(text: string, status: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Of what has failed the status says enough.
+    // For a failed request the status is enough.
     if (status >= 300) return undefined;
     throw new AttemptFailed("ca_answer", "the authority's answer says that it is JSON and is none", {
       keepsOrder: true,

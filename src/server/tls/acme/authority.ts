@@ -31,9 +31,9 @@ export interface OrderState {
   readonly authorizations: readonly string[];
   readonly finalize: string;
   readonly certificate: string | undefined;
-  /** What it failed by, in the words of the authority; empty: it has not. */
+  /** Failure as the authority describes it; empty if there is none. */
   readonly problem: { readonly type: string; readonly words: string };
-  /** When it is worth asking again, milliseconds since 1970. */
+  /** Time at which another request is worthwhile, in milliseconds since 1970. */
   readonly retryAt: number | undefined;
 }
 
@@ -59,9 +59,9 @@ export interface Authority {
   directory(signal: AbortSignal): Promise<Directory>;
   /** URL of the account; of one that is there already too. */
   register(key: string, email: string, signal: AbortSignal): Promise<string>;
-  /** As the account of this key and URL. */
+  /** Opens a session for an account with this key and URL. */
   as(account: { readonly key: string; readonly url: string }): AccountSession;
-  /** What the authority suggests for a certificate; undefined: it knows none, or does not suggest. */
+  /** Returns the renewal time that the authority suggests; `undefined` if it suggests none. */
   renewalInfo(
     url: string,
     certId: string,
@@ -149,7 +149,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
         await account
           .createAccount({ termsOfServiceAgreed: true, ...(email !== "" && { contact: [`mailto:${email}`] }) })
           .catch((error: unknown) => {
-            // Of a key that is known already the client goes on to change the contact, which is not what is asked for here.
+            // For a known key the client library would go on to change the contact, which is not wanted here.
             if (!isKnown(account)) throw registrationFailure(error);
           });
         return account.getAccountUrl();
@@ -295,7 +295,7 @@ function problemIn(value: unknown): { readonly type: string; readonly words: str
   return { type, words: detail };
 }
 
-/** What an order can be asked for beside the kinds of challenge that are here. */
+/** Finds the challenge of the given type. */
 export const offers = ({ challenges }: AuthorizationState, type: ChallengeType) =>
   challenges.find((it) => it.type === type);
 

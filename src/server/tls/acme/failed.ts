@@ -7,9 +7,9 @@ export class AttemptFailed extends Error {
   readonly reason: FailureReason;
   /** Whether the order may be gone on with. */
   readonly keepsOrder: boolean;
-  /** When the other side wants to be asked again, milliseconds since 1970. */
+  /** Time at which the server wants the next request, in milliseconds since 1970. */
   readonly retryAt: number | undefined;
-  /** The account that was presented is not there: it must be registered anew. */
+  /** Whether the account does not exist at the authority and must be registered again. */
   readonly losesAccount: boolean;
 
   constructor(
@@ -31,6 +31,9 @@ export class AttemptFailed extends Error {
   }
 }
 
-/** What could not be reached; the order is gone on with. `what`: such as `the authority at https://…`. */
+/**
+ * Builds the failure for a server that could not be reached; the order continues later. `what`: such as `the authority at
+ * https://…`.
+ */
 export const unreachable = (reason: FailureReason, what: string, cause: unknown): AttemptFailed =>
   new AttemptFailed(reason, `${what} cannot be reached: ${systemErrorWords(cause)}`, { keepsOrder: true, cause });

@@ -1,8 +1,7 @@
 /**
- * The life of a certificate as a pure machine: what is to be done next, and what becomes of the record by its answer. Each
- * state is replicated before the effect that it stands for is begun, and every effect may be repeated, so that whoever
- * leads next goes on where the last one was. Source: RFC 8555 section 7.1.6 (states of an order); design decisions,
- * section 15.
+ * Life of a certificate as a pure state machine: the next effect to run, and the new record for its answer. Each state is
+ * replicated before its effect begins, and every effect can be repeated, so a new leader continues where the last one stopped.
+ * Source: RFC 8555 section 7.1.6 (states of an order); design decisions, section 15.
  */
 
 import {
@@ -21,7 +20,7 @@ import {
 } from "./record.ts";
 import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, renewalDue } from "./renewal.ts";
 
-/** What this node's file asks for. */
+/** Settings of the node file. */
 export interface Wanted {
   readonly ca: string;
   readonly email: string;
@@ -91,7 +90,7 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   const kept = record ?? emptyRecord(wanted.ca, wanted.names);
   const { order, failure, litter, issued } = kept;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
-  // Who has put right what it failed by, the clock or the settings, need not wait.
+  // No need to wait after the cause was fixed, be it the clock or the settings.
   const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
   const from = isSame ? kept.nextAttemptAt : 0;
   const cleanAt = timeOf(kept.cleanAt, HOUR, now);
@@ -108,13 +107,13 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
 
-/** `at`: at most `most` after it was written; 0 where that was by a clock that was ahead. */
+/** Limits `at` to `most` after it was written; 0 if it was written by a clock that was ahead. */
 const timeOf = (at: number, most: number, now: number): number =>
   Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 
 const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
 
-/** `now`: of the answer. What is the same object as before has not changed. */
+/** `now`: time of the answer. An unchanged object means that nothing changed. */
 export function after(world: World, effect: Effect, answer: Answer, wanted: Wanted, now: number): World {
   const { account, record } = world;
   if (answer.kind === "account") return { account: answer.account, record };
@@ -186,7 +185,7 @@ function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: strin
   return { ...kept, order: moved, finalized };
 }
 
-/** Those of before are kept too: what was written for them is still to be removed. */
+/** Keeps earlier challenges, because their records still have to be removed. */
 function together(before: readonly Challenge[], found: readonly Challenge[]): readonly Challenge[] {
   const known = new Set(found.map(({ token }) => token));
   return [...before.filter(({ token }) => !known.has(token)), ...found];

@@ -1,6 +1,6 @@
 /**
- * Drives the machine on the node that leads: reads the rows, does what is next, writes what becomes of them, and begins
- * anew. Whatever ends it between two steps, whoever leads next goes on from the rows.
+ * Drives the state machine on the leader: reads the rows, runs the next effect, writes the result, and repeats. If it stops
+ * between two steps, the next leader continues from the rows.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AttemptFailed } from "./failed.ts";
@@ -14,7 +14,10 @@ export interface ManagerOptions {
   readonly store: CertificateStore;
   readonly hands: Hands;
   readonly wanted: Wanted;
-  /** Nothing is done before it resolves, or a minute has passed: another node may answer. Undefined: at once. */
+  /**
+   * Nothing runs before it resolves or a minute has passed, since another node may answer challenges. `undefined`: starts at
+   * once.
+   */
   readonly ready: Promise<unknown> | undefined;
   /** Called after each effect. */
   readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
@@ -33,8 +36,8 @@ const READY_MS = 60_000;
 const SEALED_PAUSE_MS = 60_000;
 const WRITE_ATTEMPTS = 5;
 /**
- * Since the account of now was made: who goes back to the settings of before within that time has the account of before,
- * which an authority that binds accounts may not make twice.
+ * Time to keep an earlier account. Somebody who reverts to the earlier settings within this time gets the earlier account back,
+ * which an authority with account binding may not issue twice.
  */
 const ACCOUNTS_KEPT_MS = 30 * DAY;
 
@@ -51,7 +54,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
   });
   const ids = { account: accountId(wanted.ca, wanted.email), record: recordId(wanted.ca, wanted.names) };
 
-  /** Until rows change, or who leads, or the time has come. */
+  /** Waits until rows or leadership change, or the time has come. */
   async function pause(ms: number, signal: AbortSignal): Promise<void> {
     if (isChanged) return;
     const woken = new AbortController();
@@ -61,7 +64,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     wake = () => undefined;
   }
 
-  /** A challenge that nobody answers costs an attempt, and with it the pause after a failure. */
+  /** A challenge that nobody answers costs an attempt and the pause after a failure. */
   async function untilReady(): Promise<void> {
     if (ready === undefined) return;
     const late = new AbortController();
@@ -116,7 +119,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     }
   }
 
-  /** False: another has written them. */
+  /** Returns false if another node has written the rows. */
   async function stored(
     { account, record }: World,
     next: World,
@@ -135,7 +138,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     return await written({ ...row, expect: versionOf(rows.record), value: JSON.stringify(next.record) }, signal);
   }
 
-  /** What an effect came to is not let go for a moment without a quorum. */
+  /** A short loss of quorum must not lose the result of an effect. */
   async function written(row: Parameters<CertificateStore["write"]>[0], signal: AbortSignal): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -147,7 +150,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     }
   }
 
-  /** What is left of other sets of names, once nobody can serve it any more, and of other accounts. */
+  /** Removes certificates of other sets of names once nobody can serve them any more, and unused accounts. */
   async function prune({ account, record }: World, signal: AbortSignal): Promise<void> {
     if (record?.issued == null) return;
     const now = hands.now();
@@ -178,7 +181,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
 
 const versionOf = (held: Held): number | null => (held.kind === "none" ? null : held.version);
 
-/** What is sealed was written by us, and opens only as it was written. */
+/** Sealed rows were written by us and open only unchanged. */
 function parsed<T>(held: Held): T | undefined {
   return held.kind === "row" ? (JSON.parse(held.value) as T) : undefined;
 }

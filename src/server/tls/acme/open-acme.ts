@@ -16,17 +16,17 @@ import { type Account, accountId, type CertificateRecord, keyAuthorization, reco
 import { DAY, renewalDue } from "./renewal.ts";
 import { remoteWords } from "./words.ts";
 
-/** Of `tls` in the node file, checked. */
+/** Validated `tls` section of the node file. */
 export interface AcmeSettings {
   readonly domains: readonly string[];
-  /** Empty: no contact. */
+  /** Empty for no contact. */
   readonly email: string;
   /** URL of the directory. */
   readonly ca: string;
   /** PEM; undefined: what this system trusts. */
   readonly roots: string | undefined;
   readonly eab: { readonly keyId: string; readonly macKey: string } | undefined;
-  /** Undefined: challenges are answered on the data listener. */
+  /** `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   /** On the way to the authority; left out: it is reached directly. */
   readonly proxies?: ForwardProxies;
@@ -108,7 +108,7 @@ export function openAcme(options: AcmeOptions): Certificates {
     const account = store.read("account", ids.account);
     const locked = [record, account].find((it) => it.kind === "sealed");
     if (locked?.kind === "sealed") {
-      // What is served is served on.
+      // The current certificate stays in use.
       if (seen.sealed?.message === locked.message) return;
       log.error("the certificate is sealed", { why: locked.message });
       seen = { ...seen, sealed: { reason: "sealed", message: locked.message, at: now() } };
@@ -146,7 +146,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   );
 
   const troubles = new Map<string, number>();
-  /** What repeats itself is told once an hour. */
+  /** Repeated messages are logged once an hour. */
   const onTrouble = (message: string, error: unknown): void => {
     const at = now();
     if (at - (troubles.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;

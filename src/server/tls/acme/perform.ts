@@ -23,14 +23,14 @@ import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal.ts";
 export interface Hands {
   readonly authority: Authority;
   readonly store: Pick<CertificateStore, "spread">;
-  /** Undefined where challenges are answered on the data listener. */
+  /** `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
   readonly wanted: Wanted;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** 0 up to 1. */
   readonly random: () => number;
-  /** Told of what goes wrong beside an order. */
+  /** Called for problems outside an order. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
@@ -128,7 +128,7 @@ async function newOrder(order: Order, session: AccountSession, hands: Hands, sig
 
 const CHECK_MS = 60_000;
 
-/** What is still to be proved, or that nothing is. */
+/** Returns the challenges that are still to be proved. */
 async function check(
   url: string,
   order: Order,
@@ -175,7 +175,7 @@ const VALIDATION_MS = 120_000;
 
 async function respond(challenges: readonly Challenge[], session: AccountSession, hands: Hands, signal: AbortSignal) {
   for (const { url, authorization } of challenges) {
-    // What is valid already may not be asked for again.
+    // A challenge that is already valid may not be requested again.
     const { status } = await session.authorization(authorization, signal);
     if (status === "pending") await session.respond(url, signal);
   }
@@ -195,7 +195,7 @@ function refusedName({ name, status, problem: { type, words } }: AuthorizationSt
   return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not proved: ${said}`);
 }
 
-/** Why an order came to nothing, with the name that it failed by where there is one. */
+/** Returns why an order failed, with the failing name if there is one. */
 async function rejection(state: OrderState, session: AccountSession, signal: AbortSignal): Promise<AttemptFailed> {
   for (const url of state.authorizations) {
     const it = await session.authorization(url, signal);
@@ -230,7 +230,7 @@ async function download(
   const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
   if (directory !== undefined) refuseSkew(directory);
   const at = now();
-  // By the clock of the authority: of one that is a minute ahead of ours a new certificate would not be valid yet.
+  // Uses the authority's clock: if it is a minute ahead of ours, a new certificate would not be valid yet.
   const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
   const certId = certIdOf(chain) ?? null;
   const isToldWhen = directory === undefined || directory.renewalInfo !== undefined;
@@ -248,7 +248,7 @@ async function download(
   };
 }
 
-/** What an authority hands out is put in force only where it is what was ordered. */
+/** Checks that the issued certificate is the ordered one before it is used. */
 function accepted(chain: string, key: string, names: readonly string[], now: number) {
   const bad = (message: string): AttemptFailed =>
     new AttemptFailed("bad_certificate", `the authority's certificate is not put in force: ${message}`);
@@ -263,7 +263,7 @@ function accepted(chain: string, key: string, names: readonly string[], now: num
 }
 
 async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, signal: AbortSignal): Promise<Answer> {
-  // Without a provider there is nobody to remove them.
+  // Without a DNS provider nobody can remove the records.
   if (dns === undefined) return { kind: "cleaned", left: [] };
   const left: TxtRecord[] = [];
   for (const record of records) {
@@ -305,7 +305,7 @@ type Poll<T> =
 const FIRST_POLL_MS = 250;
 const POLL_MS = { least: 1_000, most: 30_000 };
 
-/** Asks until it is done, at the pace that the authority wants; after `limitMs` the order waits for the next attempt. */
+/** Polls until done, at the pace that the authority asks for. After `limitMs` the order waits for the next attempt. */
 async function polled<T>(
   what: string,
   limitMs: number,

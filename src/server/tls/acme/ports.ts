@@ -1,10 +1,10 @@
-/** What orders need of the node around them. `server/node` joins it; a twin in memory serves tests. */
+/** Ports that orders need from the node. `server/node` provides them; tests use an in-memory implementation. */
 
 /** A row, opened. */
 export type Held =
   | { readonly kind: "row"; readonly version: number; readonly value: string }
   | { readonly kind: "none" }
-  /** It is there and cannot be opened on this node; `message` says why. */
+  /** The row exists but cannot be opened on this node; `message` says why. */
   | { readonly kind: "sealed"; readonly version: number; readonly message: string };
 
 export type RowTable = "certificate" | "account";
@@ -12,10 +12,10 @@ export type RowTable = "certificate" | "account";
 export interface RowWrite {
   readonly table: RowTable;
   readonly id: string;
-  /** The version that it takes the place of; null: there is none. */
+  /** Version to replace; null if there must be none. */
   readonly expect: number | null;
   readonly value: string;
-  /** Of a certificate, and seen without opening the row. */
+  /** Facts about a certificate that are readable without opening the row. */
   readonly names: readonly string[];
   /** Milliseconds since 1970; null while none is issued. */
   readonly notAfter: number | null;
@@ -24,13 +24,13 @@ export interface RowWrite {
 /** The replicated rows, and who leads. Values are sealed before they leave this process. */
 export interface CertificateStore {
   read(table: RowTable, id: string): Held;
-  /** Every certificate there is, of other names too. */
+  /** Returns all certificates, including those of other names. */
   certificates(): readonly { readonly id: string; readonly version: number; readonly notAfter: number | null }[];
-  /** Every account there is; `at`: when it was written last, milliseconds since 1970. */
+  /** Returns all accounts. `at`: last write, in milliseconds since 1970. */
   accounts(): readonly { readonly id: string; readonly version: number; readonly at: number }[];
-  /** `stale`: another version is there. Rejects where it cannot be known whether it is stored. */
+  /** Returns `stale` if another version exists. Rejects if it is unknown whether the row was stored. */
   write(row: RowWrite, signal: AbortSignal): Promise<"stored" | "stale">;
-  /** One that has changed since is left as it is. */
+  /** Leaves a row that has changed since. */
   remove(table: RowTable, id: string, version: number, signal: AbortSignal): Promise<void>;
   /** Whether this node leads, as far as it knows. */
   leads(): boolean;
@@ -46,7 +46,7 @@ export interface CertificateStore {
 export interface DnsProvider {
   /** Resolves once the authoritative servers answer with every one of them. */
   publish(records: readonly { readonly name: string; readonly value: string }[], signal: AbortSignal): Promise<void>;
-  /** One that is not there is removed. */
+  /** Succeeds for a record that does not exist. */
   remove(record: { readonly name: string; readonly value: string }, signal: AbortSignal): Promise<void>;
   /** Whether records of these names could be written, as far as that shows without writing one; resolves with how. */
   check(names: readonly string[], signal: AbortSignal): Promise<string>;

@@ -1,4 +1,4 @@
-/** Asks one DNS server: over UDP, thrice, then over TCP. Rejects with what the system says, or with the signal's reason. */
+/** Queries one DNS server: three times over UDP, then over TCP. Rejects with the system's error or the signal's reason. */
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
 import { type DnsMessage, readMessage } from "./message.ts";
@@ -28,7 +28,7 @@ export async function askServer(server: DnsServer, bytes: Buffer, signal: AbortS
   return await overTcp(server, bytes, signal);
 }
 
-/** Undefined: no answer in time. */
+/** Returns `undefined` if no answer came in time. */
 function overUdp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSignal): Promise<DnsMessage | undefined> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
@@ -44,10 +44,10 @@ function overUdp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSigna
     socket.on("error", (error) => end(() => reject(error)));
     socket.on("message", (data) => {
       const answer = answerTo(bytes, data);
-      // What is no answer to this is somebody else's.
+      // Packets that do not answer this query are ignored.
       if (answer !== undefined) end(() => resolve(answer));
     });
-    // Connected, so that only this server is heard, and a closed port is told at once.
+    // A connected socket receives only from this server, and reports a closed port at once.
     socket.connect(port, address, () => socket.send(bytes));
   });
 }

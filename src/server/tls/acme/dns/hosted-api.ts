@@ -34,7 +34,7 @@ const MAX_PAGES = 50;
 
 /** The record is there already, or another of the same content. */
 const EXISTS: ReadonlySet<number> = new Set([81_057, 81_058]);
-/** It is not there any more. */
+/** Error code of a record that no longer exists. */
 const GONE: ReadonlySet<number> = new Set([81_044]);
 
 interface ApiAnswer {
@@ -191,7 +191,7 @@ function answerIn(status: number, text: string, retryAt: number | undefined): Ap
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) body = parsed as Readonly<Record<string, unknown>>;
   } catch {
-    // A page of what stands before the API; its status says enough.
+    // The body is a page of a proxy in front of the API; its status is enough.
   }
   const errors = itemsIn(body["errors"]);
   const info = itemsIn([body["result_info"]])[0];

@@ -15,7 +15,7 @@ export interface DnsRecord {
   readonly class: number;
   readonly ttl: number;
   readonly data: Buffer;
-  /** Where `data` begins in the message, for the names within. */
+  /** Offset of `data` in the message, needed for compressed names. */
   readonly at: number;
 }
 
@@ -29,7 +29,7 @@ export interface DnsMessage {
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
   readonly additional: readonly DnsRecord[];
-  /** Where the last record begins. */
+  /** Offset of the last record. */
   readonly lastAt: number;
 }
 
@@ -43,7 +43,7 @@ export class Malformed extends Error {
 const MAX_LABEL = 63;
 const MAX_NAME = 255;
 
-/** Not compressed. Throws `Malformed` on what is no name. */
+/** Encodes a name without compression. Throws `Malformed` if it is not a valid name. */
 export function encodeName(name: string): Buffer {
   const labels = name
     .toLowerCase()
@@ -75,7 +75,9 @@ const OPCODE_UPDATE = 0x2800;
 export const encodeQuestion = (id: number, name: string, type: RecordType, isRecursive: boolean): Buffer =>
   Buffer.concat([header(id, isRecursive ? RECURSION_DESIRED : 0, [1, 0, 0, 0]), encodeName(name), u16(type, CLASS.IN)]);
 
-/** One TXT value added with its TTL in seconds, or deleted where there is none. The other values of the name stay. */
+/**
+ * Encodes the addition of one TXT value with its TTL in seconds, or its deletion without a TTL. Other values of the name stay.
+ */
 export function encodeUpdate(
   id: number,
   zone: string,
@@ -140,7 +142,7 @@ function need(bytes: Buffer, at: number, length: number): number {
   return at + length;
 }
 
-/** `end`: behind it where it stands. */
+/** `end`: offset after the name. */
 export function readName(bytes: Buffer, at: number): { readonly name: string; readonly end: number } {
   const labels: string[] = [];
   let length = 0;
@@ -153,7 +155,7 @@ export function readName(bytes: Buffer, at: number): { readonly name: string; re
       need(bytes, here, 2);
       end ??= here + 2;
       const target = bytes.readUInt16BE(here) & 0x3fff;
-      // Only back, so that it comes to an end.
+      // Pointers may only go back, so that parsing ends.
       if (target >= here) throw new Malformed();
       here = target;
       continue;
@@ -181,7 +183,7 @@ export function textOf({ data }: DnsRecord): string {
 /** The name that a CNAME, NS or SOA record begins with. */
 export const targetOf = ({ bytes }: DnsMessage, record: DnsRecord): string => readName(bytes, record.at).name;
 
-/** Of an A or AAAA record; undefined: it is none. */
+/** Returns the address of an A or AAAA record; `undefined` for other records. */
 export function addressOf({ type, data }: DnsRecord): string | undefined {
   if (type === TYPE.A && data.length === 4) return data.join(".");
   if (type !== TYPE.AAAA || data.length !== 16) return undefined;

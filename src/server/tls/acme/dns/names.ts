@@ -1,4 +1,4 @@
-/** What a challenge needs to know of names: where a CNAME leads, which zone they are in, and who serves it. */
+/** DNS lookups for challenges: follows CNAMEs, and finds the zone of a name and its servers. */
 import { randomInt } from "node:crypto";
 import { getServers, lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -17,7 +17,7 @@ export async function serverAt(text: string): Promise<DnsServer> {
   return { address, port: port === undefined ? DNS_PORT : Number(port) };
 }
 
-/** Of this machine, or those that are named in their place. */
+/** Returns the configured DNS servers, or those of this machine if none are configured. */
 export async function resolvers(named: readonly string[]): Promise<readonly DnsServer[]> {
   return await Promise.all((named.length > 0 ? named : getServers()).map(serverAt));
 }
@@ -111,7 +111,7 @@ async function cnameOf(
   return found(await askAny(servers, name, TYPE.CNAME, signal));
 }
 
-/** The zone that `name` is in, by the SOA of the answer, or of its authority section where there is no such name. */
+/** Returns the zone of the queried name, from the SOA of the answer, or of the authority section if the name does not exist. */
 export function zoneIn({ answers, authorities }: DnsMessage): string | undefined {
   return [...answers, ...authorities].find(({ type }) => type === TYPE.SOA)?.name;
 }

@@ -16,7 +16,10 @@ export interface Awaited {
 const EVERY_MS = 2_000;
 const LIMIT_MS = 120_000;
 
-/** Where none of its servers can be reached from here, a record is taken to be out: who wrote it was told so. */
+/**
+ * Waits until all servers of the zone have the records. If none can be reached from here, the records count as published, since
+ * the update was confirmed.
+ */
 export async function awaitRecords(
   records: readonly Awaited[],
   signal: AbortSignal,

@@ -13,7 +13,7 @@ export interface Rfc2136Options {
   /** `host:port`. */
   readonly server: string;
   readonly key: TsigKey;
-  /** Asked for names in the place of the system's; empty: the system's. */
+  /** DNS servers to use instead of the system's; empty for the system's. */
   readonly nameServers: readonly string[];
   readonly now: () => number;
 }
@@ -37,7 +37,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     });
   }
 
-  /** Where a record really goes, over its CNAMEs. */
+  /** Follows CNAMEs to the name where a record has to be written. */
   async function placeOf(name: string, server: DnsServer, signal: AbortSignal) {
     const target = await followed(name, await resolvers(nameServers), server, signal);
     const zone = zoneIn(await ask(server, questionOf(target, TYPE.SOA, false), signal));
@@ -102,7 +102,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     async check(names, signal) {
       const zones = new Set<string>();
       for (const name of names) {
-        // What is not there is deleted, for which the server asks the same right and changes nothing.
+        // Deletes a value that does not exist: the server checks the same permission and changes nothing.
         const absent = { name, value: `check-${randomBytes(12).toString("hex")}` };
         zones.add((await write(absent, undefined, signal)).zone);
       }

@@ -66,13 +66,13 @@ export function sign(message: Buffer, key: TsigKey, now: number): Signed {
 
 export type Verdict =
   | { readonly kind: "genuine" }
-  /** `error`: what the server says of our signature; 0: it says nothing of it. `serverTime`: seconds, of BADTIME. */
+  /** `error`: the server's verdict on our signature; 0 if it gives none. `serverTime`: in seconds, for BADTIME. */
   | { readonly kind: "unproven"; readonly error: number; readonly serverTime: number | undefined };
 
-/** What a server says of a signature. */
+/** Error codes of TSIG. */
 export const TSIG_ERROR = { BADSIG: 16, BADKEY: 17, BADTIME: 18 } as const;
 
-/** Of the answer to what was signed with `mac`. Throws `Malformed`. */
+/** Verifies the answer to a request that was signed with `mac`. Throws `Malformed`. */
 export function verify(answer: DnsMessage, mac: Buffer, key: TsigKey): Verdict {
   const record = answer.additional.at(-1);
   if (record?.type !== TYPE.TSIG) return { kind: "unproven", error: 0, serverTime: undefined };
