@@ -1,6 +1,6 @@
 /**
- * The models that a configuration needs, fetched in the background: whoever asks is answered at once, the old configuration
- * serves on, and a change is told when one has come. What fails is tried again for as long as it is wanted. Source: design
+ * Fetches the models that a configuration needs in the background. Callers are answered at once, the old configuration stays in
+ * use, and a change is reported when a model arrives. Failures are retried for as long as the model is wanted. Source: design
  * decisions, section 12. Times are in milliseconds.
  */
 import type { Instruments, Log } from "../../base/index.ts";
@@ -22,19 +22,19 @@ export interface ModelStanding {
   readonly state: "ready" | "fetching" | "failed";
   /** Bytes. */
   readonly done: number;
-  /** Bytes; undefined until the hub has said what there is to fetch. */
+  /** Bytes; `undefined` until the hub has answered. */
   readonly total: number | undefined;
   /** Why it cannot be fetched; it is tried again. */
   readonly message: string | undefined;
 }
 
 export interface ModelSupply {
-  /** Those that are in the cache, by name. Asks nobody; may read files to verify them. */
+  /** Returns the models that are in the cache, by name. Uses no network; may read files to verify them. */
   ready(needs: readonly ModelNeed[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelView>>;
-  /** From now on these are wanted and no others: what is absent is fetched. */
+  /** Replaces the set of wanted models; missing ones are fetched. */
   want(needs: readonly ModelNeed[]): void;
   wanted(): readonly ModelNeed[];
-  /** Of those that are wanted, in their order. */
+  /** State of the wanted models, in their order. */
   standing(): readonly ModelStanding[];
   /** Called when a model has come, or could not be fetched; not for its progress. */
   onChange(listener: () => void): () => void;
@@ -55,13 +55,13 @@ interface Wanted {
   standing: ModelStanding;
 }
 
-/** The same for the same content, whatever else is said of a model. */
+/** Identifies the content of a model, independent of its other settings. */
 const keyOf = ({ model: { name, hub, files }, parts }: ModelNeed): string => JSON.stringify([name, hub, files, parts]);
 
 export function openModelSupply(options: SupplyOptions): ModelSupply {
   const { store, log, waiting = systemWaiting } = options;
   const listeners = new Set<() => void>();
-  /** What was last seen in the cache. */
+  /** Sizes last seen in the cache. */
   const sizes = new Map<string, number>();
   let wanted = new Map<string, Wanted>();
   let running = 0;
@@ -200,7 +200,7 @@ const readyOf = (name: string, size: number): ModelStanding => ({
   message: undefined,
 });
 
-/** What cannot be looked at is absent: why is said when it is fetched. */
+/** Returns `undefined` if the cache cannot be read; the reason is reported when the model is fetched. */
 async function lookUp(store: ModelStore, { model, parts }: ModelNeed): Promise<ModelView | undefined> {
   try {
     const manifest = await store.known(model, parts);
@@ -240,7 +240,7 @@ function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
   };
 }
 
-/** What is being fetched, in words: `names (120 of 431 MB)`; undefined where nothing is lacking. */
+/** Describes what is being fetched, such as `names (120 of 431 MB)`; `undefined` if nothing is missing. */
 export function lackingWords(standing: readonly ModelStanding[]): string | undefined {
   const words = standing.flatMap(({ name, state, done, total, message }) => {
     if (state === "ready") return [];

@@ -1,4 +1,4 @@
-/** What lies in a cache, what of it a configuration uses, and what can go. Anything there can be fetched again. */
+/** Inventory of a model cache: what it holds, what is in use, and what can be removed. Everything can be fetched again. */
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { layoutOf } from "./cache/layout.ts";
@@ -8,12 +8,12 @@ import { ModelError } from "./model-error.ts";
 import type { ModelNeed } from "./needs.ts";
 import type { ModelStore } from "./types.ts";
 
-/** Milliseconds: a lock that was touched since is of a download that goes on. */
+/** Age in milliseconds below which a lock belongs to a running download. */
 const LIVE_LOCK_MS = 60_000;
 
 export interface StockedModel {
   readonly name: string;
-  /** Bytes; undefined where nobody here knows what there is to fetch. */
+  /** Bytes; `undefined` if the size is not known here. */
   readonly size: number | undefined;
   readonly isCached: boolean;
 }
@@ -30,7 +30,7 @@ export interface Stock {
   readonly unused: readonly Unused[];
 }
 
-/** `needs`: what is in use. Asks nobody; writes nothing. */
+/** `needs`: models in use. Uses no network and writes nothing. */
 export async function takeStock(
   store: ModelStore & { readonly directory: string },
   needs: readonly ModelNeed[],

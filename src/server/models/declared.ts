@@ -1,4 +1,7 @@
-/** Files that a declaration lists, as a manifest: digests and sizes are the declaration's own, so that nobody is asked. */
+/**
+ * Builds the manifest of a declaration that lists its files. Digests and sizes come from the declaration, so no network is
+ * needed.
+ */
 
 import { sizeProblem } from "./limits.ts";
 import { ModelError } from "./model-error.ts";

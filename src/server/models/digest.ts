@@ -1,18 +1,18 @@
-/** Digests of files, as bytes pass and of what lies on a disk. A digest is lower-case hexadecimal. */
+/** Computes file digests, of streamed bytes and of files on disk. A digest is lower-case hexadecimal. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Digest } from "./types.ts";
 
-/** One read of a file that is hashed: the loop is held for 2 ms at most. */
+/** Bytes per read; hashing them blocks the event loop for at most 2 ms. */
 const READ_BYTES = 1 << 20;
 
 export interface Hasher {
   update(bytes: Uint8Array): void;
-  /** Once. */
+  /** Call once. */
   finish(): { readonly sha256: string; readonly git_blob: string };
 }
 
-/** `size`: of the whole content, which the digest of a git blob begins with. */
+/** `size`: of the whole content, with which the digest of a git blob begins. */
 export function createHasher(size: number): Hasher {
   const sha256 = createHash("sha256");
   const blob = createHash("sha1").update(`blob ${size}\0`);
@@ -29,7 +29,7 @@ export const sha256Of = (text: string): string => createHash("sha256").update(te
 
 export const digestText = ({ kind, hex }: Digest): string => `${kind === "sha256" ? "sha256" : "git"}:${hex}`;
 
-/** Passes what the file holds, up to `length` bytes, to `take`. */
+/** Passes up to `length` bytes of the file to `take`. */
 export async function readThrough(
   path: string,
   length: number,

@@ -9,7 +9,7 @@ import { below, folderOf, isInnerPath } from "./paths.ts";
 
 type Kind = "model" | "training" | "function" | "graph" | "node" | "attribute" | "sparse" | "tensor" | "entry";
 
-/** By number of the field. Functions and training graphs hold nodes too. */
+/** Field numbers of nested messages. Functions and training graphs contain nodes too. */
 const CHILDREN: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
   model: { 7: "graph", 20: "training", 25: "function" },
   training: { 1: "graph", 2: "graph" },
@@ -24,7 +24,7 @@ const CHILDREN: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
 
 /** Graphs within graphs: loops and branches of a real one go three deep. */
 const MAX_DEPTH = 64;
-/** Fields of a graph of 100,000 nodes come to a few million; more would hold a core for long. */
+/** Maximum number of fields. A graph of 100,000 nodes has a few million; more would occupy a core for long. */
 const MAX_FIELDS = 20_000_000;
 const MAX_FILES = 1_000;
 const MAX_TEXT_BYTES = 4_096;
@@ -38,8 +38,8 @@ interface Frame {
 }
 
 /**
- * Paths within the model, of the graph at `graphPath` that lies in the file `file`; sorted, each once. Rejects with
- * `ModelError` where the file is no graph, or names what is not below the graph's folder.
+ * Returns the paths of external data within the model, sorted and unique, for the graph at `graphPath` stored in `file`.
+ * Rejects with `ModelError` if the file is not a graph, or names a path outside its folder.
  */
 export async function externalDataOf(file: string, graphPath: string, signal: AbortSignal): Promise<readonly string[]> {
   const handle = await open(file, "r");
@@ -60,7 +60,7 @@ export async function externalDataOf(file: string, graphPath: string, signal: Ab
 }
 
 interface Bytes {
-  /** At least `length` bytes from `at`, or as many as there are. */
+  /** Returns at least `length` bytes from `at`, or all that remain. */
   readonly at: (at: number, length: number) => Buffer | Promise<Buffer>;
 }
 
@@ -129,7 +129,7 @@ async function locationsIn(bytes: Bytes, size: number, signal: AbortSignal): Pro
   return found;
 }
 
-/** By multiplication, since shifts have 32 bits. */
+/** Multiplies instead of shifting, since shifts are limited to 32 bits. */
 function varint(bytes: Buffer, from: number): { readonly value: number; readonly length: number } {
   let value = 0;
   for (let at = from, factor = 1; at < from + 10; at += 1, factor *= 128) {

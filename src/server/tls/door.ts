@@ -20,12 +20,15 @@ const HANDSHAKE_LIMIT_MS = 10_000;
 /** RFC 8555 section 8.3. */
 const CHALLENGE_PATH = "/.well-known/acme-challenge/";
 const TOKEN = /^[A-Za-z0-9_-]{1,256}$/;
-/** A ticket is good for so long, in seconds, and not beyond the UTC day. */
+/** Lifetime of a session ticket in seconds, at most to the end of the UTC day. */
 const SESSION_SECONDS = 3_600;
 const TICKET_KEYS_LOOK_MS = 60_000;
 const RETRY_AFTER_SECONDS = 10;
 
-/** What two nodes must agree on so that either resumes the other's sessions; Node's default is a hash of the arguments. */
+/**
+ * Session context, which must be equal on two nodes for either to resume the other's sessions; Node's default is a hash of the
+ * arguments.
+ */
 const SESSION_CONTEXT = "gateway";
 
 /** Forward secrecy and authenticated encryption only: Mozilla's intermediate profile. Those of TLS 1.3 stay. */
@@ -50,7 +53,7 @@ const PROTOCOL = {
 
 export interface DoorOptions {
   readonly certificates: Certificates;
-  /** Presented before there is a certificate; undefined where there is one from the start. */
+  /** Presented until there is a certificate; `undefined` if there is one from the start. */
   readonly placeholder: Pick<Certificate, "chain" | "key"> | undefined;
   readonly ticketKeys: TicketKeys;
   readonly clock: Pick<Clock, "now">;
@@ -58,16 +61,16 @@ export interface DoorOptions {
   readonly log: Log;
 }
 
-/** What is answered in the place of the data plane. */
+/** Answer in place of the data plane. */
 export type DoorAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
-  /** Of a challenge; undefined: none of ours. */
+  /** Answer to an ACME challenge; `undefined` if it is unknown. */
   | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
 
 export interface Door {
   /** `speak` is given the connection once HTTP is what comes next on it. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
-  /** Undefined: the request is the data plane's. */
+  /** Returns `undefined` for requests of the data plane. */
   judge(request: IncomingMessage): DoorAnswer | undefined;
   close(): void;
 }
@@ -75,7 +78,7 @@ export interface Door {
 export function createDoor({ certificates, placeholder, ticketKeys, clock, instruments, log }: DoorOptions): Door {
   let presented: Pick<Certificate, "chain" | "key"> | undefined = certificates.current() ?? placeholder;
   let keys = ticketKeys(clock.now());
-  /** By the client's address, which is all that a connection and the TLS session on it are known to share. */
+  /** Indexed by client address, the only thing that a connection and the TLS session on it certainly share. */
   const pending = new Map<string, Pending>();
   let hasCertificate = certificates.current() !== undefined;
 
@@ -149,7 +152,7 @@ export function createDoor({ certificates, placeholder, ticketKeys, clock, instr
         clearTimeout(limit);
         const bytes: Buffer | null = raw.read();
         if (bytes === null) {
-          raw.destroy(); // closed before it said anything
+          raw.destroy(); // Closed before it sent anything.
           return;
         }
         raw.unshift(bytes);

@@ -1,4 +1,4 @@
-/** How near the end of a certificate is, as operators are told. Source: front-door reference, section 2.3. */
+/** Classifies how close a certificate is to its expiry, as shown to operators. Source: front-door reference, section 2.3. */
 import type { Certificate } from "./types.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

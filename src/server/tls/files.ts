@@ -9,13 +9,13 @@ import { type CertificateFiles, type FileFault, type FilesRead, readCertificateF
 import type { Certificate, CertificateFailure, Certificates } from "./types.ts";
 
 const LOOK_EVERY_MS = 10_000;
-/** Two files are hardly ever written in one instant: what is wrong now is told when it still is after this. */
+/** Delay before a fault is reported: two files are rarely replaced at the same instant, so the pair is read again first. */
 const LOOK_AGAIN_MS = 1_000;
 
 export interface FilesOptions extends CertificateFiles {
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
-  /** After each pair that was found and had not been there before. */
+  /** Called for each pair that differs from the last one. */
   onRead?(result: "taken" | Fault["reason"]): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Handshakes in the midst of everybody else's requests. A full one holds the thread for about a millisecond, so in one
- * turn of the event loop only a few are begun; of clients that begin one and never end it, the oldest make room for who
- * comes, so that neither a flood nor a thousand stalled connections keep others out.
+ * Schedules TLS handshakes between other work. A full handshake blocks the thread for about a millisecond, so only a few begin
+ * in each turn of the event loop. If clients begin handshakes and never finish them, the oldest are closed for new ones, so
+ * that neither a flood nor a thousand stalled connections keep others out.
  */
 import type { Socket } from "node:net";
 
@@ -11,16 +11,16 @@ const BUDGET_MS = 3;
 export const MAX_UNDER_WAY = 1_024;
 
 export interface Handshakes {
-  /** A connection whose first byte says TLS. */
+  /** Takes a connection whose first byte is TLS. */
   begin(raw: Socket): void;
-  /** It came to its end, well or not. */
+  /** Notes that the handshake ended, successfully or not. */
   ended(raw: Socket): void;
   readonly underWay: number;
 }
 
 /** `start` takes the first flight in. `onDropped`: one was cut off to make room. */
 export function createHandshakes(start: (raw: Socket) => void, onDropped: () => void): Handshakes {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const underWay = new Set<Socket>();
   const waiting = new Set<Socket>();
   let spentMs = 0;

@@ -6,13 +6,13 @@ import type { Certificates } from "./types.ts";
 export interface HandshakeCounters {
   done(socket: TLSSocket): void;
   failed(error: NodeJS.ErrnoException): void;
-  /** Nothing came on a connection. */
+  /** The connection sent nothing. */
   silent(): void;
   /** Cut off to make room for others. */
   dropped(): void;
 }
 
-/** What ends a handshake, by Node's code for it; all others are `other`. */
+/** Reasons for failed handshakes, by Node's error code; all others are `other`. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: "client_left",
   EPIPE: "client_left",
@@ -49,7 +49,7 @@ export function observeHandshakes(instruments: Instruments, underWay: () => numb
   };
 }
 
-/** Of what this node presents; 0 while it has no certificate. */
+/** Metrics of this node's certificate; 0 while it has none. */
 export function observeCertificate(instruments: Instruments, certificates: Certificates): void {
   const seconds = (ms: number | undefined): number => (ms ?? 0) / 1_000;
   instruments.observedGauge(

@@ -1,6 +1,6 @@
 /**
- * What the listener presents before the first certificate, so that a handshake does not fail and the client reads why it
- * is not served. Nobody trusts it; it is made in memory and lives as long as the process.
+ * Self-signed certificate that the listener presents before the first real one, so that handshakes succeed and clients can read
+ * why they are not served. Nobody trusts it; it exists only in memory.
  */
 import { generateKeyPairSync, webcrypto } from "node:crypto";
 import type { Certificate } from "./types.ts";
@@ -8,7 +8,7 @@ import type { Certificate } from "./types.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** `now`: milliseconds since 1970. The library costs 80 ms to load. */
+/** `now`: milliseconds since 1970. Loading the library takes 80 ms. */
 export async function makePlaceholder(now: number): Promise<Pick<Certificate, "chain" | "key">> {
   // The library throws without it.
   await import("reflect-metadata");

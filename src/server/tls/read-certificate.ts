@@ -1,7 +1,6 @@
 /**
- * A certificate and its key as they came, judged before a server presents them: each fault is a sentence that says what
- * to do. OpenSSL takes some of what is wrong without a word (an empty file, a chain in the wrong order), and says of the
- * rest only a code.
+ * Checks a certificate and its key before a server presents them. Each fault is a sentence that says what to do. OpenSSL
+ * accepts some faults silently (an empty file, a chain in the wrong order) and reports the rest only as codes.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
@@ -11,11 +10,11 @@ export type CertificateRead =
   | {
       readonly kind: "certificate";
       readonly certificate: Certificate;
-      /** It is sound, and not of today: worth serving only where there is nothing better. */
+      /** Whether it is valid but not at this time: it is served only if there is nothing better. */
       readonly untimely: Untimely | undefined;
       readonly warnings: readonly string[];
     }
-  /** `reason`: short and of a fixed set. `of`: where it lies. Nothing here holds anything of the key. */
+  /** `reason`: short, from a fixed set. `of`: the file at fault. Contains nothing of the key. */
   | {
       readonly kind: "problem";
       readonly reason: CertificateFault;
@@ -39,7 +38,7 @@ export type CertificateFault =
   | "chain_order"
   | "unusable";
 
-/** Of a chain; more than any authority sends. */
+/** Maximum certificates of a chain, more than any authority sends. */
 const MAX_CERTIFICATES = 16;
 
 const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
@@ -157,7 +156,7 @@ function readKey(text: string): { readonly kind: "key"; readonly key: KeyObject 
   }
 }
 
-/** Says which one it belongs to, where it belongs to one of them. */
+/** Names the certificate that the key belongs to, if there is one. */
 function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Problem {
   const at = certificates.findIndex((it) => it.checkPrivateKey(key));
   return at > 0
@@ -168,7 +167,7 @@ function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Pro
     : problem("wrong_key", "the key is not that of the certificate", "key");
 }
 
-/** What is wrong with the order of a chain: each must have been issued by the next. */
+/** Describes a chain in the wrong order: each certificate must have been issued by the next. */
 function orderOf(certificates: readonly X509Certificate[]): string | undefined {
   for (const [at, certificate] of certificates.entries()) {
     const next = certificates[at + 1];
@@ -180,7 +179,7 @@ function orderOf(certificates: readonly X509Certificate[]): string | undefined {
   return undefined;
 }
 
-/** In OpenSSL's own words, which say nothing of the key. */
+/** Returns OpenSSL's message, which reveals nothing of the key. */
 function whyUnusable(chain: string, key: string): string | undefined {
   try {
     createSecureContext({ cert: chain, key });

@@ -22,13 +22,13 @@ export type FilesRead = (
       readonly message: string;
     }
 ) & {
-  /** SHA-256 of what was found: tells whether it is what was found before. */
+  /** SHA-256 of the contents, to detect changes. */
   readonly digest: string;
 };
 
 /** Sixteen certificates of RSA 4096 in PEM are 40 KiB. */
 const MAX_BYTES = 256 << 10;
-/** A network file system that hangs must be told of, not waited for. */
+/** Timeout of reading, in milliseconds: a network file system that hangs is reported, not waited for. */
 const READ_LIMIT_MS = 5_000;
 
 type Content =
@@ -69,7 +69,7 @@ async function readNow(path: string): Promise<Content> {
     message: `${path}: ${words}`,
   });
   try {
-    // Without O_NONBLOCK, opening a named pipe would hold a thread of the pool until somebody writes.
+    // Without O_NONBLOCK, opening a named pipe blocks a thread of the pool until somebody writes.
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = await file.stat();

@@ -6,13 +6,13 @@
 import { hkdfSync, randomBytes } from "node:crypto";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of name, HMAC and AES of one set, as Node takes them. */
+/** Bytes of one set of keys as Node takes them: name, HMAC and AES. */
 const KEY_BYTES = 48;
 
 /** 48 bytes for the day of `now`, milliseconds since 1970. */
 export type TicketKeys = (now: number) => Buffer;
 
-/** `secret`: of the deployment; undefined: this process has its own. */
+/** `secret`: of the deployment; `undefined` for a random one of this process. */
 export function createTicketKeys(secret: Uint8Array | undefined): TicketKeys {
   const root = secret ?? randomBytes(32);
   return (now) => {

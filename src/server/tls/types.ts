@@ -1,4 +1,4 @@
-/** The front door's certificate, whoever keeps it: files that an operator rotates, or an ACME authority. */
+/** Types for the front door's certificate, whether from files or from an ACME authority. */
 
 /** Sound: the key is that of the chain's first certificate, and a server can present both. Times: milliseconds since 1970. */
 export interface Certificate {
@@ -16,46 +16,46 @@ export interface Certificate {
   readonly notAfter: number;
 }
 
-/** Why there is no newer certificate. Never holds a key, a token or a key authorization. */
+/** Reason why there is no newer certificate. Never contains a key, a token or a key authorization. */
 export interface CertificateFailure {
   /** Short and of a fixed set: the label of a metric. */
   readonly reason: string;
-  /** One line for a person. */
+  /** One line for people. */
   readonly message: string;
-  /** When, in milliseconds since 1970; of one that repeats itself, the last time. */
+  /** Time of the failure, in milliseconds since 1970; the last time if it repeats. */
   readonly at: number;
 }
 
-/** What `GET /status`, the table `certificates` and the console tell, beside the certificate in force. */
+/** State of the certificate for `GET /status`, the list `certificates` and the console. */
 export interface CertificateStanding {
-  /** Where it comes from: path of the file, or directory URL of the authority. */
+  /** Origin: path of the file, or directory URL of the authority. */
   readonly source: string;
   /** Names that it is to have; of files, those that it has. */
   readonly names: readonly string[];
-  /** When it is to be renewed; undefined: by whoever keeps the files. */
+  /** Time of the next renewal; `undefined` for files, which somebody else renews. */
   readonly nextRenewal: number | undefined;
-  /** What is being done just now, such as a step of an order; undefined: nothing. */
+  /** Current activity, such as a step of an order; `undefined` if there is none. */
   readonly step: string | undefined;
-  /** Undefined once a newer certificate has been taken up, or what is wrong was put right. */
+  /** `undefined` once a newer certificate is in use or the fault was fixed. */
   readonly failure: CertificateFailure | undefined;
   /** Failed attempts since the last that succeeded. */
   readonly failures: number;
-  /** When it is tried again; undefined: it is not waiting for that. */
+  /** Time of the next attempt; `undefined` if none is planned. */
   readonly nextAttempt: number | undefined;
 }
 
 /** A worker asks its node process. */
 export type MaybeLater<Value> = Value | Promise<Value>;
 
-/** All that the listener and the admin plane need to know. Nothing here waits. */
+/** Interface for the listener and the admin API. All calls return at once. */
 export interface Certificates {
   readonly mode: "files" | "acme";
-  /** In force on this node; undefined before the first. */
+  /** Certificate in use on this node; `undefined` before the first. */
   current(): Certificate | undefined;
   standing(): CertificateStanding;
   /**
-   * The key authorization of an HTTP-01 challenge that is under way (RFC 8555 section 8.3); undefined: none of ours.
-   * `host`: as the client named it, without its port, in lower case.
+   * Returns the key authorization of a pending HTTP-01 challenge (RFC 8555 section 8.3), or `undefined` if it is unknown.
+   * `host`: as sent by the client, lower case, without port.
    */
   challenge(host: string, token: string): MaybeLater<string | undefined>;
   /** Called after `current` or `standing` changed; returns the way to end it. */

@@ -5,7 +5,7 @@ import { fileStats, isOurs } from "./trust.ts";
 
 const MAX_BYTES = 4 << 20;
 
-/** Undefined where there is none, or none that this user wrote. */
+/** Returns `undefined` without a file, or for one that another user wrote. */
 export async function readJsonFile(path: string): Promise<unknown> {
   const stats = await fileStats(path);
   if (stats === undefined || stats.size > MAX_BYTES || !isOurs(stats)) return undefined;

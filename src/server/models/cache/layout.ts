@@ -1,12 +1,9 @@
 /**
- * Where things lie under `cache_dir`; anything there can be fetched again. Source: design decisions, section 12.
+ * Layout of `cache_dir`; everything in it can be fetched again. Source: design decisions, section 12.
  *
- *     sha256/<digest>        content, read-only, named by its digest
- *     manifests/<key>.json   what an entry of a hub was resolved to
- *     views/<id>/...         hard links under the names that the graph expects
- *     views/<id>.json        that the view is whole, and how its files looked when their digests were taken
- *     parts/<digest>.*.part  what is being downloaded
- *     locks/<digest>.lock    who downloads it
+ * sha256/<digest>        content, read-only, named by its digest
+ * manifests/<key>.json   resolved files of a hub entry
+ * views/<id>/...         hard links under the names that the graph expects
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +33,7 @@ export function layoutOf(root: string): Layout {
 export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
   try {
     await mkdir(root, { recursive: true, mode: 0o755 });
-    // Not recursively: that hides why a folder cannot be made.
+    // Not recursive, since that hides why a folder cannot be created.
     for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(unlessThere);
   } catch (error) {
     throw storageError(root, error);

@@ -33,12 +33,14 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Texts of the locks that this process holds: one of its number that it does not hold is of a process before it. */
+/**
+ * Texts of the locks that this process holds. A lock with this process id that is not among them belongs to an earlier process.
+ */
 const OWN = new Set<string>();
 
 /**
- * `isDone` is asked while another holds the lock: once it says so, undefined is the answer and nothing is locked. Rejects
- * with `ModelError` where the lock cannot be written, and with the signal's reason.
+ * Calls `isDone` while another process holds the lock; once it returns true, resolves with `undefined` and locks nothing.
+ * Rejects with `ModelError` if the lock cannot be written, or with the signal's reason.
  */
 export async function acquire(
   path: string,
@@ -103,7 +105,7 @@ async function look(path: string): Promise<{ readonly text: string; readonly mti
   }
 }
 
-/** Its process was on this machine, and is not any more. A lock that was cut off while it was written names none. */
+/** Returns whether the lock's process was on this machine and has ended. A partly written lock names no process. */
 function isGone(text: string): boolean {
   const match = /^\{"pid":(\d+),"host":(".*?"),/.exec(text);
   if (match === null || match[2] !== JSON.stringify(hostname())) return false;
@@ -117,7 +119,7 @@ function isGone(text: string): boolean {
   }
 }
 
-/** By a rename, which one of several succeeds in. */
+/** Uses a rename, which only one of several processes can complete. */
 async function breakLock(path: string, expected: string): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString("hex")}.dead`;
   if ((await look(path))?.text !== expected) return;

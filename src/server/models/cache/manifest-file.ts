@@ -1,4 +1,4 @@
-/** What an entry of a hub was resolved to, kept: a commit does not change, so that it is never asked for again. */
+/** Cache of resolved hub entries. A commit does not change, so it is never resolved again. */
 import { join } from "node:path";
 import { sha256Of } from "../digest.ts";
 import { endpointOf, type HubDeclaration } from "../hub/choose.ts";
@@ -17,7 +17,7 @@ export const manifestName = ({ hub, parts }: Pick<Manifest, "hub" | "parts">, gr
 const pathOf = (layout: Layout, manifest: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
   join(layout.manifests, manifestName(manifest, graph));
 
-/** Undefined where it was never resolved here, or what was kept is not as it was written. */
+/** Returns `undefined` if it was never resolved here, or the file was altered. */
 export async function readManifest(
   layout: Layout,
   model: string,
@@ -48,7 +48,7 @@ function isFile(value: unknown): value is ManifestFile {
   );
 }
 
-/** `manifest`: complete, every digest SHA-256. `graph`: as the declaration names it. */
+/** `manifest`: complete, with SHA-256 digests. `graph`: as in the declaration. */
 export async function keepManifest(layout: Layout, manifest: Manifest, graph: string | undefined): Promise<void> {
   const { hub, files } = manifest;
   if (hub !== undefined) await writeJsonFile(pathOf(layout, manifest, graph), { v: 1, ...hub, files });

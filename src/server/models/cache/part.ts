@@ -9,22 +9,22 @@ import { createHasher, type Hasher, readThrough } from "../digest.ts";
 import type { ManifestFile } from "../types.ts";
 import { fileStats } from "./trust.ts";
 
-/** Nobody comes back for what is older, in milliseconds. */
+/** Age after which an unfinished download is deleted, in milliseconds. */
 const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
 
 export interface Part {
   readonly path: string;
   readonly length: () => number;
   append(bytes: Uint8Array): Promise<void>;
-  /** From the start again. */
+  /** Restarts from the beginning. */
   empty(): Promise<void>;
-  /** Once: on disk and read-only, and what its digests are. */
+  /** Finishes the file, once: synced and read-only. Returns its digests. */
   finish(): Promise<{ readonly sha256: string; readonly git_blob: string }>;
   close(): Promise<void>;
   discard(): Promise<void>;
 }
 
-/** Rejects with what the system says. */
+/** Rejects with the system's error. */
 export async function openPart(folder: string, { digest, size }: ManifestFile, signal: AbortSignal): Promise<Part> {
   const path = join(folder, `${digest.hex}.${randomBytes(6).toString("hex")}.part`);
   const isAdopted = await adopt(folder, digest.hex, path, size);

@@ -3,7 +3,7 @@
 import type { BigIntStats } from "node:fs";
 import { access, constants, lstat } from "node:fs/promises";
 
-/** As `lstat` sees it, since a link could be turned elsewhere; undefined where it is no file. */
+/** Uses `lstat`, since a link could be redirected; `undefined` if it is not a file. */
 export async function fileStats(path: string): Promise<BigIntStats | undefined> {
   try {
     const stats = await lstat(path, { bigint: true });
@@ -13,7 +13,7 @@ export async function fileStats(path: string): Promise<BigIntStats | undefined> 
   }
 }
 
-/** Nobody but this user and root can change it. Where the system knows no users, nobody else is there to ask about. */
+/** Returns whether only this user and root can change the file; true on systems without user ids. */
 export function isOurs({ uid, mode }: BigIntStats): boolean {
   const own = process.getuid?.();
   return own === undefined || ((uid === 0n || uid === BigInt(own)) && (mode & 0o022n) === 0n);

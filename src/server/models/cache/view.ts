@@ -13,7 +13,7 @@ import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { Layout } from "./layout.ts";
 import { fileStats, isOurs, isSame, isWritable, type Looks, looksOf } from "./trust.ts";
 
-/** What is laid out; undefined where a digest is not SHA-256 yet, so that nobody has seen the content here. */
+/** Returns the id of a view; `undefined` if a digest is not SHA-256 yet, which means that the content was never verified here. */
 export function viewIdOf(files: readonly ManifestFile[]): string | undefined {
   if (files.some(({ digest }) => digest.kind !== "sha256")) return undefined;
   return sha256Of(
@@ -42,7 +42,7 @@ export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "fi
 
 type Record = { readonly [path: string]: Looks };
 
-/** What a loss of power took out of it would look as it did when it was whole. */
+/** Syncs, because content lost in a power failure would otherwise look complete. */
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r");
   try {
@@ -91,7 +91,7 @@ function recordIn(value: unknown): Record {
   return typeof files === "object" && files !== null ? (files as Record) : {};
 }
 
-/** `files`: their contents have just been verified. Rejects with what the system says. */
+/** `files`: with contents that have just been verified. Rejects with the system's error. */
 export async function layOut(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
   const seen: { [path: string]: Looks } = {};
   for (const { path, digest } of files) {
@@ -99,7 +99,7 @@ export async function layOut(layout: Layout, id: string, files: readonly Manifes
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
     await place(join(layout.blobs, digest.hex), target, digest.hex);
   }
-  // After all of them: a link changes how the others of its content look.
+  // Read after all links were made, since a link changes the metadata of its content.
   for (const { path } of files) {
     const stats = await fileStats(join(layout.views, id, path));
     if (stats !== undefined) seen[path] = looksOf(stats);
@@ -132,7 +132,7 @@ async function place(blob: string, target: string, sha256: string): Promise<void
       if ((await fileSha256(aside)) !== sha256)
         throw new ModelError("storage", `${target}: the copy is not its original`);
     }
-    // What stands there may be anything, a folder too.
+    // The target may be anything, even a folder.
     if (to === undefined) await rm(target, { recursive: true, force: true });
     await rename(aside, target);
   } finally {

@@ -1,4 +1,4 @@
-/** What passes is tried again: five times in a row without a step forward, after 1, 2, 4 and 8 seconds or as was asked. */
+/** Retries failures that may pass: five attempts in a row without progress, after 1, 2, 4 and 8 seconds or as the server asks. */
 import { ModelError } from "../model-error.ts";
 
 const ATTEMPTS = 5;
@@ -7,7 +7,7 @@ const FIRST_WAIT_MS = 1_000;
 export interface Waiting {
   /** Rejects with the signal's reason. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
-  /** In [0, 1). */
+  /** Random number in [0, 1). */
   random(): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One file, downloaded into the cache: its size bounds the download, its digest decides, and it appears under its name whole
- * or not at all. Source: design decisions, section 12; RFC 9110, section 14 (ranges).
+ * Downloads one file into the cache. Its declared size limits the download, its digest decides, and the file appears under its
+ * name completely or not at all. Source: design decisions, section 12; RFC 9110, section 14 (ranges).
  */
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { repeated, type Waiting } from "./attempts.ts";
 import { refusalOf } from "./refusal.ts";
 import { type Answer, place, readFailure, type Transport } from "./transport.ts";
 
-/** What a repository holds in the place of a file that is kept elsewhere. */
+/** First line of a Git LFS pointer, which a repository may hold in place of the file. */
 const POINTER = "version https://git-lfs.github.com/spec/v1";
 /** A pointer has 130 bytes. */
 const MAX_POINTER_BYTES = 1_024;
@@ -25,9 +25,9 @@ export interface Source {
   readonly waiting: Waiting;
   readonly lockTimes: LockTimes;
   readonly layout: Layout;
-  /** For the origin of the file's address. */
+  /** Sent only to the origin of the file's address. */
   readonly token: string | undefined;
-  /** What must answer; undefined where any may. */
+  /** Commit that must answer; `undefined` if any may. */
   readonly commit: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Bytes {
   readonly onBytes: (bytes: number) => void;
 }
 
-/** The SHA-256 under which the content lies in the cache. Rejects with `ModelError`, or with the signal's reason. */
+/** Returns the SHA-256 under which the content is in the cache. Rejects with `ModelError`, or with the signal's reason. */
 export async function obtain(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
   const { layout, lockTimes } = source;
   const { hex, kind } = file.digest;
@@ -110,7 +110,7 @@ async function once(file: ManifestFile, source: Source, bytes: Bytes): Promise<s
   } catch (error) {
     const length = part.length();
     await part.close().catch(() => undefined);
-    // What was interrupted is gone on with later; anything else leaves nothing behind.
+    // An interrupted download is resumed later; after any other failure nothing is left behind.
     const isResumable = bytes.signal.aborted || (error instanceof ModelError && error.fault === "unreachable");
     if (!isResumable || length === 0) await part.discard().catch(() => undefined);
     bytes.onBytes(-length);
@@ -141,7 +141,7 @@ async function fill(part: Part, file: ManifestFile, source: Source, { signal, on
           throw new ModelError("unreachable", `${place(answer.url)}: answers with another range`, { retryAfterMs: 0 });
         }
         if (status !== 200 && status !== 206) throw await refusalOf(answer, token);
-        // It knows no ranges.
+        // The server does not support ranges.
         if (status === 200 && from > 0) await again();
         await checkHead(answer, file.size - part.length(), commit);
         etag = strong(answer.headers["etag"]);
@@ -191,7 +191,7 @@ function continues({ headers }: Answer, from: number, size: number, etag: string
   return etag === undefined || now === undefined || etag === now;
 }
 
-/** Before a byte of the body is taken. */
+/** Checks the headers before any of the body is read. */
 async function checkHead(answer: Answer, wanted: number, pinned: string | undefined): Promise<void> {
   const { headers, url, commit } = answer;
   if (pinned !== undefined && commit !== undefined && commit !== pinned) {
@@ -212,7 +212,10 @@ async function checkHead(answer: Answer, wanted: number, pinned: string | undefi
   );
 }
 
-/** So that the name survives a loss of power; where folders cannot be synced, the digest tells at the next start. */
+/**
+ * Syncs the folder so that the name survives a power failure. Where folders cannot be synced, the digest is checked at the next
+ * start.
+ */
 async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");
@@ -222,6 +225,6 @@ async function syncFolder(path: string): Promise<void> {
       await folder.close();
     }
   } catch {
-    // Not every system lets a folder be opened.
+    // Some systems cannot open a folder.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What an answer that is no success means, and whether it passes. A hub hides private repositories behind 401, and says
- * more in `x-error-code`; a plain server says its status alone.
+ * Interprets an unsuccessful answer, and whether it may pass. A hub answers 401 for private repositories, with details in
+ * `x-error-code`; a plain server has only its status.
  */
 import { escapeControls } from "../../../base/index.ts";
 import { ModelError, type ModelFault } from "../model-error.ts";
@@ -11,7 +11,7 @@ const MAX_SAID_LENGTH = 300;
 /** The longest window of a rate limit in use is five minutes. */
 const LONGEST_WAIT_MS = 310_000;
 
-/** Reads what is said, within bounds. `token` is in no message. */
+/** Reads the error body up to a limit. `token` never appears in a message. */
 export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
   const said = await saidIn(answer, token);
   const { fault, words } = meaning(answer, said, token !== undefined && !answer.hasLeft);
@@ -68,7 +68,7 @@ async function saidIn({ headers, body }: Answer, token: string | undefined): Pro
       text = whole.error;
     }
   } catch {
-    // Its status says enough.
+    // The status is enough.
   } finally {
     body.destroy();
   }

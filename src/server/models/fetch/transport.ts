@@ -1,7 +1,7 @@
 /**
- * GET over HTTP, with redirects followed by hand: the bearer token goes to the origin it is for, and is dropped for good with
- * the first step to another. Addresses of content are signed in their query, so that messages name origin and path alone.
- * Times are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
+ * GET over HTTP with redirects followed here: the bearer token goes only to its origin, and is dropped for good at the first
+ * redirect to another. Content addresses carry signatures in their query, so messages name only origin and path. Times are in
+ * milliseconds. Source: RFC 9110, sections 14 and 15.4.
  */
 import { type Dispatcher, request } from "undici";
 import { wireReason } from "../../../base/index.ts";
@@ -15,7 +15,7 @@ import { ModelError } from "../model-error.ts";
 
 const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 64 << 10;
-/** What a redirect or a refusal says is not read further, and its connection is closed. */
+/** Maximum bytes read of the body of a redirect or refusal before its connection is closed. */
 const MAX_DISCARDED_BYTES = 64 << 10;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -1,6 +1,6 @@
 /**
- * What the cluster keeps, sealed, of the front door's certificate by ACME: a record for each set of names, an account for
- * each directory and contact. Times: milliseconds since 1970. PEM, where keys and chains are.
+ * Sealed rows that the cluster keeps for the ACME certificate: a record per set of names, an account per directory and contact.
+ * Times are milliseconds since 1970. Keys and chains are PEM.
  */
 import { createHash } from "node:crypto";
 
@@ -9,7 +9,7 @@ export interface Account {
   readonly ca: string;
   readonly email: string;
   readonly key: string;
-  /** Of the key (RFC 7638), which is the second half of every key authorization. */
+  /** Thumbprint of the account key (RFC 7638), the second half of every key authorization. */
   readonly thumbprint: string;
   /** Null until the authority has it. */
   readonly url: string | null;
@@ -17,16 +17,16 @@ export interface Account {
 
 export type ChallengeType = "http-01" | "dns-01";
 
-/** One that is to be answered, or has been. */
+/** Challenge to be answered, or answered already. */
 export interface Challenge {
   readonly authorization: string;
   readonly url: string;
-  /** Of the authorization: without `*.`. */
+  /** Name of the authorization, without `*.`. */
   readonly name: string;
   readonly token: string;
 }
 
-/** States of an order, each kept before the effect that it stands for is begun. See `machine.ts`. */
+/** States of an order. Each is stored before its effect begins. See `machine.ts`. */
 export type Step = "order" | "check" | "publish" | "respond" | "finalize" | "download";
 
 export interface Order {
@@ -34,7 +34,7 @@ export interface Order {
   readonly id: string;
   readonly step: Step;
   readonly type: ChallengeType;
-  /** Of the certificate: kept before the authority is asked, so that none is issued whose key is lost. */
+  /** Key of the certificate. It is stored before the authority is asked, so that no certificate is issued whose key is lost. */
   readonly key: string;
   /** `certId` of the certificate that this one is to take the place of (RFC 9773 section 5). */
   readonly replaces: string | null;
@@ -60,12 +60,12 @@ export interface Issued {
   readonly issuedAt: number;
   /** RFC 9773 section 4.1; null of a certificate without the key id of its issuer. */
   readonly certId: string | null;
-  /** By its lifetime; a window goes before it. */
+  /** Renewal time by lifetime; a suggested window takes precedence. */
   readonly renewAt: number;
   /** Thumbprint of the account that ordered it. */
   readonly account: string;
   readonly window: Window | null;
-  /** When renewal information is asked for; null: never, the authority has none. */
+  /** When renewal information is requested next; null if the authority offers none. */
   readonly askAt: number | null;
 }
 
@@ -111,9 +111,9 @@ export interface CertificateRecord {
   /** Since the last that succeeded. */
   readonly failures: number;
   readonly nextAttemptAt: number;
-  /** Of the last 24 hours: when orders were handed in for a certificate. */
+  /** Times of orders finalized in the last 24 hours. */
   readonly finalized: readonly number[];
-  /** What is left of DNS challenges. */
+  /** DNS challenge records that still have to be removed. */
   readonly litter: readonly TxtRecord[];
   readonly cleanAt: number;
 }

@@ -1,6 +1,6 @@
 /** `Retry-After` (RFC 9110 section 10.2.3): seconds, or a date. */
 
-/** As a time, milliseconds since 1970; undefined where there is none, or none that can be read. */
+/** Returns a time in milliseconds since 1970, or `undefined` without a readable value. */
 export function retryAtOf(value: string | readonly string[] | undefined, now: number): number | undefined {
   const text = typeof value === "string" ? value.trim() : undefined;
   if (text === undefined || text === "") return undefined;

@@ -3,7 +3,7 @@ import { wireReason } from "../../../base/index.ts";
 
 const MAX_LENGTH = 300;
 
-/** What a remote server says: one line, bounded, without controls. */
+/** Returns text of a remote server as one bounded line without control characters. */
 export function remoteWords(text: unknown): string {
   if (typeof text !== "string") return "";
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
