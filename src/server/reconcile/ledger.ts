@@ -6,12 +6,12 @@ import type { LedgerChange, LedgerRow, LedgerRows } from "./ports.ts";
 export interface Held<T> {
   readonly value: T;
   readonly rev: number;
-  /** When it was written, milliseconds since 1970. */
+  /** Time of writing, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface Ledger {
-  /** In no order. */
+  /** In no particular order. */
   entries(): Iterable<Held<Entry>>;
   entry(day: string, provider: string): Held<Entry> | undefined;
   rounds(): Iterable<Held<Round>>;

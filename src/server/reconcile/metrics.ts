@@ -3,7 +3,7 @@ import type { Instruments } from "../../base/index.ts";
 import type { Entry } from "./judge/entry.ts";
 
 export interface ReconcileMetrics {
-  /** Of the days of the lookback, whole. */
+  /** Publishes the breaches of the whole lookback. */
   breaches(entries: readonly Entry[]): void;
   fetched(provider: string, isHad: boolean): void;
 }
@@ -30,7 +30,7 @@ export function createReconcileMetrics(instruments: Instruments): ReconcileMetri
           counts.set(key, (counts.get(key) ?? 0) + (breach ? 1 : 0));
         }
       }
-      // A series that has been seen does not vanish: it goes back to 0.
+      // A series that was exported stays and goes back to 0.
       for (const [key, labels] of shown) gauge.with(...labels).set(counts.get(key) ?? 0);
     },
     fetched: (provider, isHad) => rounds.with(provider, isHad ? "fetched" : "failed").inc(),

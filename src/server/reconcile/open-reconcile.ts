@@ -17,12 +17,12 @@ import { runRound } from "./round.ts";
 /** Added at random, as a part of what is waited. */
 const JITTER = 0.1;
 const PACE = {
-  /** After a start, a change of leader, or of what is audited. */
+  /** Delay after a start, a change of leader, or a change of what is reconciled. */
   firstMs: 2_000,
-  /** The clock may be set, and what others have not told become due. */
+  /** Interval of checks, because the clock may be set and breaches of other nodes become due. */
   lookMs: 60_000,
 };
-/** Of all pages and repeats of one provider. */
+/** Timeout of one provider's round, with all pages and retries, in milliseconds. */
 const ROUND_LIMIT_MS = 600_000;
 /** Shortest time between two rounds, whatever is configured. */
 const MIN_INTERVAL_MS = 1_000;
@@ -33,13 +33,13 @@ export interface ReconcileOptions extends ReconcilePorts {
   readonly log: Log;
   /** 0 to 1. */
   readonly random?: () => number;
-  /** Waits in milliseconds; where time goes faster, they are shorter. */
+  /** Delays in milliseconds; shorter in tests with a faster clock. */
   readonly pace?: { readonly firstMs: number; readonly lookMs: number };
 }
 
 export interface Reconcile {
   readonly ledger: Ledger;
-  /** What is audited from now on; undefined: nothing is fetched, and what is stored stays. */
+  /** Sets what is reconciled from now on; `undefined` stops fetching and keeps stored entries. */
   follow(audits: Audits | undefined): void;
   /** Ends a round under way. */
   close(): Promise<void>;
@@ -115,7 +115,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
     await tidy(now, signal);
   }
 
-  /** What is past its time, and rounds of providers that are audited no more. */
+  /** Removes expired entries, and rounds of providers that are no longer reconciled. */
   async function tidy({ retentionMs, providers }: Audits, signal: AbortSignal): Promise<void> {
     const names = new Set(providers.map(({ provider }) => provider));
     for (const { value } of [...ledger.rounds()]) {
@@ -152,7 +152,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
         const known = before.get(audited.provider);
         const rules = (of: Audits | undefined) => of && [of.lagMs, of.lookbackMs, of.driftRatio, of.driftFloor];
         const same = JSON.stringify([known, rules(audits)]) === JSON.stringify([audited, rules(next)]);
-        // At a start nothing has changed: when the next round is due, the ledger says.
+        // Nothing has changed at a start; the ledger says when the next round is due.
         if (audits !== undefined && !same) changed.add(audited.provider);
       }
       audits = next;

@@ -1,4 +1,4 @@
-/** What reconciliation needs of the node; `node/` joins it. */
+/** Ports that reconciliation needs from the node; `node/` provides them. */
 import type { GuardedAnswer, GuardedRequest } from "../credentials/index.ts";
 import type { Fields } from "./judge/entry.ts";
 import type { Metered, Verdict } from "./judge/judge.ts";
@@ -11,11 +11,11 @@ export interface LedgerRow {
   readonly id: string;
   readonly fields: Fields;
   readonly rev: number;
-  /** When it was written, milliseconds since 1970. */
+  /** Time of writing, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** `seen`: revision of the row that it replaces; 0: there is none. */
+/** `seen`: revision of the row to replace; 0 if there must be none. */
 export interface LedgerPut extends Pick<LedgerRow, "day" | "id" | "fields"> {
   readonly seen: number;
 }
@@ -35,9 +35,9 @@ export interface LedgerRows {
 }
 
 export interface LedgerChange {
-  /** As `keyOf` makes it. */
+  /** As returned by `keyOf`. */
   readonly key: string;
-  /** Undefined: it is gone. */
+  /** `undefined` if it was removed. */
   readonly row: LedgerRow | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface ReconcilePorts {
   readonly node: string;
   readonly rows: LedgerRows;
   readonly leading: Leading;
-  /** Of a UTC day; undefined: not known. */
+  /** Usage metered on a UTC day; `undefined` if it is not known. */
   metered(provider: string, day: string): Metered | undefined;
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
   /** Puts it on record. Throws where that cannot be done now. */

@@ -1,13 +1,13 @@
 /**
- * New breaches put on record: once, by the node that judged. What it has not got to is told by the node that leads later; so
- * a breach is told twice only where a node dies between the record and the note that there is one, and is never lost.
+ * Records new breaches, once, by the node that judged. What that node did not get to is recorded by the next leader, so a
+ * breach is recorded twice only if a node dies between the record and the note about it, and never lost.
  */
 import type { Log } from "../../base/index.ts";
 import { type Entry, fieldsOf, untold, withTold } from "./judge/entry.ts";
 import type { Held, Ledger } from "./ledger.ts";
 import type { ReconcilePorts } from "./ports.ts";
 
-/** Who judged has had the time to tell. */
+/** Time in which only the judging node records its breaches, in milliseconds. */
 const CLAIM_MS = 60_000;
 
 export interface Telling extends Pick<ReconcilePorts, "node" | "rows" | "record"> {
@@ -16,7 +16,7 @@ export interface Telling extends Pick<ReconcilePorts, "node" | "rows" | "record"
   readonly log: Log;
 }
 
-/** Rejects as writes do; what could not be noted is told again. */
+/** Rejects as writes do. A breach whose note failed is recorded again. */
 export async function tellBreaches(
   { node, rows, record, ledger, now, log }: Telling,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function tellBreaches(
   }
 }
 
-/** False where nothing can be recorded now. */
+/** Returns false if nothing can be recorded now. */
 function tell({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
   const { day, provider, scope, judged } = value;
   for (const verdict of untold(value)) {

@@ -1,4 +1,4 @@
-/** One round of a provider: its report fetched, judged against what was metered, and the ledger brought up to date. */
+/** Runs one round for a provider: fetches its report, compares it with what was metered, and updates the ledger. */
 import type { Log } from "../../base/index.ts";
 import type { Audited, Audits } from "../snapshot/index.ts";
 import { type FetchedReport, type FetchPorts, fetchReport } from "./fetch/report.ts";
@@ -18,7 +18,7 @@ export interface RoundPorts extends Pick<ReconcilePorts, "node" | "rows" | "mete
 export interface RoundEnd {
   /** Whether the report was had. */
   readonly isHad: boolean;
-  /** Another wrote what was to be written: what came out may not be what stands. */
+  /** Whether another node wrote the rows in the meantime, so that this result may not be the stored one. */
   readonly isStale: boolean;
 }
 
@@ -64,7 +64,7 @@ function problemOf(report: FetchedReport): string | undefined {
   return `the report has no counter that is known on ${days}: not judged`;
 }
 
-/** What was reported is kept of every day that is over; what is judged goes by the rules of now. */
+/** Reports are stored for every complete day; judgements use the current rules. */
 function changedDays(
   report: Extract<FetchedReport, { readonly kind: "reported" }>,
   { provider, type, keyIds }: Audited,
@@ -91,7 +91,7 @@ function changedDays(
   return puts.toSorted((a, b) => momentOf(a.day) - momentOf(b.day));
 }
 
-/** Who was told of a breach is told that it is none any more. */
+/** Reports that an earlier breach no longer exists. */
 function tellCorrection(before: Entry | undefined, { day, provider, judged }: Entry, log: Log): void {
   const breaching = new Set(judged?.classes.flatMap((one) => (one.breach ? one.class : [])));
   for (const one of before?.judged?.classes ?? []) {

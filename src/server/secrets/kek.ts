@@ -10,7 +10,7 @@ import { createHash, createHmac, hkdfSync } from "node:crypto";
 import { readRegularFile } from "./secret-file.ts";
 
 export interface Kek {
-  /** Stands beside every wrap: `s:` (from the secret) or `b:` (from both), and 8 hex digits that tell nothing of the key. */
+  /** Label of every wrap: `s:` (from the secret) or `b:` (from both), and 8 hex digits that reveal nothing of the key. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Uint8Array;
@@ -49,7 +49,7 @@ export function requestDigestOf(secret: Kek, request: Uint8Array): string {
 
 const KEY_BYTES = 32;
 
-/** No salt: the key from the secret, which is the material's beginning, is another in every cluster. */
+/** Needs no salt: the key from the secret, with which the material begins, differs in every cluster. */
 function kekOfBoth(secret: Kek, file: Uint8Array): Kek {
   const material = Buffer.concat([secret.key, file]);
   const derive = (info: string): Buffer => Buffer.from(hkdfSync("sha256", material, "", info, KEY_BYTES));
@@ -62,15 +62,15 @@ function kekOfBoth(secret: Kek, file: Uint8Array): Kek {
 const MIN_FILE_BYTES = 32;
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Of `st_mode`: read or write for everybody. */
+/** Bits of `st_mode`: read or write for others. */
 const OTHERS_MAY_READ_OR_WRITE = 0o006;
 
 export type KekFile =
   | { readonly kind: "key"; readonly bytes: Uint8Array }
-  /** `message` names the file and holds none of its content. */
+  /** `message` names the file and contains nothing of its content. */
   | { readonly kind: "problem"; readonly message: string };
 
-/** `path`: absolute. The bytes are taken as they lie on disk: of random bytes a newline at the end is one. */
+/** `path`: absolute. The bytes are used as they are on disk, since a final newline may be part of random bytes. */
 export function readKekFile(path: string): KekFile {
   const problem = (what: string): KekFile => ({ kind: "problem", message: `kek_file ${path} ${what}` });
   try {

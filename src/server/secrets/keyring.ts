@@ -1,5 +1,5 @@
 /**
- * The data keys of sealed secrets: made by the node that proposes, replicated only wrapped, opened by whoever has a
+ * Data keys of sealed secrets: created by the proposing node, replicated only wrapped, and opened by any node that has a
  * key-encryption key of one of their wraps. Source: cluster reference, section 8.
  */
 
@@ -8,7 +8,7 @@ import type { Kek, Keks } from "./kek.ts";
 import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./rows.ts";
 import { open, seal } from "./seal.ts";
 
-/** What a node opens and seals with. */
+/** State and keys for opening and sealing on this node. */
 export interface Sealing {
   readonly view: SealedView;
   readonly keks: Keks;
@@ -17,9 +17,9 @@ export interface Sealing {
 }
 
 export type DataKey =
-  /** `kek`: the key whose wrap was opened; `cluster`: the id that the wrap is bound to. */
+  /** `kek`: id of the key that opened the wrap. `cluster`: id that the wrap is bound to. */
   | { readonly kind: "key"; readonly key: Uint8Array; readonly kek: string; readonly cluster: string }
-  /** None of the keys that wrap it, named in `wrappedBy`, is on this node. */
+  /** This node has none of the keys in `wrappedBy`. */
   | { readonly kind: "locked"; readonly wrappedBy: readonly string[] }
   /** A key of this node should open it and does not: the row was changed, or is of another cluster. */
   | { readonly kind: "damaged" };
@@ -71,8 +71,8 @@ export const activeRing = (view: SealedView): RingRow | undefined =>
   ringRows(view).find(({ state }) => state === "active");
 
 /**
- * As `activeRing`, undefined where a new one is due. Seals are counted by the versions of what is under the key, so
- * that those of deleted ones are forgotten; random nonces are good for 4,096 times the bound.
+ * Same as `activeRing`, but `undefined` if a new key is due. Seals are counted by the versions of values under the key, so
+ * those of deleted ones are forgotten; random nonces are safe for 4,096 times the bound.
  */
 export function freshRing(view: SealedView, now: number): RingRow | undefined {
   const active = activeRing(view);

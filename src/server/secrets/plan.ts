@@ -14,13 +14,13 @@ import { openValue } from "./sealed.ts";
 
 export type Plan =
   | { readonly kind: "planned"; readonly commands: readonly NamedCommand[] }
-  /** `sealed`: this node lacks a key-encryption key; another may have it. */
+  /** `sealed`: this node lacks a key-encryption key; another node may have it. */
   | { readonly kind: "refused"; readonly code: "invalid" | "not_found" | "sealed"; readonly message: string };
 
-/** As a file's name may be, and short enough for a row's key. */
+/** Valid file names that are short enough for a row's key. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
-/** As large as a secret file may be. */
+/** Maximum size, the same as of a secret file, in bytes. */
 const MAX_VALUE_BYTES = 64 * 1024;
 
 const planned = (list: readonly NamedCommand[]): Plan => ({ kind: "planned", commands: list });
@@ -49,7 +49,7 @@ export function planPutSecret(name: string, value: string, sealing: Sealing, now
   return planned([...key.commands, commands.secretPut({ name, expect, sealed })]);
 }
 
-/** What the front door holds of a certificate, in the place of version `expect`. */
+/** Plans storing the front door's certificate in place of version `expect`. */
 export function planPutCertificate(
   row: {
     readonly id: string;
@@ -79,7 +79,7 @@ export function planPutAccount(
   );
 }
 
-/** As much as a row takes once it is in base64, with its tag. */
+/** Maximum size of a row, in base64 and with its tag. */
 const MAX_HELD_BYTES = 190_000;
 
 function planHeld(
@@ -107,7 +107,7 @@ export function planRotate(sealing: Sealing, now: number): Plan {
 }
 
 /**
- * Wraps every data key by the current key-encryption key alone, and seals anew what is bound to a cluster id of before.
+ * Plans to wrap every data key only by the current key-encryption key, and to reseal what is bound to an earlier cluster id.
  * `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
  */
 export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan {
@@ -165,7 +165,7 @@ interface SealingKey {
   readonly kind: "key";
   readonly id: string;
   readonly key: Uint8Array;
-  /** What must be proposed before the key may be used. */
+  /** Commands to propose before the key may be used. */
   readonly commands: readonly NamedCommand[];
 }
 

@@ -27,9 +27,9 @@ export interface Held {
   readonly name: string;
   readonly ver: number;
   readonly sealed: Sealed;
-  /** The version that the same value has once it is sealed anew. */
+  /** Version that the same value has after it was resealed. */
   readonly resealedAs: number;
-  /** Puts what was sealed anew, for `resealedAs`, in the place of this. */
+  /** Returns the command that replaces this value by the resealed one, for `resealedAs`. */
   reseal(sealed: Sealed): NamedCommand;
 }
 
@@ -67,13 +67,13 @@ export function heldRow(view: SealedView, kind: SealedKind, name: string): Held 
   return text === undefined ? undefined : TABLES[kind].read(text);
 }
 
-/** Of every table. */
+/** Returns the sealed rows of all tables. */
 export const heldRows = (view: SealedView): readonly Held[] =>
   Object.values(TABLES).flatMap(({ key, read }) => Array.from(view.scan(key("")), ([, text]) => read(text)));
 
 export type Wrap = RingRow["wraps"][number];
 
-/** What is read of the replicated state; the view of the cluster is one. */
+/** Read access to the replicated state; the cluster's view provides it. */
 export interface SealedView {
   get(key: string): string | undefined;
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
@@ -87,7 +87,7 @@ export function ringRow(view: SealedView, id: string): RingRow | undefined {
 export const ringRows = (view: SealedView): readonly RingRow[] =>
   Array.from(view.scan(ringRowKey("")), ([, text]) => readRing(text));
 
-/** Undefined where the text is no row of the ring: it may come from an archive. */
+/** Returns `undefined` if the text is not a row of the key ring, since it may come from an archive. */
 export function parsedRing(text: string): RingRow | undefined {
   try {
     return readRing(text);

@@ -10,16 +10,16 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Both in base64; the tag is the end of `ct`. */
+/** Nonce and ciphertext in base64; the tag is at the end of `ct`. */
 export interface Sealed {
   readonly n: string;
   readonly ct: string;
 }
 
-/** What is sealed under data keys: a secret, what the front door holds of a certificate, an ACME account. */
+/** Kinds of sealed values: a secret, the front door's certificate, an ACME account. */
 export type SealedKind = "secret" | "cert" | "acme";
 
-/** What a ciphertext is bound to: a version of a value, or a data key under a key-encryption key. */
+/** Context that a ciphertext is bound to: a version of a value, or a data key under a key-encryption key. */
 export type Binding =
   | {
       readonly k: SealedKind;
@@ -38,7 +38,7 @@ export function seal(key: Uint8Array, plain: Uint8Array, binding: Binding): Seal
   return { n: nonce.toString("base64"), ct: ciphertext.toString("base64") };
 }
 
-/** Undefined: it was sealed under another key, bound to something else, or changed since. */
+/** Returns `undefined` if it was sealed under another key, bound to another context, or altered. */
 export function open(key: Uint8Array, { n, ct }: Sealed, binding: Binding): Buffer | undefined {
   const nonce = Buffer.from(n, "base64");
   const ciphertext = Buffer.from(ct, "base64");

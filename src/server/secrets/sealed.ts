@@ -1,8 +1,8 @@
 /**
- * Opens sealed secrets from the replicated rows. Unwrapped data keys are kept in memory, bounded; values are not.
+ * Opens sealed secrets from the replicated rows. A bounded number of unwrapped data keys is cached in memory, values never.
  *
- * A node that lacks a key-encryption key starts and serves what needs no secret; it says which keys it lacks. No
- * message holds a value or a key.
+ * A node that lacks a key-encryption key starts, serves what needs no secret, and reports which keys it lacks. No message
+ * contains a value or a key.
  */
 
 import { ringRowKey } from "../core/state/index.ts";
@@ -12,7 +12,7 @@ import { open, type SealedKind } from "./seal.ts";
 
 export type Opened =
   | { readonly kind: "value"; readonly value: string }
-  /** `missing`: there is no such secret; every other problem is one of a secret that is there. */
+  /** `missing`: the secret does not exist; other problems concern a secret that exists. */
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
 
 export interface SealedStatus {
@@ -26,7 +26,7 @@ export interface SealedStatus {
 
 export interface SealedSecrets {
   secret(name: string): Opened;
-  /** What the front door holds of a certificate (`cert/`), and ACME accounts (`acme/`). */
+  /** Opens the front door's certificate (`cert/`) or an ACME account (`acme/`). */
   held(kind: "cert" | "acme", id: string): Opened;
   status(): SealedStatus;
   /** Id of the key whose wrap of the data key this node opens; empty where it can open none. */
@@ -35,7 +35,7 @@ export interface SealedSecrets {
   canOpenRing(row: string): boolean;
 }
 
-/** A ring grows by a key in 90 days; beyond this many the oldest is unwrapped anew. */
+/** Maximum cached data keys. A ring grows by one key in 90 days; beyond this the oldest is unwrapped again. */
 const MAX_CACHED_KEYS = 64;
 
 export function createSealedSecrets(sealing: Sealing): SealedSecrets {

@@ -11,9 +11,9 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import { join } from "node:path";
 
 export type SecretFile =
-  /** `digest`: SHA-256 of the content as it lies on disk, for noticing a change without keeping the value. */
+  /** `digest`: SHA-256 of the content on disk, to notice a change without keeping the value. */
   | { readonly kind: "value"; readonly value: string; readonly digest: string }
-  /** `missing`: there is no such file, so another place may be asked; every other problem is an answer. */
+  /** `missing`: the file does not exist, so another place may be tried; other problems are final. */
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
 
 /** The longest file name of common file systems, in bytes. */
@@ -48,7 +48,7 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
   }
 }
 
-/** The content, or in words why it is refused; `refuse` may say more against it. Throws what the file system says. */
+/** Returns the content, or the reason for refusing it; `refuse` may add a reason. Throws errors of the file system. */
 export function readRegularFile(
   path: string,
   maxBytes: number,
@@ -61,7 +61,7 @@ export function readRegularFile(
     if (!stats.isFile()) return "is not a regular file";
     const refusal = refuse(stats);
     if (refusal !== undefined) return refusal;
-    // One byte more than allowed tells a file at the bound from one beyond it, whatever its size was a moment ago.
+    // Reads one byte more than allowed, to detect a larger file whatever its size was a moment ago.
     const buffer = Buffer.alloc(maxBytes + 1);
     let length = 0;
     while (length < buffer.length) {

@@ -21,7 +21,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const WATCH_EVERY_MS = 10_000;
 
-/** In the place of a sealed secret where no cluster is open: hexadecimal, as keys of operators must be. */
+/** Placeholder for a sealed secret while no cluster is open: hexadecimal, since operators' keys must be. */
 export const STAND_IN = `5ea1ed${"0".repeat(58)}`;
 
 export type Lookup =
@@ -58,7 +58,7 @@ interface Reference {
 export interface SecretsOptions {
   /** The absolute path of `secrets_dir`, undefined when the node file sets none. */
   readonly dir: string | undefined;
-  /** Left out for the node file, which is read before there is a cluster to hold them. */
+  /** Absent for the node file, which is read before the cluster with its secrets. */
   readonly sealed?: Pick<SealedSecrets, "secret"> | undefined;
 }
 
@@ -101,7 +101,7 @@ export function openSecrets({ dir, sealed }: SecretsOptions): Secrets {
   };
 }
 
-/** `known`: digest of each value in force; a reference without one takes what its file holds at the first look. */
+/** `known`: digests of the values in force. A reference without one takes the content at the first look. */
 function watch(
   options: WatchOptions,
   read: (reference: Reference) => SecretFile,

@@ -23,7 +23,7 @@ type Labels = Readonly<Record<string, string>>;
 /** Words for the units that our series of OpenTelemetry's conventions are in; one in braces has none. */
 const UNIT_SUFFIXES: ReadonlyMap<string, string> = new Map([["s", "_seconds"]]);
 
-/** As OpenTelemetry's compatibility specification writes a metric for Prometheus; our own are written so already. */
+/** Returns the Prometheus name of a metric by OpenTelemetry's compatibility rules; our own names have that form already. */
 export function prometheusName({ name, unit = "" }: Pick<Reading, "name" | "unit">): string {
   return name.replaceAll(".", "_") + (UNIT_SUFFIXES.get(unit) ?? "");
 }
@@ -55,7 +55,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
       byName.set(name, reading);
     }
     current = byName;
-    // The registry asks all its metrics within one turn; the next turn reads anew.
+    // The registry reads all its metrics within one turn; the next turn reads again.
     queueMicrotask(() => {
       current = undefined;
     });

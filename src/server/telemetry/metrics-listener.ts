@@ -27,7 +27,7 @@ export interface MetricsOptions {
   readonly buildInfo: BuildInfo;
   /** Observed already, and not this listener's to close; without it the process is observed as long as it listens. */
   readonly processMetrics?: ProcessMetrics;
-  /** Asked at each `/readyz`; must be cheap. */
+  /** Called at each `/readyz`; must be cheap. */
   readonly readiness: () => Readiness;
   readonly log?: Log;
   /** Aborting it closes the listener. */
@@ -35,7 +35,7 @@ export interface MetricsOptions {
 }
 
 export interface MetricsListener {
-  /** As bound: the port is the real one. */
+  /** Address as bound, with the actual port. */
   readonly address: string;
   readonly port: number;
   /** Waits for answers under way, at most a second, then cuts them off. */
@@ -48,7 +48,7 @@ const MAX_HEADER_BYTES = 8_192;
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Longer than the usual scrape interval of 15 s, so that a scraper keeps its connection. */
 const KEEP_ALIVE_MS = 35_000;
-/** A connection over which nothing moves is closed: a reader that stopped reading holds a whole scrape in memory. */
+/** A connection without activity is closed, because a reader that stalled holds a whole scrape in memory. */
 const INACTIVITY_MS = 40_000;
 const CLOSE_LIMIT_MS = 1_000;
 
@@ -88,7 +88,7 @@ export async function startMetrics(options: MetricsOptions): Promise<MetricsList
       return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
     }, log);
     await listen(server, address, text);
-    // For example no descriptor left to accept with: the listener goes on, and answers again when there is one.
+    // For example, no descriptor is left to accept with. The listener stays open and answers again when there is one.
     server.on("error", (error) => log.warn("metrics listener failed to accept", { error }));
   } catch (error) {
     observed.close();

@@ -29,7 +29,7 @@ export interface ProcessMetrics {
 /** Period of the timer by which lag is measured; the measure includes it, so it is taken off. */
 const LAG_RESOLUTION_MS = 20;
 
-/** Lag is that of the last full window, whoever reads it and however often. */
+/** Reports the lag of the last complete window, whoever reads it and however often. */
 const LAG_WINDOW_MS = 10_000;
 
 const GC_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
@@ -150,7 +150,7 @@ function observeMemory(instruments: Instruments): () => void {
     try {
       resident.set(process.memoryUsage.rss());
     } catch {
-      // Without /proc, or with no descriptor left to read it: what was read last stands.
+      // Without /proc, or without a free descriptor to read it, the last value stays.
     }
   };
 }

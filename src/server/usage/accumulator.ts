@@ -19,15 +19,15 @@ import {
 import type { Report } from "./types.ts";
 
 export const MAX_UNREPORTED_ROWS = 8_192;
-/** Of one caller at one provider. */
+/** Maximum models of one caller at one provider. */
 const MAX_MODELS = 100;
-/** Of one report. */
+/** Maximum rows of one report. */
 const MAX_ROWS = 2_048;
-/** UTF-16 units of the names of one report, of which each may come to three bytes. */
+/** Maximum UTF-16 units of names in one report; each may take three bytes. */
 const MAX_NAMES_LENGTH = 65_536;
 
 const REQUESTS = COUNTS.indexOf("requests");
-/** Of what is metered of a provider. */
+/** Indexes of what is metered per provider. */
 const ANSWERS = 0;
 const FIRST_CLASS = 1;
 const UNMEASURED = 6;
@@ -47,7 +47,7 @@ interface Row {
   readonly counts: number[];
 }
 
-/** By provider, caller, model and profile: the first have few values, and each level is small. */
+/** Nested maps by provider, caller, model and profile: each level is small. */
 type ByProfile = Map<string, Row>;
 type ByModel = Map<string, ByProfile>;
 type ByCaller = Map<string, ByModel>;
@@ -57,21 +57,21 @@ interface HourOfUse {
   readonly hour: number;
   readonly hops: Readonly<Record<Hop, ByProvider>>;
   readonly rows: Row[];
-  /** By provider; an array for each kind. */
+  /** By provider, with an array for each kind. */
   readonly metered: Map<string, readonly number[][]>;
 }
 
 /** A report that was taken, and what it is made of. */
 export interface Taken {
   readonly report: Report;
-  /** Requests that it tells of. */
+  /** Requests in the report. */
   readonly requests: number;
 }
 
 export interface Accumulator {
   /** Never throws. */
   add(use: Use): void;
-  /** What is to be reported next, which is then the caller's; undefined: nothing. */
+  /** Hands over the next report; `undefined` if there is nothing to report. */
   take(): Taken | undefined;
   /** Requests that are in no report yet. */
   readonly requests: number;
@@ -88,7 +88,7 @@ export function createAccumulator(now: () => number): Accumulator {
     const hour = Math.floor(now() / HOUR_MS);
     const last = hours.at(-1);
     if (last?.hour === hour) return last;
-    // A clock that was set back goes on where it was before.
+    // If the clock was set back, counting continues in the latest hour.
     const known = last === undefined || last.hour < hour ? undefined : hours.find((it) => it.hour === hour);
     if (known !== undefined) return known;
     const opened: HourOfUse = {
@@ -256,7 +256,7 @@ function createNames(): NameList {
   };
 }
 
-/** As the ledger has it: bounded, well formed, and nothing that a terminal obeys. */
+/** Returns the name as the ledger stores it: bounded, well formed, and without control characters. */
 function ledgerName(raw: string): string {
   const name = raw.slice(0, MAX_NAME_LENGTH).toWellFormed().replace(CONTROLS, "\ufffd");
   return raw.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH - 1)}…` : name;

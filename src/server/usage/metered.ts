@@ -1,4 +1,4 @@
-/** What was metered of each provider on each UTC day, for whoever compares it with the provider's own report. */
+/** Usage metered per provider and UTC day, for comparison with the provider's report. */
 import { dayText, type MeteredRow, meteredOf, readMetered } from "../core/state/index.ts";
 
 /** The replicated state as this node has applied it. */
@@ -6,7 +6,7 @@ interface Rows {
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
 }
 
-/** All providers of one day, in the order of their names. `day`: UTC, counted from 1970. */
+/** Returns all providers of one day, ordered by name. `day`: days since 1970, UTC. */
 export const meteredOnDay = (rows: Rows, day: number): readonly MeteredRow[] =>
   Array.from(rows.scan(meteredOf(dayText(day))), ([, value]) => readMetered(value));
 

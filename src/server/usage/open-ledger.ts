@@ -10,7 +10,7 @@ import type { AddOutcome, LedgerReports } from "./types.ts";
 
 export const REPORT_EVERY_MS = 60_000;
 const LEAST_MS = 100;
-/** After a report whose outcome is not known. */
+/** Delay after a report whose outcome is unknown, in milliseconds. */
 const AGAIN_MS = 5_000;
 const CLOSE_LIMIT_MS = 2_000;
 const LEADERLESS_LIMIT_MS = 500;
@@ -33,7 +33,7 @@ export interface OpenLedger {
 }
 
 interface Pending extends Taken {
-  /** It may have been added: an attempt was made of which nobody knows what came. */
+  /** Whether it may have been added already: an attempt was made, and its outcome is unknown. */
   isUncertain: boolean;
 }
 
@@ -45,7 +45,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
   const accumulator: Accumulator = createAccumulator(now);
   const stop = new AbortController();
   let incarnation = 0;
-  /** Of the last report that was added. */
+  /** Sequence number of the last report that was added. */
   let sequence = 0;
   let pending: Pending | undefined;
   let sending: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     pending = undefined;
   };
 
-  /** The process has another number: what was under way under the former one is known to nobody. */
+  /** The process has a new incarnation number, so the outcome of pending reports cannot be learned. */
   const begin = (): void => {
     const current = reports.incarnation();
     if (current === incarnation || current === 0) return;
@@ -91,9 +91,9 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     return taken && { ...taken, isUncertain: false };
   };
 
-  /** True: there may be more to send at once. */
+  /** Returns true if there may be more to send at once. */
   const settle = (sent: Pending, wasUncertain: boolean, outcome: AddOutcome): boolean => {
-    // Its number of start was another when it was sent.
+    // The incarnation number has changed since it was sent.
     if (pending !== sent) return false;
     switch (outcome.kind) {
       case "added":
@@ -171,10 +171,10 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       clearTimeout(timer);
       const last = async (): Promise<void> => {
         await sending;
-        // As long as some member does not know the ledger, nobody is waited for.
+        // Nobody is waited for while a member does not know the ledger.
         while ((pending !== undefined || accumulator.requests > 0) && reports.takesReports() && !stop.signal.aborted) {
           await flush();
-          // Nothing is sent before the cluster knows of this start: without a pause the limit below would never end this.
+          // Nothing can be sent before the cluster knows this start; without a pause this loop would not end.
           if (pending !== undefined || incarnation === 0) await pause(LEADERLESS_LIMIT_MS / 5, stop.signal);
         }
       };

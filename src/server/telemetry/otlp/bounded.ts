@@ -83,7 +83,7 @@ export function boundedRecords(
   };
 }
 
-/** Nothing is lost with a failed export of metrics: the next one carries the same sums. */
+/** A failed export of metrics loses nothing: the next one carries the same sums. */
 export function watchedMetrics(exporter: metrics.PushMetricExporter, trouble: Trouble): metrics.PushMetricExporter {
   return {
     export: (series, done) =>

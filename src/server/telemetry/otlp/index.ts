@@ -1,3 +1,3 @@
-/** OTLP export, when the environment asks for it. Loads no OpenTelemetry package by itself. */
+/** OTLP export, if the environment configures it. Loads no OpenTelemetry package itself. */
 
 export { type Otlp, type OtlpOptions, openOtlp } from "./open-otlp.ts";

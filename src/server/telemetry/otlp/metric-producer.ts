@@ -52,7 +52,7 @@ function metricOf(reading: Reading, startTime: HrTime, endTime: HrTime): metrics
     attributes: Object.fromEntries(
       reading.labelNames
         .map((name, at) => [name, labelValues[at] ?? ""] as const)
-        // In the conventions what does not apply is absent.
+        // In OpenTelemetry's conventions an attribute that does not apply is absent.
         .filter(([, text]) => text !== "" || reading.unit === undefined),
     ),
     value,

@@ -13,7 +13,7 @@ import { type Environment, type OtlpSettings, readSettings } from "./settings.ts
 import type { Tracing } from "./spans.ts";
 import { createTrouble, type Queue } from "./trouble.ts";
 
-/** Of the stop as a whole; the libraries' own take twice as long. */
+/** Timeout of the whole stop, in milliseconds; the libraries' own are twice as long. */
 const CLOSE_LIMIT_MS = 5_000;
 
 export interface OtlpOptions {
@@ -31,7 +31,7 @@ export interface OtlpOptions {
 }
 
 export interface Otlp {
-  /** Undefined when traces are off. */
+  /** `undefined` if traces are off. */
   readonly tracing: Tracing | undefined;
   /** Takes each line of the log; undefined when logs are off. */
   readonly logSink: ((line: LogLine) => void) | undefined;
@@ -42,8 +42,8 @@ export interface Otlp {
 }
 
 /**
- * Undefined when nothing is asked for, or when what is asked for cannot be opened: that is said in the log, and the
- * gateway serves without it.
+ * Returns `undefined` if no export is configured or it cannot be opened; the latter is logged, and the gateway serves without
+ * it.
  */
 export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> {
   const { env, instruments, log, now } = options;
@@ -92,7 +92,7 @@ function queuesOf({ traces, metrics, logs }: OtlpSettings): readonly Queue[] {
   ];
 }
 
-/** False when the work is not done by then; it never rejects. */
+/** Returns false on timeout. Never rejects. */
 async function within(work: Promise<void>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<boolean>((late) => {

@@ -92,7 +92,7 @@ async function openRecords(queue: Queue, settings: OtlpSettings, resource: resou
   return new logs.LoggerProvider({ resource, processors });
 }
 
-/** Who exports. Arguments of the process are left out: a URL among them may carry a credential. */
+/** Resource attributes of this process. Its arguments are left out, since a URL among them may contain a credential. */
 function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
   const own = resources.resourceFromAttributes({
     "service.name": "gateway",

@@ -16,7 +16,7 @@ const SEVERITIES: Readonly<Record<LogLevel, SeverityNumber>> = {
   error: SeverityNumber.ERROR,
 };
 
-/** What is read of an audit record; the rest travels in its canonical form. */
+/** Fields read from an audit record; the rest is exported in canonical form. */
 export interface AuditLike {
   readonly node: string;
   readonly seq: number;
@@ -36,7 +36,7 @@ export function emitLine(logger: Logger, { time, level, message, fields }: LogLi
   });
 }
 
-/** Throws on a record that has no canonical form; the trail holds none. */
+/** Throws for a record without a canonical form; the trail contains none. */
 export function emitAudit(logger: Logger, record: AuditLike): void {
   logger.emit({
     ...timestampOf(record.ts),

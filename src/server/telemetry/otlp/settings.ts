@@ -22,7 +22,7 @@ export interface BatchBounds {
 }
 
 export interface OtlpSettings {
-  /** Empty: the signal is off. */
+  /** Empty if the signal is off. */
   readonly traces: readonly Destination[];
   readonly metrics: readonly Destination[];
   readonly logs: readonly Destination[];
@@ -36,9 +36,9 @@ export interface OtlpSettings {
 }
 
 export interface Asked {
-  /** Undefined when nothing is to be exported. */
+  /** `undefined` if nothing is exported. */
   readonly settings: OtlpSettings | undefined;
-  /** Sentences for the operator; no value of a variable stands in them but names that are known. */
+  /** Sentences for the operator. They contain no values of variables except known names. */
   readonly warnings: readonly string[];
 }
 

@@ -39,18 +39,18 @@ export interface EndedRequest {
   readonly status: number;
   /** The refusal's, or empty. */
   readonly code: string;
-  /** Undefined: it is an HTTP request and no more. */
+  /** `undefined` for a plain HTTP request. */
   readonly words?: SpanWords | undefined;
-  /** When its answer was over, in milliseconds of `performance.now()`; undefined: now. */
+  /** End of the answer, in milliseconds of `performance.now()`; `undefined` means now. */
   readonly at?: number | undefined;
 }
 
 /** A request that another proxy routes. */
 export interface StartedExchange {
-  /** As its client wrote it. */
+  /** As the client wrote it. */
   readonly method: string;
   readonly traceparent: string | undefined;
-  /** Empty: none that is known. */
+  /** Empty if the route is unknown. */
   readonly route: string;
   /** Address of the proxy. */
   readonly peer: string;
@@ -58,14 +58,14 @@ export interface StartedExchange {
 
 export interface ExchangeSpan extends QuestionTracer {
   inspection(direction: "request" | "response"): InspectionSpan;
-  /** `refused`: what with; undefined: it went on. */
+  /** `refused`: `undefined` if the request was not refused. */
   end(refused: { readonly code: string; readonly status: number } | undefined): void;
 }
 
 export interface Tracing {
   start(request: StartedRequest): RequestSpan;
   inspected(exchange: StartedExchange): ExchangeSpan;
-  /** Of another process of this node. */
+  /** Continues a trace of another process of this node. */
   questionAt(place: QuestionPlace): AttemptTracer;
 }
 
@@ -87,7 +87,7 @@ export interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 
-/** `propagates`: whether trace context is taken from requests and passed on. */
+/** `propagates`: whether trace context is read from requests and passed on. */
 export function createTracing(tracer: Tracer, { propagates }: { readonly propagates: boolean }): Tracing {
   const addressOf = addressReader();
   return {
@@ -172,7 +172,10 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
   }
 }
 
-/** Of HTTP; any other is whatever its client wrote. Source: semantic conventions for HTTP, `http.request.method`. */
+/**
+ * Known HTTP methods; any other is reported as `_OTHER`, since the client chose it. Source: semantic conventions for HTTP,
+ * `http.request.method`.
+ */
 const METHODS: ReadonlySet<string> = new Set("GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH".split(" "));
 
 function endExchange(span: Span, refused: Parameters<ExchangeSpan["end"]>[0]): void {
@@ -206,7 +209,7 @@ function endRequest(
     if (provider !== "none") attributes["gateway.provider"] = provider;
     if (model !== "none") attributes["gateway.model"] = model;
     if (code !== "") attributes["gateway.code"] = code;
-    // A client's own mistake is no error of the server; an answer that broke off is one, whatever its status says.
+    // A client's mistake is no error of the server. An interrupted answer is one, whatever its status.
     if (status >= 500 || code === "upstream_incomplete") {
       attributes["error.type"] = code === "" ? String(status) : code;
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -216,7 +219,7 @@ function endRequest(
   span.end(at);
 }
 
-/** A refusal is what guardrails are for; only one that nobody wanted is an error. */
+/** A refusal by a guardrail is intended; only other refusals are errors. */
 function endInspection(span: Span, { outcome, code, segments, rules, failed }: EndedInspection): void {
   if (span.isRecording()) {
     span.setAttributes({ "gateway.guardrails.outcome": outcome, "gateway.guardrails.segments": segments });
@@ -273,7 +276,7 @@ function endAttempt(span: Span, outcome: string, status: number | null, learnt: 
 
 interface Address {
   readonly host: string;
-  /** Undefined where a reference may hold it. */
+  /** `undefined` if it may be inside a reference. */
   readonly port: number | undefined;
 }
 

@@ -7,8 +7,8 @@ export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): str
 }
 
 /**
- * Header pairs with `traceparent` in place of the client's, all else as it was. `isContinued`: the client's own could be
- * read; otherwise its `tracestate` belongs to no trace and goes no further.
+ * Replaces the client's `traceparent` in header pairs. `isContinued`: whether the client's own could be read; otherwise its
+ * `tracestate` belongs to no trace and is dropped.
  */
 export function carryContext(headers: readonly string[], traceparent: string, isContinued: boolean): string[] {
   const carried: string[] = [];

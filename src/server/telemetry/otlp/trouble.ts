@@ -11,16 +11,19 @@ import type { Instruments, Log } from "../../../base/index.ts";
 export type Queue = "traces" | "metrics" | "logs" | "audit";
 
 export interface Trouble {
-  /** One export failed; `lost` is how many spans or records went with it. */
+  /** Notes a failed export. `lost`: number of spans or records lost with it. */
   failed(queue: Queue, lost: number, error: unknown): void;
   /** The queue was full. */
   dropped(queue: Queue): void;
-  /** What the libraries complain of: until `settled` each thing once, since it is of another setting; then as failures. */
+  /**
+   * Handles complaints of the libraries: until `settled`, each different one once, since it concerns another setting; then as
+   * failures.
+   */
   complained(message: string): void;
   settled(): void;
-  /** Says `message` in the plain log alone. */
+  /** Writes `message` only to the plain log. */
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** True while a line of ours is being written. */
+  /** Whether a line of this module is being written. */
   isSpeaking(): boolean;
 }
 
@@ -32,7 +35,7 @@ export interface TroubleOptions {
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Those that are open; each has its series from the beginning. */
+  /** Open queues; each has its series from the beginning. */
   readonly queues: readonly Queue[];
 }
 

@@ -18,11 +18,11 @@ export interface Point<Measures> {
 }
 
 export interface History<Measures> {
-  /** What a bucket came to that is over: each series once, none in which nothing happened. */
+  /** Adds the values of a finished bucket. Series without activity are absent. */
   add(points: readonly Point<Measures>[], at: number): void;
-  /** By series, each oldest first. */
+  /** Grouped by series, each oldest first. */
   read(): readonly Point<Measures>[];
-  /** Calls back once, when the next bucket is over. One listener at a time; undefined takes it off. */
+  /** Calls back once, when the next bucket is finished. One listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The newest so many of anything, in memory, in whatever order they are told. To add costs a store; they are put in order
- * when there are twice as many, or when somebody reads.
+ * Ring of the newest items, in whatever order they arrive. Adding costs one store; items are sorted when there are twice as
+ * many, or when they are read.
  */
 
 export interface Newest<Row> {
