@@ -28,7 +28,7 @@ export function hasEntriesToApply(applying: Applying, log: RaftLog): boolean {
     applying.handedOut < Math.min(log.committed, durableIndex(log)) &&
     !applying.isPaused &&
     applying.bytes < applying.maxBytes &&
-    // A snapshot was installed in the log and the state machine has not said that it follows.
+    // A snapshot was installed in the log, and the state machine has not confirmed it yet.
     applying.applied >= firstIndex(log) - 1
   );
 }

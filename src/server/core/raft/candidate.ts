@@ -1,4 +1,4 @@
-/** What a candidate or pre-candidate does: it counts votes, and follows a leader of its term when there is one. */
+/** Candidates and pre-candidates: count votes, and follow a leader of their term if there is one. */
 
 import { becomeFollower, type Core } from "./core.ts";
 import { countVote } from "./election.ts";

@@ -13,7 +13,7 @@ export const MAX_CHANGES = 256;
 
 type SingleChange = ConfChange["changes"][number];
 
-/** What the leader proposes to leave a joint configuration. */
+/** Change that the leader proposes to leave a joint configuration. */
 export const LEAVE_JOINT: ConfChange = { transition: "auto", changes: [], context: new Uint8Array(0) };
 
 export function encodeConfChange({ transition, changes, context }: ConfChange): Uint8Array {

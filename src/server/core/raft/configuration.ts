@@ -47,7 +47,7 @@ export function applyChange(configuration: Configuration, change: ConfChange): C
   return changeSimply(configuration, change.changes);
 }
 
-/** Without a joint configuration; refused when more than one voter comes or goes. */
+/** Changes without a joint configuration; refused if more than one voter is added or removed. */
 export function changeSimply(configuration: Configuration, changes: readonly SingleChange[]): ChangeOutcome {
   if (isJoint(configuration)) return refused("already-joint");
   const draft = draftOf(configuration);
@@ -112,7 +112,7 @@ function make(draft: Draft, change: SingleChange): void {
       return;
     case "add-learner":
       draft.voters.delete(nodeId);
-      // A learner that still votes in the outgoing list would be counted twice; it becomes one when that list goes.
+      // A learner that still votes in the outgoing list would count twice, so it becomes a learner when that list is dropped.
       if (draft.votersOutgoing.has(nodeId)) draft.learnersNext.add(nodeId);
       else draft.learners.add(nodeId);
       return;
@@ -139,7 +139,7 @@ function finish(draft: Draft): ChangeOutcome {
   return { kind: "changed", configuration };
 }
 
-/** What is wrong with a configuration, in words; undefined when nothing is. */
+/** Describes a broken invariant; `undefined` for a valid configuration. */
 export function brokenInvariant(configuration: Configuration): string | undefined {
   const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration;
   for (const list of [voters, votersOutgoing, learners, learnersNext]) {
@@ -162,7 +162,7 @@ function sorted(ids: Iterable<NodeId>): readonly NodeId[] {
   return [...ids].sort(compareIds);
 }
 
-/** By code units, or by number: the same on every node, whatever its locale. */
+/** Compares by code units, or by number: the same on every node, whatever its locale. */
 function compareIds(a: NodeId, b: NodeId): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

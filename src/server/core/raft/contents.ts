@@ -18,7 +18,7 @@ const MAX_ENTRIES = 32;
 const MAX_BYTES = 64 * 1024;
 const HEAD_BYTES = 17;
 
-/** Of the entry at `index` and those before it; undefined where the log does not hold it. */
+/** Digests the entry at `index` and some before it; `undefined` if the log does not contain it. */
 export function contentsUpTo(log: RaftLog, index: number): Uint8Array | undefined {
   const digests: Uint8Array[] = [];
   let bytes = 0;
@@ -32,7 +32,7 @@ export function contentsUpTo(log: RaftLog, index: number): Uint8Array | undefine
   return digests.length === 0 ? undefined : Buffer.concat(digests.reverse());
 }
 
-/** The last index up to `index` at which this log holds another entry than was shown; undefined where none is known. */
+/** Returns the last index up to `index` at which this log differs from the digests; `undefined` if no difference is known. */
 export function differingAt(log: RaftLog, index: number, shown: Uint8Array | undefined): number | undefined {
   const count = Math.min(MAX_ENTRIES, Math.floor((shown?.byteLength ?? 0) / DIGEST_BYTES));
   for (let back = 0; shown !== undefined && back < count; back += 1) {
@@ -45,7 +45,7 @@ export function differingAt(log: RaftLog, index: number, shown: Uint8Array | und
   return undefined;
 }
 
-/** Whether this log holds an entry of that index and term with other contents. */
+/** Returns whether this log has an entry of that index and term with other contents. */
 export function holdsOther(log: RaftLog, entry: Entry): boolean {
   if (entry.index > lastIndex(log) || termAt(log, entry.index) !== entry.term) return false;
   const own = entryAt(log, entry.index);

@@ -38,14 +38,14 @@ export interface Core {
   configuration: Configuration;
   /** Taken and not applied yet: like an entry's, its configuration is in force when it is applied. */
   restoring: SnapshotMeta | undefined;
-  /** Of every member, this node included. Kept in all roles, meaningful while leading. */
+  /** Progress of every member, including this node. Kept in all roles, meaningful while leading. */
   readonly progress: Map<NodeId, Progress>;
-  /** Made once, since it is asked for at every acknowledgement. */
+  /** Created once, since every acknowledgement uses it. */
   readonly matchOf: (id: NodeId) => number;
-  /** Of the campaign under way. */
+  /** Votes of the current campaign. */
   readonly votes: Map<NodeId, boolean>;
 
-  /** In ticks. A leader counts the checks of its quorum with `electionElapsed`. */
+  /** Ticks. A leader uses `electionElapsed` for its quorum checks. */
   electionElapsed: number;
   heartbeatElapsed: number;
   randomizedElectionTimeout: number;
@@ -53,16 +53,16 @@ export interface Core {
   isReluctant: boolean;
 
   leadTransferee: NodeId | undefined;
-  /** Of a leader that lost its vote: it steps down once this entry is committed. */
+  /** Set on a leader that lost its vote: it steps down once this entry is committed. */
   stepsDownAt: number | undefined;
-  /** No change may be proposed until this much is applied. */
+  /** No configuration change may be proposed until this index is applied. */
   pendingConfIndex: number;
-  /** Of entries this leader appended and nobody was given to apply yet. */
+  /** Bytes of entries that this leader appended and has not handed out for applying. */
   uncommittedBytes: number;
   /** Entries or a commit index wait to be sent; gathered, so that many proposals leave in one message. */
   isBroadcastDue: boolean;
 
-  /** As found by this node, or told by its leader. */
+  /** As detected by this node, or reported by its leader. */
   loss: Loss | undefined;
 
   /** The term that is known to be on disk. */
@@ -70,7 +70,7 @@ export interface Core {
   messages: Message[];
   messagesAfterAppend: Message[];
   readStates: ReadState[];
-  /** As last handed out. */
+  /** State as last handed out. */
   softState: SoftState;
   hardState: HardState;
 }
@@ -82,7 +82,7 @@ export function createCore(options: RaftOptions): Core {
   if (applied < options.log.firstIndex() - 1) {
     throw new RangeError(`raft: applied is ${applied}, but the log begins at ${options.log.firstIndex()}`);
   }
-  // The commit index is written without fsync: what was applied, or stands in a snapshot, was committed all the same.
+  // The commit index is written without fsync, but whatever was applied or is in a snapshot was certainly committed.
   const commit = Math.max(hardState.commit, applied);
   if (commit > options.log.lastIndex()) {
     throw new RangeError(`raft: commit index ${commit} is beyond the last index ${options.log.lastIndex()}`);
@@ -141,7 +141,7 @@ function checkOptions(options: RaftOptions): void {
   if (!bounds.every((bound) => bound >= 1)) throw new RangeError("raft: every bound is at least 1");
 }
 
-/** Of this node and this term, unless the fields say otherwise. */
+/** Sends a message of this node and term, unless the fields say otherwise. */
 export function send(core: Core, fields: MessageFields & { readonly term?: number }): void {
   const message = makeMessage({ from: core.id, term: core.term, ...fields });
   const rests = message.type === "MsgHeartbeatResp" ? core.durableTerm < core.term : waitsForAppend(message.type);
@@ -155,7 +155,7 @@ export function becomeFollower(core: Core, term: number, lead: NodeId | undefine
   core.lead = lead;
 }
 
-/** Of every change of role but that to pre-candidate, which changes nothing that others could rely on. */
+/** Runs at every change of role, except to pre-candidate, which changes nothing that others rely on. */
 export function reset(core: Core, term: number): void {
   if (term !== core.term) {
     core.term = term;
@@ -197,7 +197,7 @@ export function adoptConfiguration(core: Core, configuration: Configuration): vo
       known.isLearner = learners.has(id);
       continue;
     }
-    // The last entry is probed, not the next: there is always something to send, so the probe leaves at once.
+    // Probes with the last entry, not the next one: there is always something to send, so the probe leaves at once.
     const progress = createProgress(Math.max(lastIndex(core.log), 1), learners.has(id), core.options);
     // A check of the quorum must not depose the leader before the new member had the time to answer.
     progress.recentActive = true;

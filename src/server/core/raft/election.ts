@@ -72,9 +72,9 @@ export function answerVote(core: Core, message: Message): void {
 }
 
 /**
- * A refusal says how far this node knows the log to be committed. Whoever was left behind may learn by it that a change
- * of members is in force, after which it no longer needs the vote of the node that refuses: two members of which the
- * leader is removed would stand still otherwise, when the other misses the news (as TiKV's raft does).
+ * A refusal carries this node's commit index. From it, a member that was left behind can learn that a configuration change is
+ * in force, after which it no longer needs the vote of the refusing node. Without this, two members whose leader was removed
+ * could block forever if one missed the change (as in TiKV's raft).
  */
 export function refuseVote(core: Core, type: "MsgVoteResp" | "MsgPreVoteResp", to: NodeId): void {
   const { committed } = core.log;
@@ -92,7 +92,7 @@ export function countVote(core: Core, { type, from, term, reject }: Message): vo
   if (type !== (isPreVote ? "MsgPreVoteResp" : "MsgVoteResp")) return;
   // A late grant of an earlier pre-vote is of this term, not the next.
   if (isPreVote && !reject && term !== core.term + 1) return;
-  // The first answer of a voter stands.
+  // Only the first answer of a voter counts.
   if (!core.votes.has(from)) core.votes.set(from, !reject);
   switch (quorumVote(core.configuration, (id) => core.votes.get(id))) {
     case "pending":

@@ -1,5 +1,5 @@
 /**
- * What a follower does with its leader's messages; candidates become followers first.
+ * Handles messages of the leader on a follower; candidates become followers first.
  *
  * Source: dissertation, 3.5 and 5.1; cluster reference, 2.3.
  */
@@ -28,7 +28,7 @@ export function stepFollower(core: Core, message: Message): void {
       if (message.snapshot !== undefined) receiveSnapshot(core, message, message.snapshot);
       return;
     case "MsgTimeoutNow":
-      // The leader asks for it: nobody is disturbed, so there is no pre-vote.
+      // The leader asks for it, so nobody is disturbed and no pre-vote is needed.
       campaignIfAllowed(core, "transfer");
       return;
     case "MsgReadIndexResp":
@@ -43,14 +43,17 @@ function hearLeader(core: Core, { from }: Message): void {
   core.lead = from;
 }
 
-/** What this node has itself stays to be told, whatever the leader knows. */
+/** A loss that this node detected itself stays reported, whatever the leader knows. */
 function hearOfLoss(core: Core, { reject, hintIndex }: Message): void {
   if (core.loss?.heldBy === core.id) return;
   if (!reject) core.loss = undefined;
   else if (core.loss?.index !== hintIndex) core.loss = { index: hintIndex, heldBy: undefined };
 }
 
-/** Where the leader's log has another entry than is committed or of the same term here; undefined where none is seen. */
+/**
+ * Returns the index at which the leader's log has another entry than one that is committed, or has the same term, here;
+ * `undefined` if none is found.
+ */
 function contradictedAt({ log }: Core, { index, logTerm, entries, context }: Message): number | undefined {
   const isOther = (at: number, term: number): boolean => at <= log.committed && (termAt(log, at) ?? term) !== term;
   if (isOther(index, logTerm)) return index;
@@ -79,7 +82,7 @@ function receiveAppend(core: Core, message: Message): void {
   const { log } = core;
   const contradicted = contradictedAt(core, message);
   if (contradicted !== undefined) {
-    // Nothing of it is taken, and nothing acknowledged: an index alone would pass for agreement once the logs are as long.
+    // Takes and acknowledges nothing: an index alone would look like agreement once the logs are equally long.
     refuseContradiction(core, message, contradicted);
     return;
   }
@@ -106,14 +109,14 @@ function receiveSnapshot(core: Core, { from }: Message, snapshot: SnapshotMeta):
 }
 
 /**
- * True when the snapshot is to be installed. A node that is not in the snapshot's configuration takes it all the same:
- * a new learner's first snapshot may be older than the change that made it a member.
+ * Returns true if the snapshot is to be installed. A node that is not in the snapshot's configuration accepts it too: a new
+ * learner's first snapshot may be older than the change that added it.
  */
 function takeSnapshot(core: Core, snapshot: SnapshotMeta): boolean {
   const { log } = core;
   if (snapshot.index <= log.committed) return false;
   if (hasEntry(log, snapshot.index, snapshot.term)) {
-    // The log holds it all; it only was not known to be committed.
+    // The log has everything already; only the commit index was unknown.
     commitTo(log, snapshot.index);
     return false;
   }

@@ -1,8 +1,8 @@
 /**
- * The window of appends sent to one follower and not acknowledged yet: at most so many messages and so many bytes.
+ * Window of appends sent to one follower and not yet acknowledged, limited in messages and bytes.
  *
- * Source: cluster reference, section 2.5. The byte bound is passed by at most one message, since a window that holds
- * less than its bound takes one more. Indexes rise.
+ * Source: cluster reference, section 2.5. At most one message exceeds the byte limit, since a window below its limit accepts
+ * one more. Indexes ascend.
  */
 
 export interface Inflights {

@@ -1,5 +1,5 @@
 /**
- * What a leader does with acknowledgements, reports and requests.
+ * Handles acknowledgements, reports and requests on a leader.
  *
  * Source: dissertation, 3.5, 3.10 (transfer), 4.2.2 and 6.4; cluster reference, 2.3, 2.5 and 2.6.
  */
@@ -53,7 +53,7 @@ export function stepLeader(core: Core, message: Message): void {
 function receiveRefusal(core: Core, progress: Progress, message: Message): void {
   const { from, index, hintIndex, hintTerm, commit, logTerm, context } = message;
   if (commit > 0) {
-    // It refuses because of what it holds up to there.
+    // Refused because of an entry up to that index.
     const { log } = core;
     const isShorter = commit > lastIndex(log) || (termAt(log, commit) ?? logTerm) !== logTerm;
     if (isShorter || differingAt(log, hintIndex, context) !== undefined) noteLoss(core, commit, from);
@@ -66,12 +66,12 @@ function receiveRefusal(core: Core, progress: Progress, message: Message): void 
 
 function receiveAcknowledgement(core: Core, progress: Progress, { from, index, context }: Message): void {
   if (index > lastIndex(core.log) || differingAt(core.log, index, context) !== undefined) {
-    // It names what it knows to be committed, and this log is another one.
+    // The member names its commit index, and this log differs there.
     noteLoss(core, index, from);
     return;
   }
   const isNews = acknowledge(progress, index);
-  // A probe that is answered with what is known already still tells that the logs agree there.
+  // An answered probe shows that the logs agree there, even if it brings nothing new.
   if (!isNews && !(index === progress.match && progress.state === "StateProbe")) return;
   switch (progress.state) {
     case "StateProbe":
@@ -88,7 +88,7 @@ function receiveAcknowledgement(core: Core, progress: Progress, { from, index, c
       progress.state satisfies never;
   }
   const isCommitted = advanceCommit(core);
-  // What was committed may be the entry with which this leader steps down.
+  // The committed entry may be the one at which this leader steps down.
   if (from === core.id || core.role !== "leader") return;
   if (!isCommitted && canBumpCommit(progress, core.log.committed)) sendAppend(core, from, progress, true);
   // The window has room again, for more than one message perhaps.
@@ -132,7 +132,7 @@ export function propose(core: Core, kind: EntryKind, data: Uint8Array): ProposeO
   return { kind: "appended", index, term };
 }
 
-/** One entry is always let in when nothing else is uncommitted, whatever its size. */
+/** One entry is always accepted when nothing else is uncommitted, whatever its size. */
 function isBusy(core: Core, bytes: number): boolean {
   const { maxUncommittedBytes, maxUncommittedEntries } = core.options;
   if (lastIndex(core.log) - core.log.committed >= maxUncommittedEntries) return true;
@@ -161,7 +161,7 @@ export function proposeChange(core: Core, change: ConfChange): ProposeOutcome {
 
 export function reportUnreachable(core: Core, id: NodeId): void {
   const progress = core.progress.get(id);
-  // What was sent ahead is likely lost.
+  // Appends sent ahead are probably lost.
   if (core.role === "leader" && progress?.state === "StateReplicate" && id !== core.id) becomeProbe(progress);
 }
 

@@ -31,7 +31,7 @@ export function durableIndex({ unstable }: RaftLog): number {
   return unstable.snapshot === undefined ? unstable.offset - 1 : 0;
 }
 
-/** Undefined when compacted away or beyond the end; known for `firstIndex - 1`. */
+/** Returns `undefined` for compacted entries and beyond the end; known for `firstIndex - 1`. */
 export function termAt(log: RaftLog, index: number): number | undefined {
   const { storage, unstable } = log;
   if (index >= unstable.offset) return unstable.entries[index - unstable.offset]?.term;
@@ -47,7 +47,9 @@ export function hasEntry(log: RaftLog, index: number, term: number): boolean {
   return termAt(log, index) === term;
 }
 
-/** Whether a log that ends so holds all that this one can have committed; the term decides before the length. */
+/**
+ * Returns whether a log with this end contains everything that this log can have committed. The term counts before the length.
+ */
 export function isUpToDate(log: RaftLog, index: number, term: number): boolean {
   const ownTerm = lastTerm(log);
   return term > ownTerm || (term === ownTerm && index >= lastIndex(log));
@@ -83,9 +85,9 @@ export function sizeOf(entries: readonly Entry[]): number {
 }
 
 /**
- * Appends a leader's entries after (`index`, `term`), which is not before the commit index. Gives the last index that
- * now agrees with the leader, or undefined when there is no such entry to append after. Only an entry of another term
- * truncates: a message that comes twice, or late, names entries that are here and leaves the log as it is.
+ * Appends a leader's entries after (`index`, `term`), which is not before the commit index. Returns the last index that agrees
+ * with the leader, or `undefined` if the log has no such entry. Only an entry of another term truncates: a repeated or late
+ * message names existing entries and leaves the log unchanged.
  */
 export function appendAfter(log: RaftLog, index: number, term: number, entries: readonly Entry[]): number | undefined {
   if (!hasEntry(log, index, term)) return undefined;
@@ -135,7 +137,7 @@ export function findConflictByTerm(
   return { index: low, term: found };
 }
 
-/** The snapshot that is to be installed stands for the whole log from here on. */
+/** From here on the snapshot to install replaces the whole log. */
 export function restore(log: RaftLog, snapshot: SnapshotMeta): void {
   log.committed = snapshot.index;
   replaceWithSnapshot(log.unstable, snapshot);

@@ -17,9 +17,9 @@ export function putIntoForce(core: Core, change: ConfChange): void {
   adoptConfiguration(core, outcome.configuration);
   if (core.role !== "leader") return;
   if (!isVoter(core.configuration, core.id)) {
-    // Removed, or a learner from now on. It leads on, without counting itself, until an entry after the change is
-    // committed: the append that carries it tells those who stay that the change is, and without that knowledge they
-    // might need the vote of a node that may not give it any more.
+    // Removed, or made a learner. It continues to lead, without counting itself, until an entry after the change is committed:
+    // the append that carries it tells the others that the change is committed. Otherwise they might need the vote of a node
+    // that can no longer give it.
     core.stepsDownAt ??= appendEntry(core, "normal", new Uint8Array(0)).index;
   }
   // New members are probed at once, and a smaller quorum may commit more, or confirm more reads.

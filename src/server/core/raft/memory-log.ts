@@ -7,9 +7,9 @@ export interface MemoryLog extends LogReader {
   /** The entry at index i replaces everything at i and above. Throws when it would leave a gap. */
   append(entries: readonly Entry[]): void;
   setHardState(hardState: HardState): void;
-  /** As of what is applied: what `initialState` gives at the next start. */
+  /** Configuration as of the applied index, which `initialState` returns at the next start. */
   setConfiguration(configuration: Configuration): void;
-  /** In place of the whole log. */
+  /** Replaces the whole log. */
   installSnapshot(snapshot: SnapshotMeta): void;
   /** Makes the snapshot that is sent from now on. */
   createSnapshot(index: number, of: Configuration): void;
@@ -18,7 +18,7 @@ export interface MemoryLog extends LogReader {
 }
 
 export interface MemoryLogOptions {
-  /** Where the log begins; index 0 without members by default. */
+  /** Beginning of the log; defaults to index 0 without members. */
   readonly snapshot?: SnapshotMeta;
 }
 
@@ -26,7 +26,7 @@ export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
   let snapshot: SnapshotMeta = options.snapshot ?? { index: 0, term: 0, configuration: EMPTY_CONFIGURATION };
   let hardState: HardState = { term: snapshot.term, vote: undefined, commit: snapshot.index };
   let configuration = snapshot.configuration;
-  /** Where the log begins: the index and term before the first entry. */
+  /** Index and term before the first entry. */
   let before = { index: snapshot.index, term: snapshot.term };
   let entries: Entry[] = [];
 

@@ -1,9 +1,9 @@
 /**
- * Messages between cores, and which of them wait for the disk.
+ * Messages between nodes, and which of them wait for the disk.
  *
- * Source: cluster reference, section 2.2. What a node says about its own log, term or vote must survive a crash of
- * it: such messages leave after the appends that were handed out with or before them. MsgVote waits too (its index
- * counts entries that may not be durable yet), unlike in etcd's raft. What a leader sends may leave at once.
+ * Source: cluster reference, section 2.2. Statements of a node about its own log, term or vote must survive a crash: such
+ * messages leave after the appends that were handed out with or before them. MsgVote waits too (its index counts entries that
+ * may not be durable yet), unlike in etcd's raft. Messages of a leader may leave at once.
  */
 
 import type { Message, MessageType } from "./types.ts";
@@ -50,8 +50,8 @@ export function waitsForAppend(type: MessageType): boolean {
 }
 
 /**
- * Whether a peer's message can be taken as it stands: the entries of a MsgApp follow `index` without a gap, their terms
- * do not fall and none is of a term after the message's.
+ * Returns whether a peer's message is well formed: entries of a MsgApp follow `index` without gaps, their terms do not
+ * decrease, and none exceeds the message's term.
  */
 export function isWellFormed(message: Message): boolean {
   const { type, term, index, logTerm, entries } = message;

@@ -12,7 +12,7 @@ import type { ProgressState, ProgressStatus } from "./types.ts";
 export interface Progress {
   /** Known to be durable there. */
   match: number;
-  /** Of the next entry to send. */
+  /** Index of the next entry to send. */
   next: number;
   /** The highest commit index sent; nothing above it needs telling as long as it covers all that was sent. */
   sentCommit: number;
@@ -21,7 +21,7 @@ export interface Progress {
   pendingSnapshot: number;
   /** Heard from since the last check of the quorum. */
   recentActive: boolean;
-  /** Nothing more to send until an acknowledgement or a heartbeat's response arrives. */
+  /** Sends nothing more until an acknowledgement or a heartbeat's response arrives. */
   isPaused: boolean;
   isLearner: boolean;
   readonly inflights: Inflights;
@@ -57,7 +57,7 @@ function enter(progress: Progress, state: ProgressState): void {
   clearInflights(progress.inflights);
 }
 
-/** Of a new term: nothing is known of the member yet. */
+/** Resets for a new term, in which nothing is known of the member. */
 export function resetProgress(progress: Progress, match: number, next: number): void {
   enter(progress, "StateProbe");
   progress.match = match;
@@ -72,7 +72,8 @@ function setNext(progress: Progress, next: number): void {
 }
 
 export function becomeProbe(progress: Progress): void {
-  // A snapshot that was installed there is behind the next probe; one that was not is refused and found again.
+  // If the snapshot was installed, probing continues after it; otherwise the probe is refused and the right index is found
+  // again.
   const after = Math.max(progress.match, progress.pendingSnapshot);
   enter(progress, "StateProbe");
   setNext(progress, after + 1);
@@ -90,7 +91,7 @@ export function becomeSnapshot(progress: Progress, index: number): void {
   progress.sentCommit = index;
 }
 
-/** Takes an acknowledgement; false when it says nothing new. */
+/** Takes an acknowledgement. Returns false if it brings nothing new. */
 export function acknowledge(progress: Progress, index: number): boolean {
   if (index <= progress.match) return false;
   progress.match = index;

@@ -10,7 +10,7 @@
 import { Buffer } from "node:buffer";
 import type { NodeId } from "./types.ts";
 
-/** Callers gather their reads; so many rounds' worth of them means that no quorum answers. */
+/** Maximum pending reads. Callers batch their reads, so this many mean that no quorum answers. */
 export const MAX_PENDING_READS = 1_024;
 const ROUND_BYTES = 8;
 const TWO_TO_32 = 2 ** 32;
@@ -42,7 +42,7 @@ export function createReadOnly(): ReadOnly {
   return { unestablished: [], pending: new Map(), round: 0, isRoundDue: false, acks: new Map() };
 }
 
-/** Of another term. The counter goes on rising. */
+/** Clears reads for another term. The counter keeps rising. */
 export function clearReads(reads: ReadOnly): void {
   reads.unestablished.length = 0;
   reads.pending.clear();
@@ -69,7 +69,7 @@ export function startRound(reads: ReadOnly): Uint8Array | undefined {
   return reads.pending.size === 0 ? undefined : encodeRound(reads.round);
 }
 
-/** False when the answer says nothing new. */
+/** Returns false if the answer brings nothing new. */
 export function acknowledgeRound(reads: ReadOnly, from: NodeId, context: Uint8Array): boolean {
   const round = decodeRound(context);
   if (round === undefined || round > reads.round || round <= (reads.acks.get(from) ?? 0)) return false;

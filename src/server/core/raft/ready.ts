@@ -51,7 +51,7 @@ export function takeReady(core: Core): Ready {
     snapshot,
     committedEntries,
     messages: core.messages,
-    // Entries after a snapshot follow in the next hand-out, and what was said of them leaves with them.
+    // Entries after a snapshot follow in the next hand-out, together with the messages about them.
     messagesAfterAppend: areEntriesHeld ? [] : core.messagesAfterAppend,
     readStates: core.readStates,
     mustSync: entries.length > 0 || snapshot !== undefined || isBallotNew,

@@ -1,5 +1,5 @@
 /**
- * What a leader sends and counts: appends, heartbeats, snapshots, the commit index and confirmed reads.
+ * Replication on a leader: appends, heartbeats, snapshots, the commit index and confirmed reads.
  *
  * Source: dissertation, 3.5, 3.6 and 6.4; cluster reference, 2.3 and 2.5.
  */
@@ -36,7 +36,7 @@ export function appendEntry(core: Core, kind: EntryKind, data: Uint8Array): Entr
   return entry;
 }
 
-/** To this node itself, once durable. One message says it for all entries that are handed out together. */
+/** Acknowledges to this node itself, once durable. One message covers all entries that are handed out together. */
 function acknowledgeOwn(core: Core, index: number): void {
   const waiting = core.messagesAfterAppend;
   const last = waiting.at(-1);
@@ -46,8 +46,8 @@ function acknowledgeOwn(core: Core, index: number): void {
 }
 
 /**
- * Sends the next entries, or the snapshot that stands for them; false when nothing left. A full window lets only empty
- * appends through: when all that fills it was lost, the follower's refusal of one gets replication going again.
+ * Sends the next entries, or the snapshot that replaces them. Returns false if nothing was sent. A full window lets only empty
+ * appends through: if everything in it was lost, the follower's refusal of one restarts replication.
  */
 export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySent: boolean): boolean {
   if (isSendingPaused(progress)) return false;
@@ -58,7 +58,7 @@ export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySe
   const isWindowFull = progress.state === "StateReplicate" && isFull(progress.inflights);
   const entries = isWindowFull ? [] : entriesBetween(log, progress.next, lastIndex(log) + 1, options.maxMessageBytes);
   if (entries.length === 0 && !isEmptySent) return false;
-  // Once the member has agreed, what follows is from this leader alone.
+  // Once the member has agreed, everything that follows comes from this leader.
   const context = progress.state === "StateProbe" ? contentsUpTo(log, index) : undefined;
   send(core, { type: "MsgApp", to, index, logTerm, entries, commit: log.committed, context });
   sentAppend(progress, entries.length, sizeOf(entries), log.committed);
@@ -108,7 +108,10 @@ export function broadcastHeartbeat(core: Core): void {
   }
 }
 
-/** Commits what a quorum holds, if it ends in an entry of this term: older entries commit with one of this term only. */
+/**
+ * Commits what a quorum has, if it ends in an entry of this term: older entries are committed only together with one of this
+ * term.
+ */
 export function advanceCommit(core: Core): boolean {
   const index = quorumIndex(core.configuration, core.matchOf);
   if (index <= core.log.committed || !hasEntry(core.log, index, core.term)) return false;
@@ -137,7 +140,7 @@ export function receiveRead(core: Core, read: Read): void {
   releaseReads(core);
 }
 
-/** A single voter is a quorum by itself and answers at once. */
+/** A single voter is a quorum and answers at once. */
 export function releaseReads(core: Core): void {
   if (core.reads.pending.size === 0) return;
   const { acks } = core.reads;
@@ -159,7 +162,7 @@ export function checkQuorum(core: Core): boolean {
   return result === "won";
 }
 
-/** Leaves a joint configuration that says so, as soon as it is applied and this leader may propose changes. */
+/** Leaves a joint configuration that asks for it, once it is applied and this leader may propose changes. */
 export function leaveJointIfDue(core: Core): void {
   if (!isJoint(core.configuration) || !core.configuration.autoLeave) return;
   if (!isEstablished(core) || core.leadTransferee !== undefined) return;

@@ -72,7 +72,7 @@ function answerEarlierTerm(core: Core, { type, from }: Message): void {
   else if (type === "MsgPreVote") refuseVote(core, "MsgPreVoteResp", from);
 }
 
-/** False when a message of a later term is to be ignored. */
+/** Returns false if a message of a later term is to be ignored. */
 function enterTerm(core: Core, { type, from, term, reject, transfer }: Message): boolean {
   switch (type) {
     case "MsgVote":
@@ -83,7 +83,7 @@ function enterTerm(core: Core, { type, from, term, reject, transfer }: Message):
       return true;
     }
     case "MsgPreVoteResp":
-      // A grant is of the term asked for, which nobody has reached; a refusal is of the voter's own.
+      // A grant carries the requested term, which no node has reached; a refusal carries the voter's own.
       if (reject) becomeFollower(core, term, undefined);
       return true;
     case "MsgApp":

@@ -1,10 +1,10 @@
 /**
- * The words of the consensus core. Names of messages, roles and progress states are those of etcd's raft, so that logs,
- * tools and literature apply; the algorithm is Ongaro's dissertation with joint consensus, learners, pre-vote and
- * check-quorum. Indexes, terms and ticks are safe integers; index and term 0 mean "before the first".
+ * Types of the consensus core. Messages, roles and progress states have the names of etcd's raft, so that logs, tools and
+ * literature apply. The algorithm is Ongaro's dissertation with joint consensus, learners, pre-vote and check-quorum. Indexes,
+ * terms and ticks are safe integers; index and term 0 mean "before the first".
  *
- * Nothing here knows of time, disk or network: time is `tick()`, randomness is given, storage is read through
- * `LogReader`, and everything to be done stands in a `Ready`.
+ * The core knows neither time nor disk nor network: time is `tick()`, randomness is passed in, storage is read through
+ * `LogReader`, and all actions to take are in a `Ready`.
  */
 
 /** A text in a running cluster, a number in scripted cases. One core sees one kind only. */
@@ -23,8 +23,8 @@ export interface Entry {
 }
 
 /**
- * Who votes and who listens; effective when the entry that makes it is applied. With `votersOutgoing` not empty it is
- * joint: a decision needs a majority of both lists. Lists are sorted and free of duplicates.
+ * Voters and learners; in effect once the entry that makes it is applied. If `votersOutgoing` is not empty the configuration is
+ * joint: decisions need a majority of both lists. Lists are sorted and without duplicates.
  */
 export interface Configuration {
   readonly voters: readonly NodeId[];
@@ -37,17 +37,20 @@ export interface Configuration {
 }
 
 export interface ConfChange {
-  /** `auto`: simple where one change suffices, else joint and left by itself. Empty `changes`: leave the joint one. */
+  /**
+   * `auto`: simple if one change suffices, otherwise joint and left automatically. Empty `changes`: leave the joint
+   * configuration.
+   */
   readonly transition: "auto" | "joint-implicit" | "joint-explicit";
   readonly changes: readonly {
     readonly type: "add-node" | "add-learner" | "remove-node";
     readonly nodeId: NodeId;
   }[];
-  /** Not looked at by the core; applied with the change (addresses, storage identity). */
+  /** Opaque to the core; applied with the change (addresses, storage identity). */
   readonly context: Uint8Array;
 }
 
-/** `vote`: undefined when no vote was cast in `term`. */
+/** `vote`: `undefined` if no vote was cast in `term`. */
 export interface HardState {
   readonly term: number;
   readonly vote: NodeId | undefined;
@@ -59,7 +62,7 @@ export interface SoftState {
   readonly role: Role;
 }
 
-/** What a snapshot stands for. The state itself travels outside of the core. */
+/** Metadata of a snapshot. The state itself is transferred outside of the core. */
 export interface SnapshotMeta {
   readonly index: number;
   readonly term: number;
@@ -80,7 +83,7 @@ export type MessageType =
   | "MsgReadIndex"
   | "MsgReadIndexResp";
 
-/** One shape for all types, as on the wire; a field that a type does not use is 0, false, empty or undefined. */
+/** One shape for all types, as on the wire. Fields that a type does not use are 0, false, empty or `undefined`. */
 export interface Message {
   readonly type: MessageType;
   readonly from: NodeId;
@@ -92,15 +95,15 @@ export interface Message {
   readonly index: number;
   readonly commit: number;
   readonly reject: boolean;
-  /** In votes: the campaign of a leadership transfer, which a lease does not stop. */
+  /** Set in votes for a leadership transfer, which a leader lease does not stop. */
   readonly transfer: boolean;
-  /** In a rejecting MsgAppResp: where the sender's log may agree with the leader's. */
+  /** Set in a rejecting MsgAppResp: where the sender's log may agree with the leader's. */
   readonly hintIndex: number;
   readonly hintTerm: number;
   /** The round of a heartbeat, the caller's context of a read, or what the last entries of an append or its answer hold. */
   readonly context: Uint8Array | undefined;
   readonly entries: readonly Entry[];
-  /** In MsgSnap. */
+  /** Set in MsgSnap. */
   readonly snapshot: SnapshotMeta | undefined;
 }
 
@@ -112,13 +115,13 @@ export interface ReadState {
 
 /** Names what becomes durable with an append, together with all earlier ones, and under which term it was handed out. */
 export interface AppendAck {
-  /** Of the last entry handed out so far; 0 when none waits to become durable. */
+  /** Index of the last entry handed out; 0 if none waits to become durable. */
   readonly index: number;
-  /** Of the entry at `index`. */
+  /** Term of the entry at `index`. */
   readonly logTerm: number;
   /** The node's own when the append was handed out; entries of an earlier term may have been replaced since. */
   readonly term: number;
-  /** Of the snapshot handed out and not installed yet; 0 when there is none. */
+  /** Index of a snapshot that was handed out and is not installed yet; 0 without one. */
   readonly snapshotIndex: number;
 }
 
@@ -127,21 +130,21 @@ export interface AppendAck {
  * last append is durable; appends become durable in the order in which they were handed out.
  */
 export interface Ready {
-  /** When changed. Volatile. */
+  /** Set if it changed. Volatile. */
   readonly softState: SoftState | undefined;
-  /** When changed. A change of `commit` alone needs no fsync. */
+  /** Set if it changed. A change of only `commit` needs no fsync. */
   readonly hardState: HardState | undefined;
-  /** To append: the entry at index i replaces everything at i and above. */
+  /** Entries to append: the entry at index i replaces everything at i and above. */
   readonly entries: readonly Entry[];
-  /** To install in place of the whole log; never together with entries. The state has been received already. */
+  /** Snapshot to install in place of the whole log; never together with entries. The state has been received already. */
   readonly snapshot: SnapshotMeta | undefined;
-  /** For the state machine; all of them durable here. */
+  /** Entries for the state machine; all of them are durable here. */
   readonly committedEntries: readonly Entry[];
-  /** May leave at once. */
+  /** Messages that may leave at once. */
   readonly messages: readonly Message[];
   /**
-   * May leave only after everything of this and all earlier appends is durable and `advanceAppend(ack)` was called;
-   * those to this node itself are given to `step`.
+   * Messages that may leave only after everything in this and all earlier appends is durable and `advanceAppend(ack)` was
+   * called. Those to this node itself are passed to `step`.
    */
   readonly messagesAfterAppend: readonly Message[];
   readonly readStates: readonly ReadState[];
@@ -157,7 +160,7 @@ export interface LogReader {
   firstIndex(): number;
   /** `firstIndex() - 1` when the log is empty. */
   lastIndex(): number;
-  /** Undefined when compacted away or beyond the end; known for `firstIndex() - 1`. */
+  /** Returns `undefined` for compacted entries and beyond the end; known for `firstIndex() - 1`. */
   term(index: number): number | undefined;
   /** Entries in [low, high), at least one, cut when their data would pass `maxBytes`; all of them are in the log. */
   entries(low: number, high: number, maxBytes: number): readonly Entry[];
@@ -184,12 +187,12 @@ export interface RaftOptions {
 }
 
 export type ProposeOutcome =
-  /** Not a promise: a later leader may replace the entry. */
+  /** No guarantee: a later leader may replace the entry. */
   | { readonly kind: "appended"; readonly index: number; readonly term: number }
   | { readonly kind: "not-leader"; readonly lead: NodeId | undefined }
   /** `busy`: too much is uncommitted. `transferring`: leadership is being handed over. */
   | { readonly kind: "refused"; readonly reason: "busy" | "transferring" }
-  /** Of a configuration change only: one is pending, or the leader has not committed an entry of its term yet. */
+  /** Only for configuration changes: one is pending, or the leader has not committed an entry of its term yet. */
   | { readonly kind: "refused"; readonly reason: "change-pending" | "not-established" | "not-joint" | "invalid" };
 
 export type ProgressState = "StateProbe" | "StateReplicate" | "StateSnapshot";
@@ -206,12 +209,12 @@ export interface ProgressStatus {
 }
 
 /**
- * An entry that is committed, or holds something else under the same index and term, and is not in the leader's log. That cannot be while every disk keeps
- * what was synced to it: a majority has forgotten it, and has decided otherwise since.
+ * Entry that is committed, or has other contents under the same index and term, and is missing in the leader's log. This is
+ * impossible while every disk keeps what was synced: a majority has lost it and has decided otherwise since.
  */
 export interface Loss {
   readonly index: number;
-  /** Who has it; undefined where the leader tells of it. */
+  /** Node that has the entry; `undefined` if the leader reports it. */
   readonly heldBy: NodeId | undefined;
 }
 
@@ -227,13 +230,13 @@ export interface RaftStatus {
   readonly leadTransferee: NodeId | undefined;
   readonly configuration: Configuration;
   readonly loss: Loss | undefined;
-  /** Of every member, this node included; empty unless it leads. */
+  /** Progress of every member, including this node; empty unless it leads. */
   readonly progress: ReadonlyMap<NodeId, ProgressStatus>;
 }
 
 /** The core. Methods never throw on what a peer sends; they throw on misuse by this process, which is a bug. */
 export interface Raft {
-  /** One message, from a peer or from this node's own `messagesAfterAppend`. */
+  /** Takes one message, from a peer or from this node's own `messagesAfterAppend`. */
   step(message: Message): void;
   tick(): void;
   propose(data: Uint8Array): ProposeOutcome;
@@ -245,7 +248,7 @@ export interface Raft {
   campaign(): void;
   reportUnreachable(id: NodeId): void;
   reportSnapshot(id: NodeId, isInstalled: boolean): void;
-  /** To be called when a `conf-change` entry is applied, before `advanceApply`. An entry that changes nothing is too. */
+  /** Call when a `conf-change` entry is applied, before `advanceApply`, even if it changes nothing. */
   applyConfChange(change: ConfChange): Configuration;
   hasReady(): boolean;
   ready(): Ready;
@@ -253,9 +256,9 @@ export interface Raft {
   advanceAppend(ack: AppendAck): void;
   /** Committed entries up to `index` are applied, or a snapshot at `index` is. */
   advanceApply(index: number): void;
-  /** Whether this node leaves elections to the others, and campaigns only where for long nobody else leads. */
+  /** Makes this node leave elections to the others, and campaign only if nobody else leads for long. */
   setReluctant(isReluctant: boolean): void;
-  /** In ticks; for scripted cases. */
+  /** Sets the timeout in ticks, for scripted tests. */
   setRandomizedElectionTimeout(ticks: number): void;
   status(): RaftStatus;
 }

@@ -8,7 +8,7 @@
 import type { AppendAck, Entry, SnapshotMeta } from "./types.ts";
 
 export interface Unstable {
-  /** Of `entries[0]`, also when there is none: everything below is durable. */
+  /** Index of `entries[0]`, even without entries: everything below is durable. */
   offset: number;
   entries: Entry[];
   /** Index of the first entry that was not handed out. */
@@ -21,7 +21,7 @@ export function createUnstable(offset: number): Unstable {
   return { offset, entries: [], inProgress: offset, snapshot: undefined, isSnapshotInProgress: false };
 }
 
-/** `entries` is not empty and begins at most one above the last; what stands at its first index and above goes. */
+/** `entries` is not empty and begins at most one above the last; existing entries from its first index on are replaced. */
 export function truncateAndAppend(unstable: Unstable, entries: readonly Entry[]): void {
   const first = entries[0]!.index;
   const kept = first <= unstable.offset ? [] : unstable.entries.slice(0, first - unstable.offset);
@@ -75,9 +75,8 @@ export function ackOf(unstable: Unstable, term: number): AppendAck {
 }
 
 /**
- * Takes an acknowledgement. One of an earlier term says nothing of the entries, and neither does one of an entry that
- * was overwritten: between the append and now the entry may have been replaced and put back, and the disk may hold the
- * replacement. A later append then covers them.
+ * Takes an acknowledgement. It is ignored if it has an earlier term, or if the entry was overwritten: in between, the entry may
+ * have been replaced and restored, and the disk may have the replacement. A later append then covers it.
  */
 export function acknowledgeAppend(unstable: Unstable, ack: AppendAck, term: number): void {
   if (unstable.isSnapshotInProgress && unstable.snapshot?.index === ack.snapshotIndex) {

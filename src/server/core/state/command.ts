@@ -1,19 +1,19 @@
-/** What a command is to the machine: a name, versions, a parser of its fields, and its effect. */
+/** Definition of a command of the state machine: name, versions, field parser and effect. */
 
 import type { Draft } from "./draft.ts";
 import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 import { refused } from "./refusals.ts";
 import type { Actor, CommandResult } from "./types.ts";
 
-/** What an effect may look at and change, and nothing else. */
+/** Everything that an effect may read and change. */
 export interface Site {
   readonly draft: Draft;
   /** Log time, milliseconds since 1970. */
   readonly now: number;
-  /** Of the entry being applied. */
+  /** Index of the entry being applied. */
   readonly index: number;
   readonly by: Actor;
-  /** Of the state before the entry. */
+  /** Digest of the state before the entry. */
   readonly digest: string;
   /** Makes these rows the whole state in place of the draft; in the order of their keys. */
   replace(rows: readonly (readonly [key: string, value: string])[]): void;
@@ -32,7 +32,7 @@ export interface CommandRule {
   readonly version: number;
   /** The feature level from which it may be proposed. */
   readonly level: number;
-  /** Of its fields. */
+  /** Shape of its fields. */
   shape(): Shape;
   /**
    * Refused as `invalid` where the fields are malformed. Rows that do not fit together, as only a forged archive can

@@ -1,9 +1,12 @@
 /**
  * Layout of `cache_dir`; everything in it can be fetched again. Source: design decisions, section 12.
  *
- * sha256/<digest>        content, read-only, named by its digest
- * manifests/<key>.json   resolved files of a hub entry
- * views/<id>/...         hard links under the names that the graph expects
+ *     sha256/<digest>        content, read-only, named by its digest
+ *     manifests/<key>.json   resolved files of a hub entry
+ *     views/<id>/...         hard links under the names that the graph expects
+ *     views/<id>.json        marks a complete view, with the metadata of its files when their digests were computed
+ *     parts/<digest>.*.part  unfinished downloads
+ *     locks/<digest>.lock    owner of a download
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

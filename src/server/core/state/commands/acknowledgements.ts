@@ -1,6 +1,6 @@
 /**
- * Acknowledgements of what wants an operator's attention: rows `ack/<name>`. Each has an end, and goes by itself at the
- * first entry after it (expiry.ts). Nothing but what operators are shown depends on them.
+ * Operators' acknowledgements of alerts: rows `ack/<name>`. Each has an end and is removed by the first entry after it
+ * (expiry.ts). They only affect what operators are shown.
  */
 
 import { define } from "../command.ts";
@@ -13,13 +13,13 @@ import { ACKNOWLEDGEMENTS_LEVEL } from "./feature.ts";
 const PREFIX = "ack/";
 const SINCE = { level: ACKNOWLEDGEMENTS_LEVEL };
 
-/** That stand at once: names are free, and nobody looks at more. */
+/** Maximum at one time: names are free, and nobody looks at more. */
 export const MAX_ACKNOWLEDGEMENTS = 1_000;
 
 const fields = {
   name: label(512),
   reason: label(1_024),
-  /** How bad it was when it was acknowledged, as whoever did it saw it; null: was not said. */
+  /** Severity at the time of the acknowledgement, as the operator saw it; null if not given. */
   severity: nullable(choice(["note", "warn", "fail"])),
   degree: nullable(integer()),
 };

@@ -38,8 +38,8 @@ export const headConflictRows = rowFormat(conflict);
 export const headConflictKey = (node: string): string => `${headsOf(node)}conflict`;
 
 /**
- * `succeeds`: the head that a new chain names as its predecessor in its first record. A new chain that names the
- * newest witnessed head goes on from it; one that does not, and begins lower, hides something.
+ * `succeeds`: the head that a new chain names as its predecessor in its first record. A new chain that names the newest
+ * witnessed head continues it; one that does not, and begins lower, hides something.
  */
 export const auditWitness = define(
   "audit.witness",
@@ -74,8 +74,8 @@ export const auditWitness = define(
 );
 
 /**
- * A restore undoes nothing that was witnessed: a chain that is being written would be taken for a fork of the one that
- * the archive knows, and whoever holds an old archive could hide how far a chain had come.
+ * Keeps witnessed heads in a restore. Otherwise a chain that is being written would look like a fork of the one in the archive,
+ * and whoever has an old archive could hide how far a chain had come.
  */
 export function keepWitnessed(archived: Draft, current: Pick<Draft, "scan">): void {
   for (const [key, value] of current.scan("head/")) {

@@ -1,6 +1,6 @@
 /**
- * Content too large for one command, uploaded in parts and named by its digest in a later command: rows `blob/<sha256>`
- * and `blob/<sha256>/<part>`. Content that no command takes within an hour of log time goes by itself (expiry.ts).
+ * Content too large for one command: uploaded in parts and referenced by its digest in a later command. Rows `blob/<sha256>`
+ * and `blob/<sha256>/<part>`. Content that no command uses within an hour of log time is removed (expiry.ts).
  */
 
 import { Buffer } from "node:buffer";
@@ -11,7 +11,7 @@ import { base64, integer, object, sha256Hex } from "../fields.ts";
 import { ok, refused } from "../refusals.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
-/** Of content, before base64: with it a command stays under its limit of 1 MiB. */
+/** Maximum part before base64, in bytes, which keeps a command below its limit of 1 MiB. */
 export const MAX_PART_BYTES = 524_288;
 /** 128 MiB of content: twice the largest archive that is restored this way. */
 export const MAX_PARTS = 256;
@@ -42,7 +42,7 @@ export const blobPut = define(
   },
 );
 
-/** Of all content that waits to be used. */
+/** Counts the parts of all content that waits to be used. */
 function announcedParts(draft: Draft): number {
   let parts = 0;
   for (const [key, value] of draft.scan("blob/")) {

@@ -19,7 +19,7 @@ import {
 
 const SINCE = { level: CERTIFICATES_LEVEL };
 
-/** The version that is replaced, null where there is none. What is sealed is sealed for the version after it. */
+/** Version to replace, null if there must be none. Values are sealed for the version after it. */
 const expect = nullable(integer(1));
 
 interface Table {

@@ -10,24 +10,30 @@ import { rowFormat } from "../row-format.ts";
 import type { FeatureRange } from "../types.ts";
 import { memberRows } from "./member-rows.ts";
 
-/** From here on reports of budgets say what the node may spend before its next one, and grants are leased (`usage.report`). */
+/** From this level on, budget reports say what the node may spend before its next one, and grants are leased (`usage.report`). */
 export const PLEDGES_LEVEL = 2;
 
-/** From here on certificates and accounts of the front door are written, each version after the one before (`cert.put`). */
+/**
+ * From this level on, certificates and accounts of the front door are written, each version after the previous one
+ * (`cert.put`).
+ */
 export const CERTIFICATES_LEVEL = 3;
 
-/** From here on nodes add what was used to the ledger of usage (`used.add`). */
+/** From this level on, nodes add usage to the usage ledger (`used.add`). */
 export const LEDGER_LEVEL = 3;
 
-/** From here on rows of reconciliation are replaced by who has seen the one before (`reconcile.put` 2, `reconcile.forget`). */
+/**
+ * From this level on, reconciliation rows are replaced only by a node that has seen the previous one (`reconcile.put` 2,
+ * `reconcile.forget`).
+ */
 export const RECONCILE_LEVEL = 3;
 
-/** From here on what wants attention can be acknowledged (`acknowledgement.put`). */
+/** From this level on, alerts can be acknowledged (`acknowledgement.put`). */
 export const ACKNOWLEDGEMENTS_LEVEL = 4;
 
 /**
- * From here on an entry whose stamp is far behind the time of the log is decided by its stamp: the log is ahead of the
- * members' clocks, and what depends on time must not wait until they reach it.
+ * From this level on, an entry whose stamp is far behind log time is judged by its stamp: the log is ahead of the members'
+ * clocks, and time-dependent decisions must not wait until they catch up.
  */
 export const LOG_TIME_LEVEL = 5;
 
@@ -35,13 +41,13 @@ export interface FeatureLevel {
   readonly level: number;
   /** The version that brought it; `CHANGELOG.md` has the same. */
   readonly since: string;
-  /** For operators: what the cluster does once every member supports the level. */
+  /** For operators: what the cluster can do once every member supports the level. */
   readonly brings: string;
 }
 
 /**
- * In order, from 1 on, without a gap. A level that a released build works at is closed: what it holds is changed by a
- * further one alone. See CONTRIBUTING, "Versions".
+ * In order, from 1, without gaps. The level of a released build is frozen: changes need a further one. See CONTRIBUTING,
+ * "Versions".
  */
 export const FEATURE_LEVELS: readonly FeatureLevel[] = [
   { level: 1, since: "0.1.0", brings: "keys, suspensions, sources, secrets, budgets and heads of audit trails" },
@@ -74,7 +80,7 @@ const levelRow = object({ level: integer(1, 1_000_000) });
 export const levelRows = rowFormat(levelRow);
 export const featureRowKey = "feat/level";
 
-/** Of the row's value; 1 while there is none. */
+/** Parses the row's value; level 1 without a row. */
 export const levelOf = (value: string | undefined): number => (value === undefined ? 1 : levelRows.read(value).level);
 
 export const featureSet = define("feat.set", levelRow, ({ level }, { draft }) => {

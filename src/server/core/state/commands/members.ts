@@ -26,8 +26,8 @@ export const membersChange = object({ added: listOf(member, 1_000) });
 const nextIncarnation = (before: number, index: number): number => Math.max(before + 1, index);
 
 /**
- * A process reports what it is. Its number of start goes up, so that what an earlier process of the node was granted
- * is closed and what it still sends is refused.
+ * A process reports itself. Its incarnation number goes up, so grants to an earlier process of the node are closed and its late
+ * reports are refused.
  */
 export const nodeStart = define(
   "node.start",
@@ -59,7 +59,7 @@ export function changeMembers(draft: Draft, context: unknown, memberIds: readonl
     if (!memberIds.includes(added.id)) continue;
     const value = draft.get(memberRowKey(added.id));
     const before = value === undefined ? undefined : memberRows.read(value);
-    // Re-added with its log: its process goes on, and so does what it was granted.
+    // Added again with its log: its process and its grants continue.
     const incarnation = Math.max(added.incarnation, before?.incarnation ?? 0);
     const storage = added.storage === "" ? (before?.storage ?? "") : added.storage;
     draft.put(memberRowKey(added.id), memberRows.write({ ...added, storage, incarnation }));
@@ -84,7 +84,7 @@ function readChange(context: unknown): readonly Member[] {
   }
 }
 
-/** After the whole state was replaced: reports of grants of before must be refused. */
+/** Starts new incarnations after the whole state was replaced, so that reports about earlier grants are refused. */
 export function restartedMembers(site: Site): readonly (readonly [key: string, value: string])[] {
   return Array.from(site.draft.scan("member/"), ([key, value]) => {
     const row = memberRows.read(value);

@@ -43,9 +43,9 @@ const field: Parser<Field> = shaped(
 );
 
 const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), field, 48) };
-/** `seen`: revision of the row that it replaces; 0: there is none. */
+/** `seen`: revision of the row to replace; 0 if there must be none. */
 const given = object({ ...ledgerFields, seen: integer() });
-/** `rev`: counted up with each change; `at`: when it was made, milliseconds since 1970. */
+/** `rev`: incremented with each change. `at`: time of the change, in milliseconds since 1970. */
 const ledgerRow = object({ ...ledgerFields, rev: integer(1), at: integer() });
 export type LedgerRow = ReturnType<typeof ledgerRow>;
 export type LedgerPut = ReturnType<typeof given>;
