@@ -1,4 +1,4 @@
-/** What the type checker says of a call that fits no function: what was found, what is defined, and what to write. */
+/** Messages of the type checker about calls that match no function: what was found, what is defined, and what to write. */
 
 import { nearest } from "../../../base/index.ts";
 import { OVERLOADS, type Overload } from "./declarations.ts";
@@ -12,7 +12,7 @@ const operatorOf = (name: string): string | undefined =>
 
 export const callText = (name: string): string => `\`${operatorOf(name) ?? name}\``;
 
-/** Of a function that does not exist. */
+/** Hint for a function that does not exist. */
 export function hintFor(name: string, isMethod: boolean): string {
   if (name === "has") return "`has` takes the selection of a field, such as `has(key.metadata.team)`";
   if (MACROS.includes(name)) {
@@ -24,7 +24,7 @@ export function hintFor(name: string, isMethod: boolean): string {
   return `there is no function \`${name}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
 }
 
-/** At most so many ways to call a function are listed. */
+/** Maximum overloads listed. */
 const LISTED = 4;
 
 export function parametersText(

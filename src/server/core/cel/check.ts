@@ -1,9 +1,9 @@
 /**
- * The type checker: resolves names, finds for each call the functions that fit, and gives every node a type.
+ * Type checker: resolves names, finds the functions that match each call, and gives every node a type.
  *
  * Source: CEL language definition, "Name Resolution" and "Gradual Type Checking". A dotted name is the longest declared
- * variable that it begins with; a loop's variable hides declared ones. It goes on after a mistake, with `dyn` in the place
- * of what could not be told, so that all mistakes of an expression are reported together.
+ * variable that it begins with; a loop variable hides declared ones. After a mistake it continues with `dyn` in place of what
+ * could not be determined, so that all mistakes of an expression are reported together.
  */
 
 import { nearest } from "../../../base/index.ts";
@@ -168,7 +168,7 @@ function variable(name: string, at: number, checking: Checking): Node | undefine
   return { kind: "variable", at, type: checking.variables[name] ?? DYN, name };
 }
 
-/** `a.b.c` of names; undefined when something else stands in it. */
+/** Returns `a.b.c` if the tree consists of names only; otherwise `undefined`. */
 export function dottedName(tree: Tree): string | undefined {
   if (tree.kind === "name") return tree.name;
   if (tree.kind !== "select") return undefined;

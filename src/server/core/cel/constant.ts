@@ -1,8 +1,8 @@
 /**
- * Parts of an expression whose value does not depend on a request: what is always so, never so, or always fails.
+ * Finds parts of an expression whose value does not depend on the request: always true, always false, or always failing.
  *
- * A part without variables is evaluated; `&&`, `||` and `?:` are decided by one side where that decides. Two different
- * texts demanded of one value by one conjunction can never hold together. A part that cannot be told is undefined.
+ * Parts without variables are evaluated; `&&`, `||` and `?:` are decided if one side decides. A conjunction that demands two
+ * different texts of one value is never true. The result is `undefined` if it cannot be determined.
  */
 
 import { evaluatorOf } from "./evaluator.ts";
@@ -99,7 +99,7 @@ export function pathOf(node: Node): string | undefined {
   return above && key?.kind === "literal" && typeof key.value === "string" ? `${above}.${key.value}` : undefined;
 }
 
-/** The parts that always fail, outermost first; a part within one is not told again. */
+/** Returns the parts that always fail, outermost first, without parts nested in another. */
 export function failingParts(node: Node): readonly { readonly at: number; readonly fault: Fault }[] {
   if (isClosed(node) && node.kind !== "literal") {
     const value = evaluated(node);
@@ -113,7 +113,7 @@ export function failingParts(node: Node): readonly { readonly at: number; readon
   return [...(pattern === undefined ? [] : [{ at: node.at, fault: pattern }]), ...children(node).flatMap(failingParts)];
 }
 
-/** A pattern that stands in the expression is read once, for all texts. */
+/** A literal pattern is compiled once, for all texts. */
 function badPattern(node: Node): Fault | undefined {
   if (node.kind !== "call" || node.name !== "matches") return undefined;
   const [, pattern] = node.args;

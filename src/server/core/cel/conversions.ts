@@ -19,7 +19,7 @@ const BAD_TIMESTAMP = unreadable("timestamp (RFC 3339)");
 const BAD_DURATION = unreadable("duration such as 1h30m");
 const BAD_UTF8 = new Fault("other", "the bytes are no UTF-8");
 
-/** No number of 64 bits has more digits; a longer text is not converted, since that takes time. */
+/** Maximum length of a number's text. No 64-bit number has more digits, and converting a longer text would take time. */
 const MAX_DIGITS = 40;
 
 function toInt(value: Value): Value | Fault {

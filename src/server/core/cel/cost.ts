@@ -1,7 +1,6 @@
 /**
- * What an evaluation costs at most, where that can be told from the text alone: no loop, or loops over lists that are
- * written out. Units are those of `frame.ts`. That `&&` may end early
- * is not counted on.
+ * Upper bound of an evaluation's cost, if the text alone shows it: no loops, or loops over literal lists. Units are those of
+ * `frame.ts`. Early ends of `&&` are not taken into account.
  */
 
 import { textUnits } from "./frame.ts";
@@ -11,7 +10,7 @@ import { isList } from "./values.ts";
 /** Functions that take one step whatever they are given. */
 const FLAT: ReadonlySet<string> = new Set(["_[_]", "dyn", "type", "bool", "timestamp", "first", "last"]);
 
-/** Undefined: it depends on what a request brings. */
+/** Returns `undefined` if the cost depends on the request. */
 export function costBound(node: Node): number | undefined {
   const own = ownCost(node);
   if (own === undefined) return undefined;

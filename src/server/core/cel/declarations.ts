@@ -25,7 +25,7 @@ import {
 export interface Overload {
   readonly params: readonly Type[];
   readonly result: Type;
-  /** Whether it is written `x.f(y)`; a receiver stands first among the parameters. */
+  /** Whether it is written `x.f(y)`; the receiver is then the first parameter. */
   readonly isMethod: boolean;
 }
 

@@ -34,7 +34,7 @@ export function equals(frame: Frame, a: Value, b: Value): boolean | Fault {
   const number = numeric(a);
   if (number !== undefined) {
     const other = numeric(b);
-    // Neither less nor greater, and exact between bigint and double.
+    // Neither less nor greater means equal; exact between bigint and double.
     return other !== undefined && number <= other && number >= other;
   }
   if (b === null || typeof b !== "object" || typeof a !== "object") return false;
@@ -112,7 +112,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** By code points: a surrogate pair stands above every character of one unit. */
+/** Compares by code points: a surrogate pair is greater than every character of one unit. */
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -124,7 +124,7 @@ function compareTexts(a: string, b: string): number {
 
 const raised = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/** Whether `list` holds a value equal to `value`. */
+/** Returns whether `list` contains a value equal to `value`. */
 export function includes(frame: Frame, list: readonly Value[], value: Value): boolean | Fault {
   if (!charge(frame, list.length)) return COST_FAULT;
   for (const item of list) {

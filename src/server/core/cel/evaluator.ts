@@ -72,7 +72,7 @@ function nameOf(node: Node): string | undefined {
 const missingKey = (name: string | undefined, key: string): Fault =>
   new Fault("missing_key", `${name === undefined ? "the map" : `\`${name}\``} has no key ${JSON.stringify(key)}`);
 
-/** Of a record's field, whether it holds anything: an absent one is empty. */
+/** Checks whether a record's field is set: an absent one is empty. */
 function presence(operand: Evaluate, field: string, isRecord: boolean): Evaluate {
   return (frame) => {
     const value = operand(frame);

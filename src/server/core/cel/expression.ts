@@ -1,8 +1,8 @@
 /**
- * From text to something that can be evaluated, in one step, with everything wrong with it told by position.
+ * Compiles text to something that can be evaluated, and reports all problems by position.
  *
- * An expression is compiled against declared variables and a demanded result; it then answers for given variables, with a
- * bounded cost, and throws nothing. Evaluating allocates no more than the expression itself makes.
+ * An expression is compiled for declared variables and a required result type. It then answers for given variables within a
+ * cost limit, and never throws. Evaluation allocates no more than the expression itself creates.
  */
 
 import { check, type Mistake, type VariableTypes } from "./check.ts";
@@ -19,13 +19,13 @@ import { Uint, type Value } from "./values.ts";
 /** Units an evaluation may cost: some tens of milliseconds at worst, for rules that cost a microsecond. */
 export const DEFAULT_COST_LIMIT = 100_000;
 
-/** Mistakes that are told of one expression. */
+/** Maximum mistakes reported for one expression. */
 const MAX_MISTAKES = 8;
 
 export interface CompileOptions {
-  /** By whole name, which may be dotted: `provider.metadata` beside `provider`. */
+  /** By full name, which may be dotted: `provider.metadata` beside `provider`. */
   readonly variables: VariableTypes;
-  /** What must come out; `number` is int, uint or double. A result that is only known at run time is let through. */
+  /** Required type; `number` is int, uint or double. A result whose type is only known at run time is accepted. */
   readonly result: "bool" | "number" | "any";
   readonly costLimit?: number;
 }
@@ -43,12 +43,12 @@ export type Outcome =
   | { readonly kind: "value"; readonly value: Value }
   | { readonly kind: "error"; readonly error: Fault };
 
-/** `path == "text"`, `path in ["text", …]` or `path.startsWith("text")`, wherever it stands in the expression. */
+/** Comparison `path == "text"`, `path in ["text", …]` or `path.startsWith("text")`, anywhere in the expression. */
 export interface Comparison {
   /** A variable, or keys below it: `model`, `key.metadata.team`. */
   readonly path: string;
   readonly how: "equals" | "starts";
-  /** One of these. */
+  /** Texts of which one must match. */
   readonly texts: readonly string[];
   /** Without it the expression cannot be true. */
   readonly isDemanded: boolean;
@@ -73,7 +73,7 @@ export interface Expression {
   readonly type: Type;
   /** Declared variables that it reads, by whole name. */
   readonly reads: readonly string[];
-  /** What it is whatever the variables are; undefined when that depends on them. */
+  /** Value that does not depend on the variables; `undefined` if it does. */
   readonly constant: Value | undefined;
   /** Units; undefined when the cost grows with what the variables hold. Then only the limit bounds it. */
   readonly costBound: number | undefined;
@@ -155,7 +155,7 @@ function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: V
     frame.left = units;
     try {
       const value = evaluate(frame);
-      // Before the answer: what absorbed the fault of a spent budget has no say.
+      // Checked first: an operator may have absorbed the fault of an exhausted budget.
       if (frame.left < 0) return SPENT;
       if (value === true) return TRUE;
       if (value === false) return FALSE;
@@ -234,7 +234,7 @@ function textsOf(node: Node): readonly string[] | undefined {
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** The number that a result says, for costs; undefined for what is no number. */
+/** Returns the number in a result, for costs; `undefined` if it is none. */
 export function numberOf(value: Value): number | undefined {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);

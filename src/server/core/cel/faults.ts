@@ -1,8 +1,8 @@
 /**
- * What may go wrong while an expression is evaluated: a closed set of kinds. Source: CEL language definition, "Evaluation".
+ * Faults of evaluation: a closed set of kinds. Source: CEL language definition, "Evaluation".
  *
- * A fault is a value, so that `&&`, `||`, `all` and `exists` can absorb it as the language says; nothing is thrown. Its
- * message never holds a value that a request brought, and most faults are made when the expression is compiled.
+ * A fault is a value, so that `&&`, `||`, `all` and `exists` can absorb it as the language specifies; nothing is thrown. Its
+ * message never contains a value of the request, and most faults are created when the expression is compiled.
  */
 
 export type FaultKind =
@@ -10,9 +10,9 @@ export type FaultKind =
   | "missing_key"
   /** The budget of cost units is spent. Not absorbed by anything. */
   | "cost"
-  /** No function for values of these types; only where the type was not known at load. */
+  /** No function for values of these types; only if the type was not known at load. */
   | "type"
-  /** Beyond the range of int, uint, timestamp or duration. */
+  /** Out of the range of int, uint, timestamp or duration. */
   | "overflow"
   /** Division or remainder by zero. */
   | "division"

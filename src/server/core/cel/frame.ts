@@ -1,8 +1,8 @@
 /**
- * One evaluation: its variables, the items of the loops it is in, and the cost units it has left.
+ * State of one evaluation: its variables, current loop items, and the cost units left.
  *
- * A cost unit is about one step of the evaluator. Steps outside loops are charged at once, by their number; a turn of a
- * loop is charged by the steps of its body; work that grows with a text or a list is charged by its length.
+ * A cost unit is about one step of the evaluator. Steps outside loops are charged at once, by their number; a loop iteration is
+ * charged by the steps of its body; work that grows with a text or list is charged by its length.
  */
 
 import type { Fault } from "./faults.ts";
@@ -14,7 +14,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 export interface Frame {
   variables: Variables;
   readonly locals: Value[];
-  /** Units; below zero the evaluation is over, whatever it answers. */
+  /** Units left; below zero the evaluation has failed, whatever its result. */
   left: number;
 }
 
@@ -24,7 +24,7 @@ export type Evaluate = (frame: Frame) => Value | Fault;
 /** A function of at most four arguments; those that it does not take are passed as null. */
 export type Run = (frame: Frame, a: Value, b: Value, c: Value, d: Value) => Value | Fault;
 
-/** Takes `units`, and tells whether there were that many. */
+/** Charges `units`, and returns whether that many were left. */
 export function charge(frame: Frame, units: number): boolean {
   frame.left -= units;
   return frame.left >= 0;

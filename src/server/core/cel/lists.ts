@@ -1,6 +1,6 @@
 /**
- * The lists and sets extensions. Sources: cel-go, `ext/lists.go` and `ext/sets.go`. Lists are not changed but made anew,
- * and charged by the length of what is looked at and made.
+ * The lists and sets extensions. Sources: cel-go, `ext/lists.go` and `ext/sets.go`. Lists are immutable: new ones are created,
+ * and charged by the length of what is read and created.
  */
 
 import { compare, includes, scalarKey } from "./equality.ts";
@@ -50,7 +50,7 @@ const distinct: Run = (frame, list) => {
   if (!isList(list)) return NO_OVERLOAD;
   const keys = new Set<string>();
   const items: Value[] = [];
-  /** Values that no key stands for are compared one by one. */
+  /** Values that cannot be keys are compared one by one. */
   const others: Value[] = [];
   for (const item of list) {
     if (!charge(frame, 1)) return COST_FAULT;
@@ -91,7 +91,7 @@ const reverse: Run = (frame, value) => {
   return charge(frame, value.length) ? value.toReversed() : COST_FAULT;
 };
 
-/** Whether `list` holds all, or any, of `wanted`. */
+/** Returns whether `list` contains all, or any, of `wanted`. */
 function holds(frame: Frame, list: Value, wanted: Value, how: "all" | "any"): boolean | Fault {
   if (!isList(list) || !isList(wanted)) return NO_OVERLOAD;
   for (const item of wanted) {

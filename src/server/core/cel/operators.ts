@@ -105,7 +105,7 @@ function sum(frame: Frame, a: Value, b: Value): Value | Fault {
 
 function timeDifference(a: Value, b: Value): Value | Fault {
   if (a instanceof Timestamp && b instanceof Timestamp) {
-    // A distance is told in nanoseconds of 64 bits, a smaller range than that of durations that are written.
+    // A time difference is limited to 64 bits of nanoseconds, a smaller range than that of duration literals.
     const nanos = intOf(a.nanos - b.nanos);
     return nanos instanceof Fault ? TIME_OVERFLOW : new Duration(nanos);
   }

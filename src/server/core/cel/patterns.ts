@@ -1,7 +1,7 @@
 /**
  * `matches`: RE2 syntax, found anywhere in the text, in time linear in the text and, at worst, in the size of the pattern's
- * program. A pattern that stands in the expression is compiled with it; one that is computed, which may come from a
- * request, is compiled when it is met, and charged before that for the program it may become.
+ * program. A literal pattern is compiled with the expression. A computed pattern, which may come from a request, is compiled on
+ * use, after the program that it may become was charged.
  */
 
 import { RE2JS } from "@bufbuild/re2";
@@ -16,11 +16,11 @@ const LARGE_PATTERN = new Fault("other", "the pattern is too large");
 const MAX_PATTERN_LENGTH = 1024;
 const MAX_INSTRUCTIONS = 10_000;
 
-/** In steps: compiling, at least and for each unit that repetitions make of a pattern. */
+/** Cost of compiling in steps: minimum, and per unit that repetitions add to a pattern. */
 const COMPILE_COST = 200;
 const COMPILE_COST_PER_UNIT = 20;
 
-/** A class of Unicode is as large as so many characters. */
+/** Size of a Unicode class, in characters. */
 const CLASS_LENGTH = 100;
 
 /** Instructions that are gone through in one step, for each unit of a text, when no table of states can be kept. */

@@ -14,7 +14,7 @@ const SURROGATE = /[\ud800-\udfff]/;
 /** The text by code points, where these differ from its units. */
 const pointsOf = (text: string): readonly string[] | undefined => (SURROGATE.test(text) ? Array.from(text) : undefined);
 
-/** From one position up to another, which must lie in the text. */
+/** Returns the text between two positions, which must be within it. */
 function cut(text: string, from: bigint, to?: bigint): string | Fault {
   const points = pointsOf(text);
   const length = points?.length ?? text.length;
@@ -68,7 +68,7 @@ function replace(frame: Frame, text: string, part: string, by: string, limit: bi
 
 const joinRest = (pieces: readonly string[], part: string): string => pieces.map((piece) => part + piece).join("");
 
-/** Into at most `limit` parts, the last of which holds the rest; a negative limit is none. */
+/** Splits into at most `limit` parts, the last of which contains the rest; a negative limit means no limit. */
 function split(frame: Frame, text: string, by: string, limit: bigint): Value | Fault {
   if (limit === 0n) return [];
   if (!chargeText(frame, text.length)) return COST_FAULT;

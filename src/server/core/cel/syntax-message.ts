@@ -1,6 +1,6 @@
 /**
- * What is wrong with a text that the parser does not take, in a sentence that helps. The parser itself only tells how far
- * it came; strings and brackets that are not closed are found here first, since it names the wrong place for them.
+ * Explains syntax errors in a sentence that helps. The parser only reports how far it came. Unclosed strings and brackets are
+ * found here first, since it reports the wrong position for them.
  */
 
 import type { Complaint } from "./tree.ts";
@@ -48,7 +48,7 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-/** What people write who come from other languages. */
+/** Common mistakes of people who know other languages. */
 const FOREIGN: Readonly<Record<string, string>> = {
   "=": "`=` is no operator; equality is `==`",
   "&": "`&` is no operator; the logical one is `&&`",
@@ -107,7 +107,7 @@ export function syntaxMessage(source: string, error: unknown): Complaint {
 
 const tokenAt = (source: string, at: number): string | undefined => match(TOKEN, source, at)?.trim();
 
-/** Where the parser's error points; its classes are not exported, so it is looked at by shape. */
+/** Returns the position of the parser's error. Its classes are not exported, so it is recognized by shape. */
 function offsetOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("location" in error)) return undefined;
   const { location } = error;

@@ -1,10 +1,9 @@
 /**
- * Text to tree: the library's parser within bounds, its tree in our shape, with macros as loops.
+ * Parses text: calls the library's parser within limits, converts its tree to ours, and turns macros into loops.
  *
- * Grammar: CEL language definition, "Syntax". The parser expands macros into folds; since it notes which macro each fold
- * came from, the loop is taken back out of it, so that messages, cost and evaluation speak of `exists` and not of folds.
- * Positions are offsets in UTF-16 units. A text is bounded in length, a tree in depth; what the parser throws is said in
- * a sentence, by `syntax-message.ts`.
+ * Grammar: CEL language definition, "Syntax". The parser expands macros into folds. Since it records the macro of each fold,
+ * the loop is reconstructed, so that messages, cost and evaluation refer to `exists` and not to folds. Positions are offsets in
+ * UTF-16 units. Texts are limited in length and trees in depth; errors of the parser become sentences, see `syntax-message.ts`.
  */
 
 import type { Constant, Expr, ParsedExpr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
@@ -49,7 +48,7 @@ export function parseSource(source: string): Parsed {
 
 const refused = (at: number, message: string): Parsed => ({ kind: "refused", complaint: { at, message } });
 
-/** Leaves the recursion of this file, and goes no further than `parseSource`. */
+/** Leaves the recursion in this file; caught in `parseSource`. */
 class Refusal extends Error {
   readonly at: number;
   constructor(at: number, message: string) {

@@ -52,7 +52,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
   ns: 1n,
 };
 
-/** As `1h30m`, `-1.5s`; `0` needs no unit. */
+/** Parses durations such as `1h30m` or `-1.5s`; `0` needs no unit. */
 export function parseDuration(text: string): Duration | undefined {
   const whole = /^([+-]?)((?:(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:h|ms|us|µs|ns|m|s))+|0)$/.exec(text);
   if (whole === null) return undefined;
@@ -134,7 +134,7 @@ function zoneFormat(zone: string): Intl.DateTimeFormat | Fault {
   }
 }
 
-/** In steps: what looking into a zone's table takes. */
+/** Cost of a lookup in a time zone's table, in steps. */
 const ZONE_COST = 100;
 
 type DatePart = (date: Date) => number;

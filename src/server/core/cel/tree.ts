@@ -3,7 +3,7 @@
 import type { Type } from "./types.ts";
 import { isList, type Value } from "./values.ts";
 
-/** What is wrong with an expression, and at which offset of its text (UTF-16 units, from 0). */
+/** Problem of an expression, at an offset of its text (UTF-16 units, from 0). */
 export interface Complaint {
   readonly at: number;
   readonly message: string;
@@ -11,7 +11,7 @@ export interface Complaint {
 
 export type Macro = "all" | "exists" | "exists_one" | "map" | "filter" | "sortBy";
 
-/** What was written. */
+/** Syntax tree of the expression as written. */
 export type Tree =
   | { readonly kind: "literal"; readonly at: number; readonly value: Value }
   | { readonly kind: "name"; readonly at: number; readonly name: string }
@@ -35,12 +35,12 @@ export type Tree =
       readonly macro: Macro;
       readonly range: Tree;
       readonly variable: string;
-      /** Of `map` with three arguments: which items are taken at all. */
+      /** Only for `map` with three arguments: the filter. */
       readonly test?: Tree;
       readonly body: Tree;
     };
 
-/** What it means: names resolved, functions known, types found. */
+/** Checked tree: names resolved, functions known, types determined. */
 export type Node =
   | { readonly kind: "literal"; readonly at: number; readonly type: Type; readonly value: Value }
   /** A declared variable, by its whole (perhaps dotted) name. */
@@ -69,7 +69,7 @@ export type Node =
       readonly whenTrue: Node;
       readonly whenFalse: Node;
     }
-  /** A receiver, where there is one, is the first argument. */
+  /** A receiver, if there is one, is the first argument. */
   | {
       readonly kind: "call";
       readonly at: number;
@@ -123,7 +123,7 @@ export function children(node: Node): readonly Node[] {
 
 export const nodeCount = (node: Node): number => children(node).reduce((sum, child) => sum + nodeCount(child), 1);
 
-/** The texts of a list that holds nothing else, whether it is still a list or folded to a value. */
+/** Returns the texts of a list of text literals, whether still a list or folded to a value. */
 export function literalTexts(node: Node): readonly string[] | undefined {
   const values =
     node.kind === "list"

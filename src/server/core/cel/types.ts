@@ -1,8 +1,8 @@
 /**
- * Types of CEL, and which value of one may stand where another is wanted. Source: CEL language definition, "Gradual Type
- * Checking"; the algorithm is the usual unification with type parameters, with `dyn` assignable both ways.
+ * Types of CEL and their assignability. Source: CEL language definition, "Gradual Type Checking"; the algorithm is the usual
+ * unification with type parameters, with `dyn` assignable both ways.
  *
- * A record is a type of ours: an object with declared fields, such as `key`; it has no literals.
+ * A record is a type of this project: an object with declared fields, such as `key`; it has no literals.
  */
 
 export type Scalar =
@@ -24,7 +24,7 @@ export type Type =
   | { readonly kind: "record"; readonly name: string; readonly fields: Readonly<Record<string, Type>> }
   /** The type of `type(x)` and of `int` used as a value. */
   | { readonly kind: "type" }
-  /** Stands for one type throughout one use of a function. */
+  /** Type parameter, which means one type throughout one use of a function. */
   | { readonly kind: "param"; readonly name: string };
 
 export const BOOL: Type = { kind: "bool" };
@@ -62,7 +62,7 @@ export function typeText(type: Type): string {
   }
 }
 
-/** What the type parameters met so far stand for. */
+/** Types bound to type parameters so far. */
 export type Bindings = Map<string, Type>;
 
 /** Follows bindings at the surface. */
@@ -91,7 +91,7 @@ export function substituted(type: Type, bindings: Bindings, close = false): Type
   }
 }
 
-/** Whether a value of `from` may stand where `to` is wanted; binds type parameters, also when it answers false. */
+/** Returns whether a value of `from` is assignable to `to`; binds type parameters, even if it returns false. */
 export function assign(to: Type, from: Type, bindings: Bindings): boolean {
   const wanted = resolved(to, bindings);
   const given = resolved(from, bindings);
@@ -122,7 +122,7 @@ export function assign(to: Type, from: Type, bindings: Bindings): boolean {
   }
 }
 
-/** Of two types that fit each other: `dyn` wherever one of them says `dyn`. */
+/** Joins two compatible types: `dyn` wherever one of them is `dyn`. */
 function widened(one: Type, other: Type, bindings: Bindings): Type {
   const [a, b] = [resolved(one, bindings), resolved(other, bindings)];
   if (a.kind === "dyn" || b.kind === "dyn") return DYN;
@@ -155,7 +155,7 @@ function mentions(type: Type, name: string, bindings: Bindings): boolean {
   }
 }
 
-/** One type for the items of a list, the values of a map, the branches of a choice: `dyn` when they have none. */
+/** Returns the common type of a list's items, a map's values, or the branches of a choice; `dyn` if there is none. */
 export function joined(one: Type, other: Type, bindings: Bindings): Type {
   let trial = new Map(bindings);
   if (!assign(one, other, trial)) {
@@ -166,7 +166,7 @@ export function joined(one: Type, other: Type, bindings: Bindings): Type {
   return generality(one, bindings) >= generality(other, bindings) ? one : other;
 }
 
-/** `dyn` says less than a type parameter, and that less than a type. */
+/** `dyn` is more general than a type parameter, which is more general than a type. */
 function generality(type: Type, bindings: Bindings): number {
   const at = resolved(type, bindings);
   switch (at.kind) {

@@ -1,9 +1,9 @@
 /**
- * Values of CEL as values of JavaScript: int is bigint, double is number, the rest has classes of its own.
+ * Values of CEL as JavaScript values: int is bigint, double is number, the others have classes.
  *
- * What comes from JSON is taken as it is: an array is a list, a plain object a map with string keys, and a number a
- * double, as the language's JSON mapping says; so `args.n > 2` works and `args.n + 1` does not (`int(args.n) + 1` does).
- * Only own properties of an object are keys.
+ * JSON values are used unchanged: an array is a list, a plain object a map with string keys, and a number a double, as the
+ * language's JSON mapping specifies; so `args.n > 2` works and `args.n + 1` does not (`int(args.n) + 1` does). Only own
+ * properties of an object are keys.
  */
 
 import type { Type } from "./types.ts";
@@ -39,7 +39,7 @@ export class TypeValue {
 
 export type MapKey = string | bigint | boolean;
 
-/** A map made by an expression. Keys of int and uint with one value are one key, as equality says. */
+/** Map created by an expression. Equal int and uint keys are one key, as equality specifies. */
 export class CelMap {
   readonly entries: ReadonlyMap<MapKey, { readonly key: Value; readonly value: Value }>;
   constructor(entries: ReadonlyMap<MapKey, { readonly key: Value; readonly value: Value }>) {
@@ -123,7 +123,7 @@ export function typeName(value: Value): string {
   }
 }
 
-/** The one form under which a map holds a key; undefined for a value that cannot be one. */
+/** Returns the canonical form of a map key; `undefined` for a value that cannot be one. */
 export function mapKey(value: Value): MapKey | undefined {
   switch (typeof value) {
     case "string":

@@ -1,11 +1,11 @@
 /**
- * What rules may read at each hop, and how a request is put into it. Spec: document 3, `access_rules[]`, "Variables by hop".
+ * Variables that rules may read at each hop. Spec: document 3, `access_rules[]`, "Variables by hop".
  *
- * What a request does not have is empty: a caller by key has an `agent` and a `user` whose fields are empty texts. So a
- * rule never fails for who is calling, and `has(user.email)` asks whether there is one. Only a key of `key.metadata`,
- * `provider.metadata` or `args` can be missing.
+ * Missing values are empty: a caller with a key has an `agent` and a `user` whose fields are empty texts. So a rule never fails
+ * because of who is calling, and `has(user.email)` asks whether there is one. Only a key of `key.metadata`, `provider.metadata`
+ * or `args` can be missing.
  *
- * `provider` is a text; `provider.name` and `provider.metadata` are variables of their own (decisions, section 6).
+ * `provider` is a text; `provider.name` and `provider.metadata` are separate variables (decisions, section 6).
  */
 
 import { DYN, listOf, mapOf, recordOf, STRING, type VariableTypes } from "../cel/index.ts";

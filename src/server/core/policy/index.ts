@@ -1,11 +1,11 @@
 /**
- * Access rules: hop variables in, a verdict out. Pure.
+ * Access rules: variables of a request in, a verdict out. Pure.
  *
- * Once a snapshot, `compilePolicies(document, known)` compiles the deployment's rules and each profile's against the hops
- * they stand at; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
- * `variables/` fills in what they read: once a caller, `callerVariables(…)`. Once a request and, with failover, once a candidate:
- * `policies.of(profile).decide("llm", llmVariables(caller, {model, upstreamModel, provider, route}))`, and likewise `mcp` and `a2a`.
- * A verdict with no `decisions` and no `skipped` needs no audit record.
+ * Once per snapshot, `compilePolicies(document, known)` compiles the rules of the deployment and of each profile for the hops
+ * where they apply; `problems` are errors and warnings at paths of the document, for `read.problem(path, message, severity)`.
+ * `variables/` builds the variables: once per caller, `callerVariables(…)`; once per request and, with failover, per candidate:
+ * `policies.of(profile).decide("llm", llmVariables(caller, {model, upstreamModel, provider, route}))`, and likewise `mcp` and
+ * `a2a`. A verdict without `decisions` and `skipped` needs no audit record.
  */
 
 export { HOP_VARIABLES, HOPS, type Hop } from "./hops.ts";

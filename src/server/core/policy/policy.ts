@@ -1,9 +1,9 @@
 /**
- * Access rules, compiled and applied. Spec: document 3, `access_rules[]`; document 1, errors.
+ * Compiles and applies access rules. Spec: document 3, `access_rules[]`; document 1, errors.
  *
- * The deployment's list is mandatory: a deny in it is final, an allow ends that list and not the profile's. Within a list
- * the first match wins; where nothing matches, the request is allowed. A condition that cannot be evaluated refuses with
- * `policy_error` (`fail_closed`) or is skipped and told of (`fail_open`). Whoever has no profile has no second list.
+ * The deployment's list is mandatory: a deny in it is final; an allow ends that list but not the profile's. Within a list the
+ * first match wins; without a match the request is allowed. A condition that cannot be evaluated refuses with `policy_error`
+ * (`fail_closed`) or is skipped and reported (`fail_open`). A caller without a profile has no second list.
  */
 
 import { type Expression, Fault, type FaultKind } from "../cel/index.ts";
@@ -22,7 +22,7 @@ export interface Decision {
   readonly controls: readonly string[];
 }
 
-/** A rule whose condition could not be evaluated. The text of the error holds nothing of the request. */
+/** Rule whose condition could not be evaluated. The error text contains nothing of the request. */
 export interface RuleError {
   readonly rule: string;
   readonly layer: Layer;
@@ -39,7 +39,7 @@ interface Weighed {
 }
 
 export type Verdict =
-  /** Nothing is to be recorded when both lists are empty. */
+  /** Not recorded if both lists are empty. */
   | ({ readonly kind: "allow" } & Weighed)
   /** `message` is for the caller; `by` is the last of `decisions`. */
   | ({
@@ -57,7 +57,7 @@ export type Verdict =
 
 /** The rules of one population: a profile, or those without one. */
 export interface AccessPolicy {
-  /** Rules of both layers that stand at a hop; where it is zero nothing need be asked. */
+  /** Number of rules of both layers at each hop; at zero, rules need not be evaluated. */
   readonly count: Readonly<Record<Hop, number>>;
   /** A rule at `llm` asks for the model: what hides its models would walk round it. */
   readonly readsModel: boolean;
@@ -75,7 +75,7 @@ export interface AccessPolicy {
 }
 
 export interface Policies {
-  /** Undefined: no profile. A profile that is not known has the deployment's rules only. */
+  /** `undefined`: no profile. An unknown profile has only the deployment's rules. */
   readonly of: (profile: string | undefined) => AccessPolicy;
   /** Every rule, in order of evaluation; for coverage. */
   readonly rules: readonly { readonly layer: Layer; readonly rule: AccessRule; readonly hops: readonly Hop[] }[];
@@ -89,7 +89,7 @@ export interface PolicyDocument {
 }
 
 export interface CompiledPolicies {
-  /** Of the rules that compiled; to be used only when no problem is an error. */
+  /** Rules that compiled; use them only if no problem is an error. */
   readonly policies: Policies;
   /** Paths begin at the document's root: `access_rules[0].condition`, `profiles[1].access_rules[0].condition`. */
   readonly problems: readonly RuleProblem[];
@@ -175,7 +175,7 @@ const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
 function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
   for (const { reads, evaluate, decision } of steps) {
     if (reads.some((name) => unknown.has(name))) {
-      // Who may be let in by what it sends can be let in.
+      // A caller that some request could satisfy counts as allowed.
       if (decision.action === "allow") return false;
       continue;
     }

@@ -1,8 +1,8 @@
 /**
- * One access rule, compiled against each hop that it stands at. Spec: document 3, `access_rules[]`.
+ * Compiles one access rule for each hop where it applies. Spec: document 3, `access_rules[]`.
  *
- * A rule without `at` stands at all hops and may read only what all of them declare; one that reads more is refused with
- * the `at` that would make it right.
+ * A rule without `at` applies at all hops and may read only variables that all of them declare; otherwise it is refused, with
+ * the `at` that would make it valid.
  */
 
 import { compileExpression, type Expression, type ExpressionProblem } from "../cel/index.ts";
@@ -11,7 +11,7 @@ import { HOP_VARIABLES, HOPS, type Hop } from "./hops.ts";
 
 export type AccessRule = NonNullable<Deployment["access_rules"]>[number];
 
-/** What is wrong with a rule, at a path below its list: `[2, "condition"]`. */
+/** Problem of a rule, at a path below its list: `[2, "condition"]`. */
 export interface RuleProblem {
   readonly severity: Severity;
   readonly path: Path;
@@ -36,7 +36,7 @@ export function compileRule(rule: AccessRule, index: number): RuleOutcome {
   for (const hop of hops) {
     const compiled = compileExpression(rule.condition, { variables: HOP_VARIABLES[hop], result: "bool" });
     if (compiled.kind === "refused") refused.push(compiled.problems);
-    // A part that always fails would refuse every request that comes to it.
+    // A part that always fails would refuse every request.
     else if (compiled.expression.failures.length > 0) refused.push(compiled.expression.failures);
     else conditions[hop] = compiled.expression;
   }
@@ -46,7 +46,7 @@ export function compileRule(rule: AccessRule, index: number): RuleOutcome {
   return { kind: "refused", problems: [...messages].map((message) => ({ severity: "error", path, message })) };
 }
 
-/** Where in the condition, when it has more than one line; then what. */
+/** Prefixes the position within a condition of more than one line. */
 export const placed = ({ line, column, message }: ExpressionProblem, source: string): string =>
   source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`;
 

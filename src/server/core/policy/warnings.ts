@@ -1,6 +1,6 @@
 /**
- * Rules that can never match, or are never reached, where that can be told from the configuration. All are warnings: the
- * gateway would do as it is told.
+ * Warnings about rules that can never match or are never reached, as far as the configuration shows it. None is an error, since
+ * the gateway would do as it is told.
  */
 
 import { nearest } from "../../../base/index.ts";
@@ -8,7 +8,7 @@ import type { Comparison } from "../cel/index.ts";
 import type { Hop } from "./hops.ts";
 import { type CompiledRule, placed, type RuleProblem } from "./rule.ts";
 
-/** Names that exist. A list that is left out is not known, and nothing is said about it. */
+/** Existing names. An absent list is unknown, and nothing is reported about it. */
 export interface KnownNames {
   readonly providers?: readonly string[];
   /** Names of `mcp[]`. */
@@ -17,7 +17,7 @@ export interface KnownNames {
   readonly peers?: readonly string[];
   /** Names and trailing-`*` prefixes that route anywhere; left out when a default provider takes every model. */
   readonly models?: readonly string[];
-  /** As providers are sent them; left out where `models` is. */
+  /** Names as sent to providers; absent if `models` is. */
   readonly upstreamModels?: readonly string[];
   /** Issuers of `auth`. */
   readonly issuers?: readonly string[];
@@ -56,9 +56,9 @@ function namingOf(path: string, known: KnownNames): Naming | undefined {
   }
 }
 
-/** Of the rules of one list, in order; `undefined` stands for one that did not compile. */
+/** Warnings for the rules of one list, in order; `undefined` for one that did not compile. */
 export function listWarnings(rules: readonly (CompiledRule | undefined)[], known: KnownNames): readonly RuleProblem[] {
-  /** For each hop, the first rule that matches whatever is asked. */
+  /** For each hop, the first rule that matches every request. */
   const closedBy = new Map<Hop, string>();
   return rules.flatMap((compiled, index) => {
     if (compiled === undefined) return [];

@@ -5,14 +5,14 @@ import type { Mutation } from "./types.ts";
 
 export interface Draft {
   get(key: string): string | undefined;
-  /** As of the call: what is changed while it is iterated is not seen. */
+  /** Iterates a copy as of the call: changes during iteration are not seen. */
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
   put(key: string, value: string): void;
   delete(key: string): void;
   /** How many rows are changed. */
   readonly size: number;
   drop(): void;
-  /** In the order of their keys; rows that come out as they were are left out. */
+  /** In key order, without rows that ended up unchanged. */
   mutations(): readonly Mutation[];
 }
 
@@ -55,7 +55,7 @@ export function createDraft(rows: Pick<Rows, "get" | "scan">): Draft {
   };
 }
 
-/** By code unit; keys are unique. */
+/** Compares by code unit; keys are unique. */
 function byKey(left: readonly [string, unknown], right: readonly [string, unknown]): number {
   return left[0] < right[0] ? -1 : 1;
 }

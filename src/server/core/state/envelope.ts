@@ -5,7 +5,7 @@ import type { Command } from "./types.ts";
 
 export const actor = object({ iss: label(512), sub: label(512) });
 
-/** What stands around the fields of a command. */
+/** Fields around those of a command. */
 export const envelopeParts = object({
   v: integer(1),
   t: text(/^[a-z]+\.[a-z_]+$/, 64),
@@ -18,7 +18,7 @@ export const envelopeParts = object({
   p: shaped(((value) => value ?? null) as Parser<NonNullable<unknown> | null>, () => "fields of the command"),
 });
 
-/** Undefined when `value` is no command of any version: that is refused, alike on every replica. */
+/** Returns `undefined` if `value` is not a command of any version; every replica refuses it alike. */
 export function readCommand(value: unknown): Command | undefined {
   try {
     const command = envelopeParts(value);

@@ -1,6 +1,6 @@
 /**
- * What falls due by log time, and how it goes. The index of due times is a function of the rows alone, ordered by time
- * and then key, so that every replica drops the same rows at the same entry, in slices of bounded work.
+ * Removal of expired rows by log time. The index of due times depends only on the rows, ordered by time and then key, so that
+ * every replica removes the same rows at the same entry, in slices of bounded work.
  */
 
 import { acknowledgementRows } from "./commands/acknowledgements.ts";
@@ -17,7 +17,7 @@ const BLOB_IDLE_MS = 3_600_000;
 /** An ended suspension stays to be looked at. */
 const SUSPENSION_KEPT_MS = 24 * 3_600_000;
 
-/** When the row may go; undefined for a row that stays. Rows below a head go with it. */
+/** Returns when the row expires; `undefined` if it does not. Rows below a head expire with it. */
 function dueOf(key: string, value: string): number | undefined {
   const parts = key.split("/");
   switch (parts[0]) {
@@ -41,7 +41,7 @@ function dueOf(key: string, value: string): number | undefined {
   }
 }
 
-/** Removes at most `budget` rows; a head goes after everything below it. Gives how many were touched. */
+/** Removes at most `budget` rows; a head goes after everything below it. Returns the number of rows touched. */
 function remove(draft: Draft, key: string, budget: number): number {
   let touched = 0;
   if (key.startsWith("sess/") || key.startsWith("blob/")) {
@@ -58,7 +58,9 @@ function remove(draft: Draft, key: string, budget: number): number {
   return touched + 1;
 }
 
-/** Of a session that is dropped in slices: what is gone must be refused should the client come back in between. */
+/**
+ * Marks removed parts of a session that is deleted in slices, so that they are refused should the client come back in between.
+ */
 function forgetBelow(draft: Draft, key: string, next: string): void {
   const value = draft.get(key);
   if (value === undefined || !key.startsWith("sess/")) return;
@@ -67,7 +69,7 @@ function forgetBelow(draft: Draft, key: string, next: string): void {
 }
 
 export interface ExpiryIndex {
-  /** To be told of every change of a row, with the row's value after it. */
+  /** Call for every change of a row, with its new value. */
   changed(key: string, value: string | undefined): void;
   /** Removes what is due at `now`, touching at most about `budget` rows. */
   expire(draft: Draft, now: number, budget: number): void;

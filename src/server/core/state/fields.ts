@@ -15,19 +15,19 @@ export class Malformed extends Error {
 
 export type Parser<T> = (value: unknown) => T;
 
-/** What a parser takes, as data: what is recorded of commands and rows, so that a change of it is seen. */
+/** Accepted values of a parser, as data. The shapes of commands and rows are recorded, so that changes are noticed. */
 export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
 
-/** Made when it is asked for, which only tests do. */
+/** Built on demand; only tests ask for it. */
 const shapes = new WeakMap<Parser<unknown>, () => Shape>();
 
-/** Says of `parser` what it takes; of one that the functions below do not make. */
+/** Attaches a shape to a parser that the functions below do not build. */
 export function shaped<T>(parser: Parser<T>, shape: () => Shape): Parser<T> {
   shapes.set(parser, shape);
   return parser;
 }
 
-/** Throws a `RangeError` for a parser that nothing is said of. */
+/** Throws a `RangeError` for a parser without a shape. */
 export function shapeOf(parser: Parser<unknown>): Shape {
   const shape = shapes.get(parser);
   if (shape === undefined) throw new RangeError("a parser without its shape: give it one by `shaped`");
@@ -42,7 +42,7 @@ export type Parsed<F extends Fields> = {
   readonly [K in OptionalName<F>]?: Exclude<ReturnType<F[K]>, undefined>;
 };
 
-/** No control characters, not empty: names that people give. */
+/** Names that people choose: not empty, no control characters. */
 const LABEL = /^[^\u0000-\u001f\u007f]+$/;
 
 /** A text that matches `pattern`, of at most `max` UTF-16 units. Lone surrogates have no UTF-8 and are refused. */
@@ -59,7 +59,7 @@ export function text(pattern: RegExp, max: number): Parser<string> {
 export const label = (max = 128): Parser<string> => text(LABEL, max);
 /** Anything but NUL, empty too. */
 export const prose = (max: number): Parser<string> => text(/^[^\u0000]*$/, max);
-/** Names that stand in paths and keys of rows. */
+/** Names used in paths and row keys. */
 export const identifier = text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 128);
 export const sha256Hex = text(/^[0-9a-f]{64}$/, 64);
 export const base64 = (max: number): Parser<string> =>

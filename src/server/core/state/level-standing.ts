@@ -6,11 +6,11 @@ import type { State } from "./types.ts";
 
 export interface LevelStanding {
   readonly level: number;
-  /** What members of newer builds could work at already, and who holds them back; undefined where nobody does. */
+  /** Level that members with newer builds could work at, and the members that prevent it; `undefined` if there are none. */
   readonly next:
     | {
         readonly level: number;
-        /** In the order of their ids; at least one. `version` is empty where the member has not told it yet. */
+        /** Ordered by id; at least one. `version` is empty if the member has not reported it yet. */
         readonly waitsFor: readonly { readonly id: string; readonly version: string; readonly highest: number }[];
       }
     | undefined;
@@ -26,14 +26,14 @@ export function levelStanding(rows: Pick<State, "get" | "scan">): LevelStanding 
   return { level, next: waitsFor.length === 0 ? undefined : { level: next, waitsFor } };
 }
 
-/** Whether the leader is about to raise the level: a member has yet to tell what it speaks, or all have told more. */
+/** Returns whether the leader is about to raise the level: a member has not reported its range yet, or all support more. */
 export function isLevelRising(rows: Pick<State, "get" | "scan">): boolean {
   const members = Array.from(rows.scan("member/"), ([, value]) => memberRows.read(value));
   if (members.length === 0 || members.some(({ version }) => version === "")) return true;
   return Math.min(...members.map(({ feature }) => feature[1])) > levelOf(rows.get(featureRowKey));
 }
 
-/** One sentence; undefined where nothing is waited for. */
+/** Returns one sentence, or `undefined` if nothing is waited for. */
 export function waitingWords({ next }: LevelStanding): string | undefined {
   if (next === undefined) return undefined;
   const members = next.waitsFor.map(({ id, version, highest }) =>

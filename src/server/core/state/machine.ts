@@ -42,9 +42,9 @@ const NOTHING: Applied = { index: 0, term: 0, now: 0 };
 export interface StateOptions {
   /** Members of a cluster at its bootstrap: every node that begins it must give the same. */
   readonly members?: readonly Member[];
-  /** Where the log begins: a bootstrap stands for an entry. */
+  /** Beginning of the log; a bootstrap counts as an entry. */
   readonly applied?: Applied;
-  /** What another build would know and support; by default what this one does. */
+  /** Commands and feature range of another build, for tests; defaults to those of this build. */
   readonly rules?: ReadonlyMap<string, CommandRule>;
   readonly feature?: FeatureRange;
 }
@@ -60,7 +60,7 @@ export function createState({ members = [], applied = NOTHING, ...options }: Sta
   return loadState({ applied, rows, ...options });
 }
 
-/** A machine that goes on from `rows`: those of a snapshot, or of the disk, as they were at `applied`. */
+/** Creates a state machine that continues from `rows`, of a snapshot or the disk, as of `applied`. */
 export function loadState(options: LoadOptions): State {
   const { rules = COMMAND_RULES, feature = FEATURE_RANGE } = options;
   const rows = createRows();
@@ -153,7 +153,7 @@ export function loadState(options: LoadOptions): State {
     return result;
   }
 
-  /** The time by which an entry of this stamp is decided: that of the log, which never goes back, or the stamp. */
+  /** Returns the time by which an entry with this stamp is decided: log time, which never goes back, or the stamp. */
   function timeOf(stamp: number): number {
     const isAhead = applied.now - stamp > MAX_STAMP_LAG_MS;
     return isAhead && levelOf(rows.get(featureRowKey)) >= LOG_TIME_LEVEL ? stamp : Math.max(applied.now, stamp);

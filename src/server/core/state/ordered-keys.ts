@@ -11,7 +11,7 @@ export interface OrderedKeys {
   /** The text must not be there yet. */
   add(key: string): void;
   delete(key: string): void;
-  /** From the first text not below `start`, in order. */
+  /** Iterates from the first key not below `start`, in order. */
   from(start: string): Iterable<string>;
   clear(): void;
 }

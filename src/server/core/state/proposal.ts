@@ -1,7 +1,7 @@
 /**
- * What an entry of the log carries: `u8 1 | u64 now | UTF-8 JSON of a Command`, big endian, `now` in milliseconds since
- * 1970. The proposer encodes the command once; the leader stamps the time in front of it when it appends. An entry
- * without data is the first of a leader and only moves the applied index. Source: cluster reference, 6.1.
+ * Encoding of a log entry: `u8 1 | u64 now | UTF-8 JSON of a Command`, big endian, `now` in milliseconds since 1970. The
+ * proposer encodes the command once; the leader stamps the time when it appends. An entry without data is the first of a leader
+ * and only moves the applied index. Source: cluster reference, 6.1.
  */
 
 import type { Command, FeatureRange } from "./types.ts";

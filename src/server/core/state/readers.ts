@@ -48,5 +48,5 @@ export const readMetered = meteredRows.read;
 export const readUsedNames = usedNamesRows.read;
 /** `rec/` */
 export const readLedger = ledgerRows.read;
-/** `feat/level`; the level is 1 while there is no row. */
+/** Reads `feat/level`; the level is 1 without a row. */
 export const readFeatureLevel = levelOf;

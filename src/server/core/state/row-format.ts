@@ -12,7 +12,7 @@ const SCHEMA = "1";
 export interface RowFormat<T> {
   /** Writes what `read` gives, in the declared order of fields. Throws `Malformed` on what `read` would refuse. */
   write(row: T): string;
-  /** Throws `Malformed`: rows are made by commands only, so that one is a fault of ours or of the disk. */
+  /** Throws `Malformed`. Only commands make rows, so an invalid one is a bug or a disk fault. */
   read(value: string): T;
   shape(): Shape;
 }

@@ -1,11 +1,11 @@
 /**
- * Exactly once: what a command that is sent again is answered, without applying it again.
+ * Exactly-once semantics: a repeated command gets its first answer without being applied again.
  *
- * Rows: `sess/<client>` says which sequence numbers are remembered, `sess/<client>/<seq>` what each came to; so a write
- * changes two small rows and removes one. A sequence below the window cannot be told from an applied one and is
- * refused. A client silent for an hour of log time is forgotten from its oldest result on (see expiry.ts), so that what
- * is half forgotten is refused, never applied twice. `idem/<digest of principal and key>` holds, for a day, what an
- * admin caller's request under its own key came to. Source: cluster reference, 2.8.
+ * Rows: `sess/<client>` lists the remembered sequence numbers, `sess/<client>/<seq>` contains each result; a write changes two
+ * small rows and removes one. A sequence number below the window cannot be told from an applied one and is refused. A client
+ * silent for an hour of log time is forgotten, beginning with its oldest result (see expiry.ts), so that a half-forgotten
+ * command is refused and never applied twice. `idem/<digest of principal and key>` keeps, for a day, the result of an admin
+ * caller's request under its own key. Source: cluster reference, 2.8.
  */
 
 import { hash } from "node:crypto";
@@ -62,7 +62,7 @@ const idempotencyRow = object({ until: integer(), digest: text(/^[\x21-\x7e]+$/,
 export const idempotencyRows = rowFormat(idempotencyRow);
 export const idempotencyKey = (k: string): string => `idem/${hash("sha256", k, "hex")}`;
 
-/** What the command was answered before; undefined when it is new. */
+/** Returns the earlier answer; `undefined` for a new command. */
 export function remembered(draft: Draft, { c, s }: Command): CommandResult | undefined {
   const value = draft.get(sessionKey(c));
   if (value === undefined) return undefined;
@@ -72,7 +72,7 @@ export function remembered(draft: Draft, { c, s }: Command): CommandResult | und
   return stored === undefined ? undefined : unpack(resultRows.read(stored));
 }
 
-/** To be called once for each new command, whatever it came to. */
+/** Call once for each new command, whatever its result. */
 export function remember(draft: Draft, { c, s }: Command, result: CommandResult, now: number): void {
   const value = draft.get(sessionKey(c));
   const before = value === undefined ? { last: s, low: 1 } : sessionHeads.read(value);
@@ -86,7 +86,7 @@ export function remember(draft: Draft, { c, s }: Command, result: CommandResult,
   draft.put(sessionResultKey(c, s), resultRows.write(pack(result)));
 }
 
-/** The result of the same request under the same key, or a refusal when the key stands for another request. */
+/** Returns the result of the same request under the same idempotency key, or a refusal if the key belongs to another request. */
 export function repeated(draft: Draft, { k, kd }: Command, now: number): CommandResult | undefined {
   if (k === undefined) return undefined;
   const value = draft.get(idempotencyKey(k));

@@ -1,6 +1,6 @@
 /**
- * What all replicas must agree on, as data: the fields of every command and of every row. It is recorded, so that a change
- * which members of other builds would not follow is seen before it is released; see CONTRIBUTING, "Versions".
+ * Everything that all replicas must agree on, as data: the fields of every command and row. It is recorded, so that a change
+ * that members of other builds would not follow is noticed before a release; see CONTRIBUTING, "Versions".
  */
 
 import { membersChange } from "./commands/members.ts";
@@ -10,9 +10,9 @@ import { type Shape, shapeOf } from "./fields.ts";
 import { rowShapes } from "./tables.ts";
 
 export interface ReplicatedShape {
-  /** `command key.create`, `rows key`; what stands around commands, and around changes of members. */
+  /** `command key.create`, `rows key`, the command envelope, and the context of membership changes. */
   readonly name: string;
-  /** Feature level from which it may be written, where it is told. */
+  /** Feature level from which it may be written, if there is one. */
   readonly level?: number;
   readonly shape: Shape;
 }

@@ -1,9 +1,9 @@
 /**
- * The bytes of a snapshot (`state.bin`): `"GWSTATE1"`, then per row `u32 keyLen | key | u32 valLen | value` in the order
- * of the keys, then `0xffffffff | u64 rows | 16-byte digest`; big endian. Equal states give equal bytes.
+ * Format of a snapshot (`state.bin`): `"GWSTATE1"`, then per row `u32 keyLen | key | u32 valLen | value` in key order, then
+ * `0xffffffff | u64 rows | 16-byte digest`; big endian. Equal states give equal bytes.
  *
- * The decoder takes chunks cut anywhere, holds at most one unfinished record, and refuses everything else than what
- * the encoder writes: order, limits, count and digest are checked. Source: cluster reference, 6.4.
+ * The decoder takes chunks cut anywhere, buffers at most one unfinished record, and refuses anything that the encoder does not
+ * write: order, limits, count and digest are checked. Source: cluster reference, 6.4.
  */
 
 import { Buffer } from "node:buffer";
@@ -38,7 +38,7 @@ export interface StateEncoder {
   /** Rows are given in the order of their keys; throws `StateFormatError` where they are not, or over the limits. */
   row(key: string, value: string): Uint8Array;
   end(): Uint8Array;
-  /** Of the rows so far. */
+  /** Summary of the rows so far. */
   readonly summary: StateSummary;
 }
 
@@ -52,7 +52,7 @@ export interface StateDecoder {
 interface DecodedRow {
   readonly key: string;
   readonly value: string;
-  /** Where the record behind it begins. */
+  /** Offset of the next record. */
   readonly next: number;
 }
 
@@ -93,7 +93,7 @@ export function createStateEncoder(): StateEncoder {
 
 export function createStateDecoder(): StateDecoder {
   const digest = createRowDigest();
-  /** Bytes of the unfinished record, which needs `wanted` of them before anything more can be said. */
+  /** Bytes of the unfinished record, which needs `wanted` bytes before it can be parsed. */
   let held: Buffer[] = [];
   let heldBytes = 0;
   let wanted = MAGIC.length;

@@ -1,4 +1,4 @@
-/** All kinds of rows by the beginning of their key: how a row is checked that comes from outside, as in an archive. */
+/** All kinds of rows by key prefix, for checking rows from outside, such as an archive. */
 
 import { acknowledgementRowKey, acknowledgementRows } from "./commands/acknowledgements.ts";
 import { headConflictKey, headConflictRows, headRowKey, headRows } from "./commands/audit.ts";
@@ -41,7 +41,7 @@ import type { RowFormat } from "./row-format.ts";
 import { idempotencyRows, resultRows, sessionHeads } from "./sessions.ts";
 
 interface Table {
-  /** Whether the value is a row of the table and stands under the key that it must stand under. */
+  /** Returns whether the value is a row of the table under its correct key. */
   fits(key: string, value: string): boolean;
   shape(): Shape;
 }
@@ -112,13 +112,13 @@ export function isWellFormedRow(key: string, value: string): boolean {
   }
 }
 
-/** Whether a restore takes the row over. Members are those of the cluster; `keyid/` is made anew from the keys. */
+/** Returns whether a restore keeps the row. Members are those of the cluster; `keyid/` is rebuilt from the keys. */
 export function outlivesRestore(key: string): boolean {
   const name = tableName(key);
   return name !== "member" && name !== "keyid" && !Object.hasOwn(PASSING, name);
 }
 
-/** What the rows of each table hold, by the beginning of their key. */
+/** Returns the shapes of all tables, by key prefix. */
 export function rowShapes(): Readonly<Record<string, Shape>> {
   const kept = Object.entries(TABLES).map(([name, rows]) => [name, rows.shape()] as const);
   return Object.fromEntries([...kept, ...Object.entries(PASSING).map(([name, shape]) => [name, shape()] as const)]);

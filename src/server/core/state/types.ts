@@ -1,25 +1,25 @@
 /**
- * The replicated state machine as its users see it: rows of text under text keys, changed only by commands of the log.
+ * Interface of the replicated state machine: rows of text under text keys, changed only by commands of the log.
  *
- * Every replica applies the same entries in the same order and holds the same bytes. Nothing here reads a clock, draws
- * a random number, awaits or iterates in an order that is not that of the keys. Source: cluster reference, section 6.
+ * Every replica applies the same entries in the same order and has the same bytes. The code reads no clock, draws no random
+ * number, does not await, and iterates only in key order. Source: cluster reference, section 6.
  */
 
 /** A row: one schema character, then JSON. Keys are ASCII, at most 512 bytes, compared by code unit. */
 export interface Mutation {
   readonly key: string;
-  /** Undefined removes the row. */
+  /** `undefined` removes the row. */
   readonly value: string | undefined;
 }
 
-/** Where the machine stands. `now`: the highest time stamped so far, milliseconds since 1970. */
+/** Position of the state machine. `now`: highest time stamped so far, in milliseconds since 1970. */
 export interface Applied {
   readonly index: number;
   readonly term: number;
   readonly now: number;
 }
 
-/** What a command came to: itself state, the same on every replica. `error` is a stable code, `message` a fixed text. */
+/** Result of a command: part of the state, equal on every replica. `error` is a stable code, `message` a fixed text. */
 export type CommandResult =
   | { readonly kind: "ok"; readonly value: unknown }
   | { readonly kind: "refused"; readonly code: string; readonly message: string };
@@ -28,29 +28,29 @@ export type CommandResult =
 export interface CommittedEntry {
   readonly index: number;
   readonly term: number;
-  /** As made by `encodeProposal`; empty in a leader's first entry. */
+  /** As returned by `encodeProposal`; empty in a leader's first entry. */
   readonly data: Uint8Array;
 }
 
 export interface ApplyOutcome {
-  /** Undefined for an entry without a command. */
+  /** `undefined` for an entry without a command. */
   readonly result: CommandResult | undefined;
-  /** In the order of their keys; at most one a key. */
+  /** In key order, at most one per key. */
   readonly mutations: readonly Mutation[];
   /** The whole state was replaced (a restore): rows of before are gone, `mutations` are not listed. */
   readonly replaced: boolean;
 }
 
-/** Who asked, for audit: `{"iss":"local","sub":"unix:0"}`. */
+/** Originator, for audit: `{"iss":"local","sub":"unix:0"}`. */
 export interface Actor {
   readonly iss: string;
   readonly sub: string;
 }
 
 /**
- * A command as its proposer encodes it, once: `t` names it, `p` holds its fields, `v` is its version. `c` and `s` make
- * it exactly once: a process draws `c` at its start and counts `s` up from 1. `k`: the idempotency key of an admin
- * caller, `<principal>/<key>`, with `kd` the digest of what was asked, so that another request under the key is refused.
+ * Command as its proposer encodes it, once: `t` is its name, `p` its fields, `v` its version. `c` and `s` make it exactly-once:
+ * a process draws `c` at its start and counts `s` up from 1. `k`: idempotency key of an admin caller, `<principal>/<key>`, with
+ * `kd` the digest of the request, so that another request under the key is refused.
  */
 export interface Command {
   readonly v: number;
@@ -64,7 +64,7 @@ export interface Command {
   readonly p: unknown;
 }
 
-/** What the feature level of this build allows; see `feat/level`. */
+/** Feature levels that this build supports; see `feat/level`. */
 export interface FeatureRange {
   readonly min: number;
   readonly max: number;
@@ -84,12 +84,12 @@ export interface State {
   /** Rows whose key begins with `prefix`, in the order of their keys. */
   scan(prefix: string): Iterable<readonly [key: string, value: string]>;
   /**
-   * Entries must follow each other without a gap: anything else throws a `RangeError`. Throws `UpgradeRequired` on a
-   * command, version, format or feature level that this build does not know: going on would fork the state. After a
-   * throw the machine stands where it stood.
+   * Applies an entry. Entries must follow each other without gaps; otherwise a `RangeError` is thrown. Throws `UpgradeRequired`
+   * for a command, version, format or feature level that this build does not know, since continuing would fork the state. After
+   * an error the state is unchanged.
    */
   apply(entry: CommittedEntry): ApplyOutcome;
-  /** As `apply` for an entry that changed the configuration: `context` is that of the change, JSON of `MembersChange`. */
+  /** Same as `apply`, for an entry that changed the configuration. `context`: context of the change, JSON of `MembersChange`. */
   applyConfiguration(entry: CommittedEntry, context: Uint8Array, memberIds: readonly string[]): ApplyOutcome;
 }
 

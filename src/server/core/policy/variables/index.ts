@@ -1,4 +1,4 @@
-/** What rules may read of a request, without the rules. */
+/** Variables of rules, without the rule engine. */
 export {
   type A2aPart,
   type A2aRequest,

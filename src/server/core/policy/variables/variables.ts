@@ -1,8 +1,8 @@
 /**
- * A request at a hop, put into what rules may read of it. Apart from the rules themselves, so that whoever fills variables
- * in does not load the engine that reads them. Source: document 3, `access_rules[]`, "Variables by hop".
+ * Builds the variables of a request at a hop. Separate from the rules, so that callers need not load the expression engine.
+ * Source: document 3, `access_rules[]`, "Variables by hop".
  *
- * What a request does not have is empty: a caller by key has an `agent` and a `user` whose fields are empty texts.
+ * Missing values are empty: a caller with a key has an `agent` and a `user` whose fields are empty texts.
  */
 
 import type { Json } from "../../cel/index.ts";
@@ -16,9 +16,9 @@ export type CallerVariables = {
 };
 
 export type LlmVariables = CallerVariables & {
-  /** As the client asked for it. */
+  /** Model as the client requested it. */
   readonly model: string;
-  /** As the provider would be sent it: another one where the name asked for is an alias there. */
+  /** Model as sent to the provider; differs if the requested name is an alias there. */
   readonly upstream_model: string;
   /** The one the request is about to be sent to: with failover, each candidate in turn. */
   readonly provider: string;
@@ -60,7 +60,7 @@ export interface HopVariables {
   readonly a2a: A2aVariables;
 }
 
-/** Who calls, as rules see it; what is undefined is empty to them. */
+/** Caller as rules see it; `undefined` values are empty to them. */
 export interface PolicyCaller {
   readonly key: CallerVariables["key"] | undefined;
   readonly agent: CallerVariables["agent"] | undefined;
@@ -72,7 +72,7 @@ const NO_KEY: CallerVariables["key"] = Object.freeze({ name: "", metadata: NOTHI
 const NO_AGENT: CallerVariables["agent"] = Object.freeze({ name: "", issuer: "", subject: "" });
 const NO_USER: CallerVariables["user"] = Object.freeze({ name: "", issuer: "", subject: "", email: "" });
 
-/** Made once for a caller, and used for each of its requests. */
+/** Built once per caller, and used for each of its requests. */
 export function callerVariables({ key, agent, user }: PolicyCaller): CallerVariables {
   return {
     key: key === undefined ? NO_KEY : { name: key.name, metadata: key.metadata },
@@ -89,7 +89,7 @@ export interface LlmRequest {
   readonly route: string;
 }
 
-/** For each candidate anew: the provider differs. */
+/** Built for each candidate, since the provider differs. */
 export function llmVariables(
   { key, agent, user }: CallerVariables,
   { model, upstreamModel, provider, route }: LlmRequest,

@@ -1,10 +1,9 @@
 /**
- * The whole state at once: comparing it, and replacing it by that of an archive.
+ * Commands about the whole state: comparing it, and replacing it with that of an archive.
  *
- * A restore keeps who the members are and what nobody may undo: the feature level and the witnessed heads. It forgets what
- * belongs to processes that run: sessions, idempotency keys, uploads, allowances. What was granted in the archive counts as
- * used, and every member's number of start goes up, so that reports of before are refused. Source: cluster reference, 6.2,
- * 6.5 and 9.3.
+ * A restore keeps the members and what nobody may undo: the feature level and the witnessed heads. It drops what belongs to
+ * running processes: sessions, idempotency keys, uploads, allowances. Grants in the archive count as used, and every member's
+ * incarnation goes up, so that earlier reports are refused. Source: cluster reference, 6.2, 6.5 and 9.3.
  */
 
 import { define, type Site } from "../command.ts";
@@ -25,7 +24,7 @@ import { holdingRows } from "./usage-rows.ts";
 const digest = text(/^[0-9a-f]{32}$/, 32);
 type Row = readonly [key: string, value: string];
 
-/** `equal`: null where other entries came in between, so that nothing can be said. */
+/** `equal`: null if other entries came in between, so that nothing can be said. */
 export const stateCheck = define("state.check", object({ index: integer(), digest }), (given, site) => {
   const equal = given.index === site.index - 1 ? given.digest === site.digest : null;
   return ok({ equal, digest: site.digest });

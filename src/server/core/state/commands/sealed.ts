@@ -1,6 +1,6 @@
 /**
- * What is sealed, and what seals it: rows `ring/<data key>`, `secret/<name>`, `cert/<id>` and `acme/<id>`. The machine
- * holds ciphertext only; sealing, opening and wrapping are done by the nodes before and after. Cluster reference, 8.
+ * Sealed values and the keys that seal them: rows `ring/<data key>`, `secret/<name>`, `cert/<id>` and `acme/<id>`. The state
+ * machine has only ciphertext; nodes seal, open and wrap. Cluster reference, 8.
  */
 
 import type { Draft } from "../draft.ts";
@@ -23,7 +23,7 @@ const ring = object({
   id: dataKeyId,
   alg: choice(["A256GCM"]),
   created: integer(),
-  /** One is active and seals; the others open what they have sealed. */
+  /** The active key seals; retired keys only open what they have sealed. */
   state: choice(["active", "retired"]),
   wraps,
 });
@@ -58,7 +58,7 @@ export type CertificateRow = ReturnType<typeof certificate>;
 export const certificateRows = rowFormat(certificate);
 export const certificateRowKey = (id: string): string => `cert/${keyPart(id)}`;
 
-/** Of an account, by directory and contact. */
+/** Account by directory and contact. */
 export const acmeFields = { id: label(512), sealed };
 const acme = object({ ...acmeFields, ver: integer(1), at: integer() });
 export type AcmeRow = ReturnType<typeof acme>;

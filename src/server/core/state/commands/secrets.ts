@@ -16,7 +16,7 @@ import {
   wraps,
 } from "./sealed.ts";
 
-/** `expect`: the version that is replaced, null where there is none. The value is sealed for the version after it. */
+/** `expect`: version to replace, null if there must be none. The value is sealed for the version after it. */
 export const secretPut = define(
   "secret.put",
   object({ name: identifier, expect: nullable(integer(1)), sealed }),
@@ -59,7 +59,7 @@ const ringRow = ({ draft }: Site, id: string): RingRow | undefined => {
   return value === undefined ? undefined : ringRows.read(value);
 };
 
-/** The first data key is active at once, a later one when `ring.activate` says so. */
+/** The first data key is active at once; a later one is activated by `ring.activate`. */
 export const ringAdd = define(
   "ring.add",
   object({ id: dataKeyId, alg: choice(["A256GCM"]), wraps, created: integer() }),

@@ -1,7 +1,7 @@
 /**
- * Rows of configuration sources: `source/<name>` says what is in force, `hist/<name>/<revision>` holds the text of each
- * revision kept. Revisions of a name count up from 1 and go on after the source was deleted: a deletion is a revision
- * without text. `deploy/mode` stands while the file is the single writer of the source `default`.
+ * Rows of configuration sources: `source/<name>` describes the revision in force, `hist/<name>/<revision>` contains the text of
+ * each kept revision. Revisions of a name count up from 1 and continue after the source was deleted: a deletion is a revision
+ * without text. `deploy/mode` exists while the file is the single writer of the source `default`.
  */
 
 import { actor } from "../envelope.ts";
@@ -13,7 +13,7 @@ export const FILE_SOURCE = "default";
 export const KEPT_REVISIONS = 50;
 
 export const writer = choice(["file", "api"]);
-/** As the author numbers the document. */
+/** Version that the author gave the document. */
 export const documentVersion = integer(1);
 
 const facts = {
@@ -22,7 +22,7 @@ const facts = {
   writer,
   version: nullable(documentVersion),
   sha256: sha256Hex,
-  /** Of the text, in UTF-8. */
+  /** Size of the text in UTF-8. */
   bytes: integer(),
   at: integer(),
   by: actor,
@@ -32,7 +32,7 @@ const source = object(facts);
 export type SourceRow = ReturnType<typeof source>;
 export const sourceRows = rowFormat(source);
 
-/** Any text that has UTF-8, NUL included: what it says is judged by those who compile it. */
+/** Any text with a UTF-8 encoding, including NUL; whoever compiles it judges the content. */
 const content: Parser<string> = shaped(
   (value) => {
     if (typeof value !== "string" || !value.isWellFormed()) throw new Malformed("a text is malformed");

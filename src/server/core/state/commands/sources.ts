@@ -1,8 +1,8 @@
 /**
- * Configuration sources. The machine keeps their text and never reads it: every node compiles it by itself.
+ * Configuration sources. The state machine stores their text without parsing it: every node compiles it.
  *
- * A source has one writer. A file is written by the transition table of spec document 1 (`decideApply`), and only to
- * the source `default`, beside which there is no other. Sources of the admin API are compared by revision.
+ * A source has one writer. A file is applied by the transition table of spec document 1 (`decideApply`), and only to the source
+ * `default`, which is then the only source. Sources of the admin API are compared by revision.
  */
 
 import { Buffer } from "node:buffer";
@@ -37,11 +37,11 @@ const put = object({
   /** Exactly one of these two. */
   text: optional(prose(MAX_COMMAND_BYTES)),
   blob: optional(blobReference),
-  /** Of the text in UTF-8. */
+  /** Digest of the text in UTF-8. */
   sha256: sha256Hex,
   version: nullable(documentVersion),
   writer,
-  /** What the caller has seen: 0 for none. Null: whatever there is. */
+  /** Revision that the caller has seen; 0 for none. Null accepts any. */
   expect_revision: nullable(integer()),
   trigger: choice(["seed", "start", "reload", "api"]),
 });
@@ -145,7 +145,7 @@ function store({ draft, now, by }: Site, next: NewRevision): CommandResult {
   return ok({ revision, applied: true });
 }
 
-/** By `file`: the deployment gives its file up, and the admin API may write sources from here on. */
+/** With `file`: the deployment gives up its file, and the admin API may write sources from here on. */
 export const sourceDelete = define(
   "source.delete",
   object({ name: identifier, writer, expect_revision: nullable(integer()) }),

@@ -1,4 +1,4 @@
-/** Suspensions: rows `susp/<kind>:<name>`. One that has ended stays for a day, then goes by itself (expiry.ts). */
+/** Suspensions: rows `susp/<kind>:<name>`. One that has ended is kept for a day and then removed (expiry.ts). */
 
 import { define } from "../command.ts";
 import { actor } from "../envelope.ts";

@@ -1,4 +1,4 @@
-/** All commands, as data: what is not in this table stops the process that meets it in the log. */
+/** All commands, as data. A command that is not in this table stops the process that finds it in the log. */
 
 import type { CommandRule } from "../command.ts";
 import { acknowledgementDelete, acknowledgementPut } from "./acknowledgements.ts";

@@ -1,7 +1,7 @@
 /**
- * Rows of budgets: `usage/<bucket>/<window ms>/<window>` is what is spent and granted of one limit in one window,
- * `alloc/<node>/<bucket>/<window ms>/<window>` what one node holds of it. Costs are in cost units. Windows are counted
- * from the Unix epoch. Source: cluster reference, 7.2.
+ * Rows of budgets: `usage/<bucket>/<window ms>/<window>` contains what is spent and granted of one limit in one window,
+ * `alloc/<node>/<bucket>/<window ms>/<window>` one node's share of it. Costs are in cost units. Windows are counted from the
+ * Unix epoch. Source: cluster reference, 7.2.
  */
 
 import { integer, label, object, optional } from "../fields.ts";
@@ -30,11 +30,11 @@ const usage = object({
   used: integer(),
   /** Charged to open holders, in the same way. `used + open` is at most the limit wherever a grant is made. */
   open: integer(),
-  /** Of the open holders: granted and not given back. */
+  /** Units granted to current holders and not returned. */
   granted: integer(),
-  /** Of the open holders: reported as spent. */
+  /** Units that current holders reported as spent. */
   spent: integer(),
-  /** Of `used`: charged for what nobody told, as its holder ended before it could; left out while it is 0. */
+  /** Part of `used` that was charged without a report, because its holder ended first; absent while it is 0. */
   untold: optional(integer()),
 });
 
@@ -48,7 +48,7 @@ const holding = object({
   granted: integer(),
   returned: integer(),
   spent: integer(),
-  /** These three are of the newest report that said the first; left out before. `pledge`: see `pledgedOf`. */
+  /** These three come from the newest report that included the first; absent before. `pledge`: see `pledgedOf`. */
   pledge: optional(integer()),
   /** Number of that report. */
   seq: optional(integer()),
@@ -67,7 +67,7 @@ export interface WindowOf {
   readonly window: number;
 }
 
-/** Both numbers as 16 digits: a safe integer has no more. */
+/** Both numbers have 16 digits, enough for any safe integer. */
 const windowPart = ({ bucket, window_ms, window }: WindowOf): string =>
   `${keyPart(bucket)}/${digits(window_ms, 16)}/${digits(window, 16)}`;
 
@@ -75,19 +75,19 @@ export const usageRowKey = (of: WindowOf): string => `usage/${windowPart(of)}`;
 export const holdingsOf = (node: string): string => `alloc/${keyPart(node)}/`;
 export const holdingRowKey = (node: string, of: WindowOf): string => `${holdingsOf(node)}${windowPart(of)}`;
 
-/** When rows of a window go, read from the end of their key. Past the safe integers it is never. */
+/** Returns when rows of a window expire, from the end of their key; never beyond safe integers. */
 export function windowDue(key: string): number {
   const [window = "", length = ""] = key.split("/").reverse();
   return (Number(window) + 1 + KEPT_WINDOWS) * Number(length);
 }
 
 /**
- * What a holder may have spent when it is not heard of any more: what it said that it would not pass before its next answered
- * report, and its whole grant where it said nothing.
+ * Returns what a silent holder may have spent: the pledge that it would not exceed before its next answered report, or its
+ * whole grant if it made none.
  */
 export const pledgedOf = (holding: HoldingRow): number =>
   Math.max(holding.spent, Math.min(holding.granted - holding.returned, holding.pledge ?? Number.POSITIVE_INFINITY));
 
-/** What a holder is charged: its grant in full until it is given back, and more where it spent more. */
+/** Returns what a holder is charged: its whole grant until it is returned, or more if it spent more. */
 export const chargeOf = ({ granted, returned, spent }: Pick<HoldingRow, "granted" | "returned" | "spent">): number =>
   Math.max(granted - returned, spent);

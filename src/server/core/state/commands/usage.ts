@@ -1,15 +1,15 @@
 /**
- * Budgets without a round trip a request: nodes spend from allowances granted here, and report what they spent.
+ * Budgets without a round trip per request: nodes spend from allowances granted here, and report what they spent.
  *
- * `spent` and `ret` of a report are cumulative for (node, incarnation, bucket, window), so that a report lost, doubled
- * or late does no harm; the answer's `granted` is cumulative too. A grant is only ever made out of what is left of the
- * limit after all grants and all that was spent above them.
+ * `spent` and `ret` of a report are cumulative for (node, incarnation, bucket, window), so lost, repeated or late reports do no
+ * harm; the answer's `granted` is cumulative too. A grant only comes from what is left of the limit after all grants and all
+ * spending above them.
  *
- * A grant is leased. Beside what it spent, a node reports its pledge: a total that it will not pass before a later report of
- * its own was answered. Whoever was not heard of for a minute of log time keeps its pledge, which it may have spent, and
- * loses the rest of its grant to whoever needs it; its next answer tells it so. The same is charged for a process that is
- * gone: what it pledged, not what it was granted. No clock is trusted with the limit: a clock that is wrong takes a grant
- * back early or late, and never hands out what a node may still spend. Source: cluster reference, 7.2; decisions, 8.
+ * A grant is leased. Besides its spending, a node reports its pledge: a total that it will not exceed before a later report of
+ * its own was answered. A node that was silent for a minute of log time keeps its pledge, which it may have spent, and loses
+ * the rest of its grant to others; its next answer says so. A process that is gone is charged in the same way: its pledge, not
+ * its grant. The limit does not depend on any clock: a wrong clock takes a grant back early or late, but never grants what a
+ * node may still spend. Source: cluster reference, 7.2; decisions, 8.
  */
 
 import { define, type Site } from "../command.ts";
@@ -48,12 +48,12 @@ const report = object({
   spent: unit,
   /** Wished for, above what is granted. */
   want: unit,
-  /** Of `want`: requests wait for it now. */
+  /** Part of `want` for which requests are waiting now. */
   need: optional(unit),
   ret: unit,
-  /** From feature level 2 on: `spent` will not pass this before a later report is answered. Not below what may be spent now. */
+  /** From feature level 2 on: `spent` will not exceed this before a later report is answered. Not below what may be spent now. */
   pledge: optional(unit),
-  /** With `pledge`: grows with each report, so that a late one does not put an older pledge in place of a newer. */
+  /** Sent with `pledge`: grows with each report, so that a late report does not restore an older pledge. */
   seq: optional(integer(1)),
 });
 type ReportRow = ReturnType<typeof report>;
@@ -62,11 +62,11 @@ export interface UsageAnswer {
   readonly b: string;
   readonly w: number;
   readonly window_ms: number;
-  /** All that this incarnation was ever granted in the window. */
+  /** Total that this incarnation was granted in the window. */
   readonly granted: number;
-  /** Left of the limit for whoever asks. */
+  /** What is left of the limit for others. */
   readonly remaining: number;
-  /** All that this incarnation gave back, or was taken back, of `granted`. Only where a pledge was reported. */
+  /** Total of `granted` that this incarnation returned or lost. Only if a pledge was reported. */
   readonly returned?: number;
 }
 
@@ -128,14 +128,14 @@ function settle(
   return { ...answer, granted: after.granted, remaining, ...(row.pledge !== undefined && { returned }) };
 }
 
-/** A report that comes late says nothing of now. */
+/** A late report says nothing about the present. */
 function pledgeIn({ pledge, seq = 0 }: ReportRow, before: HoldingRow, now: number): Partial<HoldingRow> {
   return pledge === undefined || seq <= (before.seq ?? 0) ? {} : { pledge, seq, heard: now };
 }
 
 /**
- * Of the other nodes' grants in this window, what those who are silent cannot have spent. Gives how much that is; the row of
- * the usage is for the caller to write.
+ * Takes back from silent nodes what they cannot have spent of their grants in this window. Returns how much that is; the caller
+ * writes the usage row.
  */
 function takeBack(
   draft: Draft,
@@ -165,7 +165,7 @@ function usageOf(draft: Draft, of: WindowOf, { limit, limit_rev }: ReportRow): U
     : usageRows.read(known);
 }
 
-/** What this process holds; what an earlier one of the node held is closed first. */
+/** Returns this process's share, after closing that of an earlier process of the node. */
 function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): HoldingRow {
   const value = draft.get(holdingRowKey(node, of));
   const held = value === undefined ? undefined : holdingRows.read(value);
@@ -175,9 +175,9 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
 }
 
 /**
- * At most half of what is left, shared among the nodes, so that others find something too; all, where there are no others,
- * and of what requests wait for: to hand that out in pieces would only make them wait for more commits. A holder that spent
- * above its grant is charged for it already: catching up takes nothing more of the limit.
+ * Grants at most half of what is left, divided by the number of nodes, so that others find something too. Grants everything if
+ * there are no other nodes and requests are waiting, since smaller pieces would only make them wait for more commits. A holder
+ * that spent above its grant is charged already, so catching up takes nothing more of the limit.
  */
 function grantOf(
   holding: HoldingRow,
@@ -193,14 +193,14 @@ function grantOf(
 }
 
 /**
- * Holdings that one entry closes, so that a node of very many budgets does not hold all replicas up. One that is left
- * is closed when its node first reports of it, or goes with its window; what is charged is the same either way.
+ * Maximum shares that one entry closes, so that a node with very many budgets does not delay all replicas. The others are
+ * closed when their node first reports about them, or expire with their window; the charge is the same either way.
  */
 const MAX_CLOSED = 2_000;
 
 /**
- * Ends what a node held: what it had pledged stays charged, as used, since nobody can tell any more what it spent of it; the
- * rest of its grant is free again. Called when its process starts anew and when it is removed.
+ * Closes a node's shares: its pledges stay charged as used, since nobody can tell what it spent of them, and the rest of its
+ * grants is free again. Called when its process restarts and when the node is removed.
  */
 export function closeHoldings(draft: Draft, node: string, limit: number = MAX_CLOSED): void {
   let closed = 0;

@@ -57,7 +57,7 @@ export function scanPacked(
 
 const encoder = new TextEncoder();
 const LENT_BYTES = 64 * 1_024;
-/** For one scan at a time; who visits may scan too. */
+/** Reused by one scan at a time, since a visitor may scan too. */
 let lent: Uint8Array | undefined = new Uint8Array(LENT_BYTES);
 
 /** `bytes` end with a semicolon at `last`. */
@@ -102,7 +102,7 @@ function scanBytes(
   }
 }
 
-/** So many digits in base 36 are a safe integer whatever they are. */
+/** Base-36 numbers with this many digits are always safe integers. */
 const SAFE_DIGITS = 10;
 
 function digitOf(code: number): number {
@@ -111,7 +111,7 @@ function digitOf(code: number): number {
   throw new Malformed("a packed number has a character that is no digit");
 }
 
-/** At most `max` rows. Throws `Malformed`. */
+/** Unpacks at most `max` rows. Throws `Malformed`. */
 export function unpackRows(text: string, width: number, max: number): readonly (readonly number[])[] {
   const rows: (readonly number[])[] = [];
   scanPacked(text, width, (row) => {

@@ -1,11 +1,11 @@
 /**
- * What was used in one hour or one day: rows are found by who and what, added to, and written back in chunks.
+ * Usage of one hour or one day: rows are found by caller and target, added to, and written back in chunks.
  *
- * A period has at most 2,000 rows of callers, the first that are reported, and of one caller and hop 100, beyond which its
- * models are summed as `other`: names of models are the caller's own words. Whatever else is reported is summed under the
- * caller `other`, by hop, provider and model, and when there are too many of those by hop and provider, and by hop. So a
- * sum over all rows is always whole, and one by provider is unless a period has more than 256 of them. Which callers have
- * rows of their own hangs on the order of the log, which is the same on every replica.
+ * A period has at most 2,000 caller rows, the first that are reported, and at most 100 per caller and hop; further models of a
+ * caller are summed as `other`, since callers choose model names. Everything else is summed under the caller `other`, by hop,
+ * provider and model; if there are too many of those, by hop and provider; then by hop. So the sum over all rows is always
+ * complete, and sums by provider are complete unless a period has more than 256 of them. Which callers have rows of their own
+ * depends on the order of the log, which is the same on every replica.
  */
 
 import type { Draft } from "../draft.ts";
@@ -26,13 +26,13 @@ import {
 } from "./used-rows.ts";
 
 export const MAX_CALLER_ROWS = 2_000;
-/** Of one hop and caller, but for those of its model `other`. */
+/** Maximum rows of one hop and caller, except those of its model `other`. */
 export const MAX_ROWS_A_CALLER = 100;
 /** More rows under `other` than this are summed further. */
 export const MAX_OTHER_ROWS = 256;
 /** UTF-16 units of all names that rows of callers bring in. */
 const MAX_NAMES_LENGTH = 48 * 1_024;
-/** Of those that rows under `other` may use. */
+/** Maximum length of the names that rows under `other` may use. */
 const MAX_OTHER_NAMES_LENGTH = 64 * 1_024;
 
 const OTHER = 1;
@@ -43,7 +43,7 @@ export type UsedNames = readonly [caller: string, profile: string, provider: str
 export interface Period {
   /** `counts`: in the order of `COUNTS`. */
   add(hop: number, names: UsedNames, counts: readonly number[]): void;
-  /** Every row, as it stands. */
+  /** Visits every row. */
   each(visit: (hop: number, names: UsedNames, counts: readonly number[]) => void): void;
   write(): void;
 }
@@ -68,7 +68,7 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
   const isCallerFull = (hop: number, [caller, , , model]: UsedNames): boolean =>
     model !== FIXED_NAMES[OTHER] && (ofCaller.get(`${hop},${numbers.get(caller)}`) ?? 0) >= MAX_ROWS_A_CALLER;
 
-  /** Undefined where the names of the period would be too long. */
+  /** Returns `undefined` if the period's names would become too long. */
   const numbersOf = (wanted: UsedNames, maxLength: number): number[] | undefined => {
     const unknown = wanted.filter((name) => !numbers.has(name));
     const length = unknown.reduce((sum, name) => sum + name.length, namesLength);
@@ -88,7 +88,7 @@ export function openPeriod(draft: Draft, span: Span, at: number): Period {
     }
     touched.add(Math.floor(place / CHUNK_ROWS));
   };
-  /** False: it would be a new row, and there is no room for it. */
+  /** Returns false if it would be a new row and there is no room. */
   const tryAdd = (hop: number, wanted: UsedNames, counts: readonly number[], isOther: boolean): boolean => {
     const isKnown = wanted.every((name) => numbers.has(name));
     const known = isKnown ? places.get(placeKey([hop, ...wanted.map((name) => numbers.get(name)!)])) : undefined;

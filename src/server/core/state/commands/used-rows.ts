@@ -1,11 +1,11 @@
 /**
- * Rows of the ledger of usage.
+ * Rows of the usage ledger.
  *
- *   used/h/<hour>/<chunk>    what was used in an hour, counted from 1970: up to 100 rows, packed
- *   used/h/<hour>/names      the names that those rows number
- *   used/d/<day>/…           the same of a day, of hours that are over for a week
- *   met/<day>/<provider>/<kind>   tokens metered of a provider on a UTC day, to be compared with its own report
- *   reported/<node>             the last report of a node that was added
+ *   used/h/<hour>/<chunk>    usage of an hour, counted from 1970: up to 100 rows, packed
+ *   used/h/<hour>/names      names that those rows refer to by number
+ *   used/d/<day>/…           the same for a day, from hours older than a week
+ *   met/<day>/<provider>/<kind>   tokens metered of a provider on a UTC day, to compare with its own report
+ *   reported/<node>             last report of a node that was added
  *
  * Source: design decisions, section 14.
  */
@@ -20,14 +20,14 @@ export const KEPT_HOURS = 7 * HOURS_A_DAY;
 /** Days that stay, the current one included. */
 export const KEPT_DAYS = 400;
 
-/** UTF-16 units of a name; a longer one is shortened by whoever reports it. */
+/** Maximum UTF-16 units of a name; the reporting node shortens longer ones. */
 export const MAX_NAME_LENGTH = 128;
 export const usedName = prose(MAX_NAME_LENGTH);
 
 export const HOPS = ["llm", "mcp", "a2a"] as const;
 export type Hop = (typeof HOPS)[number];
 
-/** Of a packed row: number of the hop, of four names, then the counts. */
+/** Fields of a packed row: number of the hop and of four names, followed by the counts. */
 export const NAMED_FIELDS = 5;
 export const COUNTS = [
   "requests",
@@ -41,7 +41,7 @@ export const COUNTS = [
 ] as const;
 export const USED_WIDTH = NAMED_FIELDS + COUNTS.length;
 
-/** Names that have their number everywhere: none, and whom the rest of a full period is summed under. */
+/** Names with fixed numbers: the empty name, and the caller that sums the rest of a full period. */
 export const FIXED_NAMES = ["", "other"] as const;
 
 export const CHUNK_ROWS = 100;
@@ -64,8 +64,8 @@ const ROWS_BEFORE = '"rows":"';
 const ROWS_AFTER = '"}';
 
 /**
- * The packed rows of a chunk as `usedChunkRows` wrote it, without reading what is around them: a statement over a year has
- * ten thousand chunks. Whoever scans the rows finds out what is none. Throws `Malformed`.
+ * Returns the packed rows of a chunk that `usedChunkRows` wrote, without parsing the rest: a query over a year reads ten
+ * thousand chunks. Invalid rows are found by the scan. Throws `Malformed`.
  */
 export function packedIn(chunk: string): string {
   const before = chunk.indexOf(ROWS_BEFORE);
@@ -80,7 +80,7 @@ export const usedChunkRowKey = (row: { readonly span: Span; readonly at: number;
 export const usedNamesRowKey = (row: { readonly span: Span; readonly at: number }): string =>
   `${periodKey(row.span, row.at)}names`;
 
-/** Of what tokens are metered. `media`: images, sound, video, which providers report by other counters than tokens. */
+/** Kinds of metered usage. `media`: images, sound and video, which providers report in other counters than tokens. */
 export const METERED_KINDS = ["tokens", "media"] as const;
 export type MeteredKind = (typeof METERED_KINDS)[number];
 
@@ -93,14 +93,14 @@ const meteredRow = object({
   day: text(/^[0-9]{4,}-[0-9]{2}-[0-9]{2}$/, 12),
   provider: label(),
   kind: choice(METERED_KINDS),
-  /** Answers whose usage was told. */
+  /** Number of answers that reported usage. */
   answers: integer(),
   input: integer(),
   cached_input: integer(),
   cache_creation_input: integer(),
   output: integer(),
   reasoning: integer(),
-  /** Streams that ended before they had told their usage, or all of it: the provider bills more than was metered. */
+  /** Streams that ended before they had reported all usage: the provider bills more than was metered. */
   unmeasured_streams: integer(),
 });
 export type MeteredRow = ReturnType<typeof meteredRow>;
@@ -109,7 +109,7 @@ export const meteredOf = (day: string): string => `met/${day}/`;
 export const meteredRowKey = (of: Pick<MeteredRow, "day" | "provider" | "kind">): string =>
   `${meteredOf(of.day)}${keyPart(of.provider)}/${of.kind}`;
 
-/** Of a packed row of a report: hour, number of the provider's name, number of the kind, then these. */
+/** Fields of a packed row of a report: hour, number of the provider's name, number of the kind, then these. */
 export const METERED_COUNTS = ["answers", ...TOKEN_CLASSES, "unmeasured_streams"] as const;
 export const METERED_WIDTH = 3 + METERED_COUNTS.length;
 

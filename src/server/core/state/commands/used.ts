@@ -1,9 +1,9 @@
 /**
- * The ledger of who used what: each node's increments, added exactly once, to hours that become days and then go.
+ * Usage ledger: increments of each node, added exactly once, to hours that become days and finally expire.
  *
- * A report is numbered within the incarnation of its node, and only the next number is added, so that one that is sent
- * again, doubled or late adds nothing. A node sends the same report until it is told what came of it. Hours are those of
- * the node's clock, held to what the log's time makes of them. Source: design decisions, section 14; cluster reference, 6.2.
+ * Reports are numbered within the incarnation of their node, and only the next number is added, so repeated or late reports add
+ * nothing. A node resends the same report until it knows its outcome. Hours come from the node's clock, within limits of log
+ * time. Source: design decisions, section 14; cluster reference, 6.2.
  */
 
 import { define } from "../command.ts";
@@ -108,7 +108,7 @@ const namesIn = (own: readonly string[]): NameOf => {
   };
 };
 
-/** No later than now, and none that is a part of its day already: what a wrong clock says is not lost for it. */
+/** Limits an hour to the present and to hours that are not yet part of a day, so that a wrong clock loses nothing. */
 const heldTo = (hour: number, nowHour: number): number => Math.max(nowHour - KEPT_HOURS + 1, Math.min(hour, nowHour));
 
 function addRows(draft: Draft, rows: readonly (readonly number[])[], nameOf: NameOf, nowHour: number): void {
@@ -140,7 +140,7 @@ function addMetered(draft: Draft, rows: readonly (readonly number[])[], nameOf: 
   }
 }
 
-/** Hours that are over for a week become a part of their days, and days that are too old go, the oldest first. */
+/** Merges hours older than a week into their days, and removes days that are too old, oldest first. */
 function roll(draft: Draft, nowHour: number): void {
   for (let rolled = 0; rolled < MAX_ROLLED; rolled += 1) {
     const hour = firstBefore(draft, "used/h/", nowHour - KEPT_HOURS + 1);
@@ -187,7 +187,7 @@ function forgetNodes(draft: Draft, now: number): void {
   }
 }
 
-/** Whether a report would sum up or drop something: whoever leads sends one then, though nothing was used. */
+/** Returns whether a report would merge or remove something; the leader then sends one even without usage. */
 export function isRollDue(rows: Pick<Draft, "scan">, now: number): boolean {
   const nowHour = Math.floor(now / HOUR_MS);
   for (const [key] of rows.scan("used/h/")) {
