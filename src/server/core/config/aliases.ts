@@ -1,11 +1,11 @@
-/** What the aliases of a YAML document refer to: each to the last node before it that has its anchor (YAML 1.2.2, 7.1). */
+/** Resolves aliases of a YAML document: each refers to the last node before it with its anchor (YAML 1.2.2, 7.1). */
 
 import { type Alias, type Document, isAlias, isNode, type ParsedNode, visit } from "yaml";
 
 export interface Aliases {
   /** An alias that names no anchor before it has none. */
   readonly targets: ReadonlyMap<Alias, ParsedNode>;
-  /** What aliases refer to. */
+  /** Nodes that aliases refer to. */
   readonly shared: ReadonlySet<ParsedNode>;
   /** Number of aliases, with and without an anchor. */
   readonly count: number;

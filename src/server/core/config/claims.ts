@@ -12,7 +12,7 @@ const SELF_SET_CLAIMS: ReadonlySet<string> = new Set([
   "phone_number",
 ]);
 
-/** `trust`: the key that says otherwise. Undefined where the issuer assigns the claim. */
+/** `trust`: key that overrides the refusal. Returns `undefined` if the issuer assigns the claim. */
 export const selfSetClaim = (claim: string, trust: string): string | undefined =>
   SELF_SET_CLAIMS.has(claim)
     ? `callers can usually set \`${claim}\` themselves; \`${trust}: true\` says that here they cannot`

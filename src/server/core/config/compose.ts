@@ -1,11 +1,11 @@
 /**
- * The deployment composed of several sources, each a deployment document. Spec: document 1, Configuration documents and
- * sources: sources must not overlap; what two of them name is refused, not merged.
+ * Composes the deployment from several sources, each a deployment document. Spec: document 1, Configuration documents and
+ * sources: sources must not overlap; a name in two of them is refused, not merged.
  *
- * Lists of named objects are laid one behind the other, in the order of the sources' names, so that every node composes
- * the same whatever order it holds them in. Every other section belongs to one source. What is composed is read once, as
- * one document, so that a profile of one source may name a budget of another; each problem names the source and the path
- * in it. `version` is each source's own and no part of the deployment.
+ * Lists of named objects are concatenated in the order of the sources' names, so that every node composes the same document.
+ * Every other section belongs to one source. The composed document is read as one, so a profile of one source may name a budget
+ * of another; each problem names the source and the path in it. `version` belongs to each source and is no part of the
+ * deployment.
  */
 
 import { type Deployment, deploymentSchema, editionSchema, NAMED_LISTS, type NamedList } from "./deployment/index.ts";
@@ -124,7 +124,7 @@ function versionOf(parsed: Parsed, tree: MapTree, references: References, { prob
   return read.document?.version;
 }
 
-/** What of the source is part of the deployment. */
+/** Part of the source that belongs to the deployment. */
 function documentOf(tree: MapTree, base: number): MapTree {
   const read = moved(numbersAsTexts(deploymentSchema.json, tree), base) as MapTree;
   return { ...read, entries: new Map([...read.entries].filter(([key]) => key !== "version")) };
@@ -215,7 +215,7 @@ function concatenate(holders: readonly Holder[], list: NamedList, composing: Com
   return { kind: "list", at: holders[0]?.entry.value.at ?? 0, items };
 }
 
-/** As written: a name that is a reference is compared once it is resolved, when the whole is read. */
+/** Names as written: a name that is a reference is compared after it was resolved, when the whole is read. */
 function namesOf(item: Tree, { names }: NamedList): readonly { readonly name: string; readonly key: string }[] {
   return names.flatMap((keys, group) => {
     const name = keys.map((key) => textAt(item, key)).find((text) => text !== undefined);

@@ -1,6 +1,6 @@
 /**
- * What a credential or the value of a header may hold. Source: design decisions, section 20, "Credential values"; RFC 9110,
- * section 5.5. Surrounding white space comes with files and pasted values and is no part of them.
+ * Rules for the values of credentials and headers. Source: design decisions, section 20, "Credential values"; RFC 9110, section
+ * 5.5. Surrounding white space comes from files and pasted values and is not part of the value.
  */
 import type { JsonSchema } from "./schema.ts";
 
@@ -8,7 +8,7 @@ import type { JsonSchema } from "./schema.ts";
 export const isSentValue = (schema: JsonSchema): boolean =>
   schema["x-references"] === "header" || (schema["x-secret"] !== undefined && schema["x-secret"] !== "verbatim");
 
-/** White space alone: what else is invisible at the ends is refused, since nobody can say whether it is meant. */
+/** Trims only white space. Other invisible characters at the ends are refused, since nobody can say whether they are meant. */
 export const trimmedValue = (text: string): string => text.trim();
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
@@ -17,7 +17,7 @@ const FOREIGN = /[^\u0000-\u00ff]/u;
 /** Characters that are typed or pasted by mistake; what else is in a credential stays unsaid. */
 const TYPOGRAPHY = /[\p{Cc}\p{Cf}\p{Z}\p{P}\p{M}]/u;
 
-/** Returns what is wrong with a value, or `undefined`. Says of the value only which control or mark it holds. */
+/** Describes what is wrong with a value, or returns `undefined`. Reveals only which control character or mark it contains. */
 export function valueProblem(text: string, schema: JsonSchema): string | undefined {
   const allowsTab = schema["x-references"] === "header" && schema["x-secret"] === undefined;
   const found = CONTROL.exec(allowsTab ? text.replaceAll("\t", " ") : text)?.[0] ?? FOREIGN.exec(text)?.[0];

@@ -1,10 +1,10 @@
 /**
- * What changed between two deployments, object by object: which provider, budget, rule or section was added, removed or
- * changed, and in which fields. By meaning: the order of keys, quoting, comments and defaults written out make no
- * difference, nor does `1h` for `60m`. The order of a list does where the first match in it counts.
+ * Differences between two deployments, object by object: which provider, budget, rule or section was added, removed or changed,
+ * and in which fields. The comparison is by meaning: key order, quoting, comments and explicit defaults make no difference, nor
+ * does `1h` instead of `60m`. The order of a list counts if its first match decides.
  *
- * Paths only: no value of a document is in the result but names. Both are compared as they are written (`asWritten` of
- * what was read), so that nobody learns by a comparison what a reference stands for.
+ * Results contain paths and names, but no values. Both documents are compared as written (`asWritten`), so that a comparison
+ * cannot reveal the value of a reference.
  */
 
 import { parseDuration } from "../../../base/index.ts";
@@ -16,13 +16,13 @@ import { schemaBelow } from "./schema-below.ts";
 
 export interface Difference {
   readonly kind: "added" | "removed" | "changed";
-  /** Of the object, its name for its place: `providers.main`, `guardrails.rules.no-keys`, `max_body_bytes`. */
+  /** Path with the object's name in place of its index: `providers.main`, `guardrails.rules.no-keys`, `max_body_bytes`. */
   readonly path: string;
-  /** Of a changed object: what changed in it, such as `pool.subsets`; `order` where a list holds the same otherwise. */
+  /** Changed fields of an object, such as `pool.subsets`; `order` if a list has the same entries in another order. */
   readonly fields?: readonly string[];
 }
 
-/** Undefined: there is no deployment yet, or no more. */
+/** `undefined`: there is no deployment. */
 export function differencesOf(before: Deployment | undefined, after: Deployment | undefined): readonly Difference[] {
   return sections([], deploymentSchema.json, before ?? {}, after ?? {});
 }
@@ -55,7 +55,7 @@ function withSetsSorted(schema: JsonSchema, value: unknown): unknown {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The keys of an object that holds named lists, each of which is an object of its own. `version` is no object. */
+/** Compares the keys of an object that contains named lists; each key counts as an object. `version` does not. */
 function sections(path: Path, schema: JsonSchema, before: Values, after: Values): readonly Difference[] {
   const keys = keysOf(before, after).filter((key) => path.length > 0 || key !== "version");
   const fields: string[] = [];
@@ -119,7 +119,7 @@ function listed(list: NamedList, schema: JsonSchema, before: unknown, after: unk
     : [changed(list.path, ["order"]), ...found];
 }
 
-/** An entry without a name of its own, or with that of another, is told by a number behind it. */
+/** An entry without a name, or with a repeated one, is identified by a number. */
 function byName({ names: [keys = []] }: NamedList, list: unknown): ReadonlyMap<string, unknown> {
   const entries = new Map<string, unknown>();
   for (const entry of Array.isArray(list) ? list : []) {

@@ -1,7 +1,7 @@
 /**
- * The documents of the gateway, each read by its own schema, rules and checks. Spec: documents 2 and 3.
+ * Documents of the gateway, each with its schema, rules and checks. Spec: documents 2 and 3.
  *
- * A key of one document found in the other is told so, since the two files lie side by side.
+ * A key that belongs to the other document is reported as such, since the two files are usually side by side.
  */
 
 import {
@@ -34,7 +34,7 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
   });
 }
 
-/** It travels, so a credential written out is warned of. */
+/** The document is passed around, so literal credentials are warned of. */
 export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
   fileAllowed: true,
   warnOfLiterals: true,
@@ -50,7 +50,7 @@ export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
 export const readDeployment = (source: Source, references: References): Read<Deployment> =>
   readDocument(deploymentSchema, source, references, DEPLOYMENT_RULES);
 
-/** One overlay file of the node: one provider operation, of the file's own name. It holds facts only, no references. */
+/** Reads one overlay file of the node: one provider operation, named after the file. It contains facts only, no references. */
 export function readOverlay(source: Source): Read<ProviderOperation> {
   return readDocument(overlaySchema, source, NO_REFERENCES, {
     fileAllowed: false,
@@ -65,7 +65,7 @@ export function readOverlay(source: Source): Read<ProviderOperation> {
   });
 }
 
-/** What `-config-schema` prints: the schema of a configuration source document, which is a deployment document. */
+/** Returns the schema that `-config-schema` prints: of a configuration source, which is a deployment document. */
 export const deploymentJsonSchema = (): JsonSchema =>
   printableSchema(deploymentSchema, { id: "urn:gateway:deployment-document", title: "Deployment document" });
 
@@ -73,8 +73,8 @@ export const nodeFileJsonSchema = (): JsonSchema =>
   printableSchema(nodeFileSchema, { id: "urn:gateway:node-file", title: "Node file" });
 
 /**
- * The node file's `secrets_dir`, read ahead of the rest, which may name secrets in it. Undefined when it is not set or
- * cannot be read; reading the whole file tells why.
+ * Reads the node file's `secrets_dir` before the rest, which may refer to secrets in it. Returns `undefined` if it is not set
+ * or cannot be read; reading the whole file then reports why.
  */
 export function secretsDirectoryOf(source: Source, env: References["env"]): string | undefined {
   const { tree } = parseTree(source);
@@ -91,7 +91,7 @@ const NONE: Lookup = { kind: "problem", message: "references are not supported h
 
 const NO_REFERENCES: References = { env: () => undefined, secret: () => NONE, file: () => NONE };
 
-/** Of a path in either notation, without the extension. */
+/** Returns the file name of a path in either notation, without extension. */
 const baseName = (path: string): string => (path.split(/[/\\]/).at(-1) ?? "").replace(/\.[^.]+$/, "");
 
 const hasKey = (schema: Schema<unknown>, key: string): boolean =>

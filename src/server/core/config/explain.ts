@@ -1,8 +1,8 @@
 /**
- * The validator's errors in sentences, each once and none that merely follows from another.
+ * Turns the validator's errors into sentences, each once, without errors that only follow from another.
  *
- * What a value is, is only said where that is safe: never for a key that holds a credential, never for what came
- * through a reference (its text as written is said instead), never for whole objects and lists.
+ * Values are shown only where that is safe: never for a key that holds a credential, never for a value from a reference (its
+ * text as written is shown instead), and never for whole objects and lists.
  */
 
 import { nearest } from "../../../base/index.ts";
@@ -15,7 +15,7 @@ import type { ErrorObject } from "./validate.ts";
 
 export interface Finding {
   readonly path: Path;
-  /** Whether the key itself is at fault, or what stands at it. */
+  /** Whether the key itself is at fault, or its value. */
   readonly at: "key" | "value";
   readonly message: string;
   /** The shape is right; only this version lacks the function. */
@@ -24,11 +24,11 @@ export interface Finding {
 
 export interface Explaining {
   readonly written: ReadonlyMap<string, Written>;
-  /** Says more of an unknown key than that it is unknown. */
+  /** Explains an unknown key, beyond that it is unknown. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
 }
 
-/** An error of the validator at a path of ours. */
+/** Error of the validator with a path of the document. */
 export interface Located {
   readonly path: Path;
   readonly error: ErrorObject;
@@ -98,7 +98,7 @@ function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining):
   return { path: [...path, key], at: "key", message };
 }
 
-/** At the key written last for keys too many, at the object for a key too few. */
+/** Reported at the last of too many keys, or at the object if a key is missing. */
 function ruleFinding(rule: RuleName, path: Path, { present, message }: Breach, object: object): Finding {
   const last = Object.keys(object).findLast((key) => present.includes(key));
   return last === undefined || rule === "x-together"

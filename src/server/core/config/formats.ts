@@ -1,7 +1,7 @@
 /**
- * The text formats of the configuration: how each is checked, said in a sentence, and printed as a plain pattern.
+ * Text formats of the configuration: how each is checked, described, and printed as a plain pattern.
  *
- * The patterns are for editors that read the printed schema. They are a little wider than the checks, never narrower.
+ * The patterns are for editors that read the printed schema. They accept a little more than the checks, never less.
  */
 
 import { parseAddress, parseDuration } from "../../../base/index.ts";
@@ -12,7 +12,7 @@ interface FormatRule {
   /** Completes "expected …". */
   readonly expected: string;
   readonly pattern: string;
-  /** What an editor offers where a key has none of its own. */
+  /** Examples for editors, for keys without their own. */
   readonly examples: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Of a deployment document what evaluation and rehearsals need, and nothing else of it, so that a machine without the keys of
- * the providers can do them: `guardrails`, which detectors the profiles select, the models that detectors refer to, and the
- * providers that judges are asked through.
+ * Reads only the parts of a deployment document that guardrail evaluation and rehearsals need, so that a machine without the
+ * providers' keys can run them: `guardrails`, the detectors that profiles select, the models that detectors refer to, and the
+ * providers that judges use.
  */
 
 import { type Deployment, deploymentChecks, deploymentSchema } from "./deployment/index.ts";
@@ -16,11 +16,11 @@ export interface GuardrailsReading {
   readonly withTokens: boolean;
 }
 
-/** What of other sections was left out would be missed by checks of those; warnings of them are for who serves. */
+/** Checks of the sections left out would report missing parts, and their warnings matter only to a serving gateway. */
 const IS_READ = /^(guardrails|models|profiles\[\d+\]\.guardrails)\b/;
 const IS_NEEDED = /^(providers|credentials|catalog_overlays)\b/;
 
-/** References that stand elsewhere in the document are not resolved, and mistakes elsewhere are not told. */
+/** References elsewhere in the document are not resolved, and mistakes elsewhere are not reported. */
 export function readGuardrails(source: Source, references: References, reading: GuardrailsReading): Read<Deployment> {
   const parsed = parseTree(source);
   const { tree, writtenPath } = parsed.tree === undefined ? UNREAD : partOf(parsed.tree, reading);
@@ -36,7 +36,7 @@ export function readGuardrails(source: Source, references: References, reading: 
 
 interface Part {
   readonly tree: Tree | undefined;
-  /** What was left out of lists moves what comes after it. */
+  /** Maps a path back, since entries removed from lists shift those after them. */
   readonly writtenPath: (path: Path) => Path;
 }
 
@@ -67,7 +67,7 @@ function partOf(whole: Tree, { withTokens }: GuardrailsReading): Part {
   };
 }
 
-/** Those of these names, and those that stand in for them. */
+/** Keeps the providers with these names, and the failover providers of these. */
 function asked(providers: readonly Tree[], names: readonly string[]): readonly Tree[] {
   const nameOf = (provider: Tree): string | undefined =>
     [...textAt(provider, "name"), ...textAt(provider, "preset")][0];
@@ -88,7 +88,7 @@ const withoutToken = (model: Tree): Tree => changed(model, ["hub"], (hub) => exc
 interface Shortened {
   readonly path: readonly string[];
   readonly list: Tree | undefined;
-  /** Of each item that was kept, where it was. */
+  /** Original index of each kept item. */
   readonly places: readonly number[];
 }
 
@@ -130,7 +130,7 @@ const except = (tree: Tree, key: string): Tree =>
 const each = (list: Tree, change: (item: Tree) => Tree): Tree =>
   list.kind === "list" ? { ...list, items: list.items.map(change) } : list;
 
-/** As it was where there is nothing at the path. */
+/** Unchanged if there is nothing at the path. */
 function changed(tree: Tree, [key, ...rest]: readonly string[], change: (value: Tree) => Tree): Tree {
   if (key === undefined) return change(tree);
   const entry = tree.kind === "map" ? tree.entries.get(key) : undefined;

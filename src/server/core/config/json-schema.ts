@@ -1,10 +1,10 @@
 /**
- * A schema of ours as plain JSON Schema 2020-12, for `-config-schema` and for editors.
+ * Converts our schema to plain JSON Schema 2020-12, for `-config-schema` and for editors.
  *
- * It describes a document as written: a string may be a reference, so what limits a string applies only where there is
- * none; names, numbers and booleans may not. Our rules between keys become `not`, `oneOf` and `dependentRequired`; formats
- * become patterns, since `duration` and others mean something else in JSON Schema. A key that this version lacks keeps
- * its shape and says so in its description.
+ * The result describes a document as written: a string may be a reference, so limits of a string apply only without one; names,
+ * numbers and booleans may not. Rules between keys become `not`, `oneOf` and `dependentRequired`; formats become patterns,
+ * since `duration` and others mean something else in JSON Schema. A key that this version lacks keeps its form and says so in
+ * its description.
  */
 
 import { isSchema } from "./defaults.ts";
@@ -89,7 +89,7 @@ const alternatives = (schema: JsonSchema): JsonSchema =>
     ]),
   );
 
-/** What limits the text, or else a reference in it; a key without limits stays as it is. */
+/** Applies limits to the text unless it is a reference; a key without limits stays unchanged. */
 function limitedText(schema: JsonSchema): JsonSchema {
   const limits: Record<string, unknown> = {};
   for (const keyword of TEXT_LIMITS) if (schema[keyword] !== undefined) limits[keyword] = schema[keyword];
@@ -133,7 +133,7 @@ function keyRules(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Names the keys as properties too, since ajv's strict mode wants each required key to be one where it is required. */
+/** Lists the keys as properties too, because ajv's strict mode demands it for required keys. */
 const requiring = (keys: readonly string[]): JsonSchema => ({
   required: keys,
   properties: Object.fromEntries(keys.map((key) => [key, {}])),

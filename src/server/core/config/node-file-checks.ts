@@ -1,7 +1,7 @@
 /**
- * What the node file's schema cannot say: listeners, who may reach the admin API, keys that depend on the value of
- * another; of `cluster` in `node-file-cluster-checks.ts`, of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that this version refuses are
- * checked all the same, so that a file which is written for a later version is told everything that is wrong with it.
+ * Checks of the node file beyond its schema: listeners, access to the admin API, keys that depend on another's value. Those of
+ * `cluster` are in `node-file-cluster-checks.ts`, of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that this
+ * version refuses are checked too, so that a file for a later version gets all its problems reported.
  */
 
 import { parseAddress } from "../../../base/index.ts";
@@ -18,7 +18,7 @@ export const nodeFileChecks = (file: NodeFile, problem: ProblemAt): readonly Pro
     check(file, problem).filter((it) => it !== undefined),
   );
 
-/** Each listener of the process with its key; what is empty or `none` does not listen. */
+/** Listeners of the process with their keys; empty or `none` means no listener. */
 const listenersOf = ({
   listen,
   metrics_listen: metrics,

@@ -1,6 +1,5 @@
 /**
- * What must hold within `cluster` of the node file: how the node starts, how others find it and know it. Spec:
- * document 2, `cluster`.
+ * Checks of `cluster` in the node file: how the node starts, and how others find and identify it. Spec: document 2, `cluster`.
  */
 
 import { parseAddress, parseDuration } from "../../../base/index.ts";
@@ -11,7 +10,7 @@ import type { Problem, ProblemAt } from "./problem.ts";
 /** Under this a restart, or one election that is slow to end, gets a member that is well removed. */
 const MIN_DEAD_AFTER_MS = 10_000;
 
-/** As much as 128 random bits in hexadecimal; everything that members trust each other by is derived from it. */
+/** Equals 128 random bits in hexadecimal. All trust between members is derived from the secret. */
 const GOOD_SECRET_LENGTH = 32;
 
 export const clusterChecks: Check = (file, problem) =>
@@ -58,7 +57,7 @@ const checkPeers: Check = ({ cluster: { node_id: own, peers } }, problem) => {
 
 type Peers = NonNullable<NodeFile["cluster"]["peers"]>;
 
-/** No two listeners have one address, be they of one peer or of two. */
+/** Reports two listeners with one address, of one peer or of two. */
 function repeatedAddresses(peers: Peers, problem: ProblemAt): readonly Problem[] {
   const first = new Map<string, string>();
   return peers.flatMap((peer, at) =>

@@ -1,12 +1,12 @@
-/** What the checks of the node file's sections share. */
+/** Shared parts of the node file's checks. */
 
 import type { NodeFile } from "./node-file.ts";
 import type { Path, Problem, ProblemAt } from "./problem.ts";
 
-/** A rule over several keys; `undefined` stands where it holds. */
+/** Rule over several keys; `undefined` entries mean that it is satisfied. */
 export type Check = (file: NodeFile, problem: ProblemAt) => readonly (Problem | undefined)[];
 
-/** One problem for every value that stood in the list before. `key` is where in the entry the value stands. */
+/** Reports every value that repeats an earlier one of the list. `key`: position of the value within the entry. */
 export function repeated(list: Path, key: string, values: readonly string[], problem: ProblemAt): readonly Problem[] {
   return values.flatMap((value, at) => {
     const first = values.indexOf(value);

@@ -1,4 +1,4 @@
-/** What the schema of `tls` cannot say. Spec: document 2, `tls`; front-door reference, sections 2, 4 and 5. */
+/** Checks of `tls` beyond its schema. Spec: document 2, `tls`; front-door reference, sections 2, 4 and 5. */
 
 import { X509Certificate } from "node:crypto";
 import { parseAddress } from "../../../base/index.ts";
@@ -6,7 +6,7 @@ import { type Check, isLoopbackHost } from "./node-file-rule.ts";
 import type { TlsSettings } from "./node-file-tls.ts";
 import type { Path, Problem, ProblemAt } from "./problem.ts";
 
-/** What is wrong with a value. */
+/** Describes what is wrong with a value. */
 type Why = (value: string) => string | undefined;
 
 export const checkTls: Check = ({ tls, cluster }, problem) => {
@@ -100,7 +100,7 @@ const DNS_KEYS = {
 /** RFC 8945 section 6, but for MD5; with or without the dot at the end of a domain name. */
 const TSIG_ALGORITHM = /^hmac-sha(?:1|224|256|384|512)\.?$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
-/** What may stand in a header. */
+/** Characters allowed in a header. */
 const TOKEN = /^[!-~]+$/;
 
 function checkDns({ dns }: TlsSettings, problem: ProblemAt): readonly (Problem | undefined)[] {

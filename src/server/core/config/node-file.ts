@@ -1,6 +1,6 @@
 /**
- * The node file: what configures one process. Spec: document 2. Every key stands here with its description, default and
- * range; what a schema cannot say is in `node-file-checks.ts`.
+ * Node file: configuration of one process. Spec: document 2. Every key is here with its description, default and range; checks
+ * beyond the schema are in `node-file-checks.ts`.
  */
 
 import { admin, issuers } from "./node-file-access.ts";

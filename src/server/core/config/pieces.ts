@@ -11,7 +11,7 @@ const LEAST_SIZE = 1_000;
 
 const sizes = new WeakMap<JsonSchema, number>();
 
-/** Whether a value is checked by this schema apart from what it lies in. */
+/** Returns whether a value is validated with this schema separately from its parent. */
 export function isPiece(schema: JsonSchema): boolean {
   if (!isSchema(schema["properties"])) return false;
   let size = sizes.get(schema);
@@ -22,7 +22,7 @@ export function isPiece(schema: JsonSchema): boolean {
   return size >= LEAST_SIZE;
 }
 
-/** The schema with `{}` for every piece below it. What lies behind an alternative belongs to the alternative. */
+/** Returns the schema with `{}` for every piece below it. Anything behind an alternative belongs to the alternative. */
 export function withoutPieces(schema: JsonSchema): JsonSchema {
   const { properties, items, additionalProperties } = schema;
   return {

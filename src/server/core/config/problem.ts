@@ -1,9 +1,9 @@
 /**
- * What is wrong in a configuration document, and where: the one form in which every stage reports.
+ * Problem in a configuration document and its position: the one form in which every stage reports.
  *
- * Line and column are counted from 1, columns in UTF-16 units. A message says what was found and what is allowed; it
- * never holds a value that came through a reference, nor the value of a key that holds a credential. Keys and values
- * are outside input, so they are shown as JSON text (control characters escaped) and cut to a bounded length.
+ * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains a
+ * value from a reference, nor the value of a key that holds a credential. Keys and values are untrusted, so they are shown as
+ * JSON text (control characters escaped) with a limited length.
  */
 
 export type Severity = "error" | "warning";
@@ -15,18 +15,18 @@ export interface Problem {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** As `providers[0].pool`; empty for the document as a whole. */
+  /** Such as `providers[0].pool`; empty for the whole document. */
   readonly path: string;
   readonly message: string;
 }
 
-/** How a check reports: it says what and at which path, the reader of the document knows where that is. */
+/** Reports a problem from a check: the check names the path, and the reader of the document knows its position. */
 export type ProblemAt = (path: Path, message: string, severity?: Severity) => Problem;
 
 /** Long enough for every value a person writes by hand. */
 export const SHOWN_LENGTH = 80;
 
-/** `file:line:column: path: message`; a warning says so before the message. */
+/** Formats as `file:line:column: path: message`; a warning says so before the message. */
 export function formatProblem(problem: Problem): string {
   const where = `${problem.file}:${problem.line}:${problem.column}: `;
   const path = problem.path === "" ? "" : `${problem.path}: `;
@@ -43,7 +43,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** A text as it may stand in a message: quoted, escaped, cut. A URL that carries a user is not shown at all. */
+/** Quotes, escapes and shortens a text for a message. A URL with a user is not shown at all. */
 export function shown(text: string): string {
   if (/:\/\/[^/]*@/.test(text)) return "a URL with a user in it";
   return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);

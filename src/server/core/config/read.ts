@@ -17,26 +17,26 @@ import { type ErrorObject, validate } from "./validate.ts";
 import { withoutValues } from "./without-values.ts";
 
 export interface ReadOptions<T> extends ReferenceRules {
-  /** Said of a text that holds no document, which is an error. */
+  /** Error message for a text without a document. */
   readonly whenEmpty?: string;
   /** Whether a credential that is written out is warned of; it is where the document travels. */
   readonly warnOfLiterals?: boolean;
-  /** Says more of an unknown key than that it is unknown. */
+  /** Explains an unknown key, beyond that it is unknown. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
-  /** What a schema cannot say; run once the document's shape is right. */
+  /** Checks beyond the schema; run once the document's form is right. */
   readonly checks?: (document: T, problem: ProblemAt) => readonly Problem[];
 }
 
 export interface Read<T> {
-  /** Undefined when there is an error among the problems. */
+  /** `undefined` if one of the problems is an error. */
   readonly document: T | undefined;
   /** The document with its references as they are written: what is shown of it. Undefined with `document`. */
   readonly asWritten: T | undefined;
-  /** Both, of a document that has the right shape though a check refuses it: to find what else is wrong with it. */
+  /** Both values of a document with the right form that a check refused, to find further problems in it. */
   readonly draft: Draft<T> | undefined;
   readonly problems: readonly Problem[];
   readonly used: Used;
-  /** Where the value at the path stands, or the innermost value around it that is written. Counted from 1. */
+  /** Returns the position of the value at the path, or of the innermost written value around it. Counts from 1. */
   readonly locate: (path: Path) => Place;
   /** A problem of this document, for what is found out about it later. */
   readonly problem: ProblemAt;
@@ -60,7 +60,7 @@ export const readDocument = <T>(
   options: ReadOptions<T>,
 ): Read<T> => readParsed(schema, parseTree(source), references, options);
 
-/** As `readDocument`, of a text that was parsed, or of several that were composed. */
+/** Same as `readDocument`, for a text that was parsed, or several that were composed. */
 export function readParsed<T>(
   schema: Schema<T>,
   parsed: Parsed,
@@ -160,10 +160,7 @@ const messageOf = ({ isNotYet, message }: Finding, path: Path): string =>
 
 const unknownKeyOf = <T>({ unknownKey }: ReadOptions<T>) => (unknownKey === undefined ? {} : { unknownKey });
 
-/**
- * By place, those of one text together, each once; a document that is wrong all over is told of as far as anybody would
- * read.
- */
+/** Sorts problems by position, grouped by text and without duplicates. Limited to what anybody would read. */
 function inOrder(problems: readonly Problem[], files: readonly string[] = []): readonly Problem[] {
   const sorted = problems.toSorted(
     (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,

@@ -1,6 +1,6 @@
 /**
- * The validator's errors brought to paths of the document, without those that only follow from another fault:
- * what lies at a value refused before, the branches of a failed alternative, the second fault of one scalar.
+ * Maps the validator's errors to paths of the document, without those that follow from another fault: below a refused value, in
+ * the branches of a failed alternative, or a second fault of one scalar.
  */
 
 import type { Located } from "./explain.ts";
@@ -48,7 +48,7 @@ const RULES: ReadonlySet<string> = new Set([
 
 const isRule = ({ keyword }: ErrorObject): boolean => RULES.has(keyword);
 
-/** Of several faults of one value the plainest is told. */
+/** The plainest of several faults of one value is reported. */
 function rank(error: ErrorObject): number {
   if (isNotYet(error) || isRule(error)) return Infinity;
   const order = ["type", "enum", "const", "minLength", "maxLength", "format", "pattern"].indexOf(error.keyword);

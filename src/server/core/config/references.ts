@@ -1,11 +1,11 @@
 /**
  * References in string values: `${VAR}`, `${secret:NAME}`, `${file:NAME}`, and `$${` for a literal `${`.
  *
- * Source: spec document 2, loading rules 3 and 4; design decisions, section 6 (where references resolve). They may stand
- * within a longer text. A value is put in as it is and never searched for references again. What a document's references
- * expand to is bounded as a whole, so that a small document cannot name a large secret many thousand times.
+ * Source: spec document 2, loading rules 3 and 4; design decisions, section 6 (where references resolve). They may be part of a
+ * longer text. A value is inserted unchanged and not searched for further references. The total expansion of a document is
+ * limited, so that a small document cannot insert a large secret many thousand times.
  *
- * What is shown of a document is its text as written: beside each value stands the same value with its references.
+ * Documents are shown as written: each value is stored together with its form before expansion.
  */
 
 import { isSentValue, trimmedValue, valueProblem } from "./credential-values.ts";
@@ -16,15 +16,15 @@ import type { Tree } from "./tree.ts";
 
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }
-  /** `message` says why in words; it must not hold the value. */
+  /** `message` says why, without the value. */
   | { readonly kind: "problem"; readonly message: string };
 
-/** What references resolve to on this node, handed in since the core reads neither environment nor files. */
+/** Values of references on this node, passed in because the core reads neither environment nor files. */
 export interface References {
   readonly env: (name: string) => string | undefined;
   readonly secret: (name: string) => Lookup;
   readonly file: (name: string) => Lookup;
-  /** Variables that the node file refers to. A document of the admin API reads neither them nor `GATEWAY_…`. */
+  /** Variables that the node file refers to. A document of the admin API may read neither these nor `GATEWAY_…`. */
   readonly ofNodeFile?: ReadonlySet<string>;
 }
 
@@ -38,9 +38,9 @@ export interface Used {
 export interface ReferenceRules {
   /** `${file:NAME}` is for the deployment document only. */
   readonly fileAllowed: boolean;
-  /** A document that holds facts only has no references at all. */
+  /** Set for a document of facts only, which allows no references. */
   readonly noneAllowed?: boolean;
-  /** Whether a variable is kept from who wrote what stands at the offset; left out, none is. */
+  /** Returns whether a variable is withheld from the author of the text at the offset; by default none is. */
   readonly isWithheld?: (variable: string, at: number) => boolean;
 }
 
@@ -49,9 +49,9 @@ type Scheme = "env" | "secret" | "file";
 export interface Expanded {
   /** A fresh value, which the caller may change; what was refused is `null`. */
   readonly value: unknown;
-  /** As `value`, with the texts that hold references as they are written. Another object all the way down. */
+  /** Same as `value`, with references as written. A separate object at every level. */
   readonly asWritten: unknown;
-  /** By `pathKey`: the strings that hold references. */
+  /** Strings with references, by `pathKey`. */
   readonly written: ReadonlyMap<string, Written>;
   /** The references as written by what they resolved to, so that a message can be cleared of the values. */
   readonly resolved: ReadonlyMap<string, string>;
@@ -62,9 +62,9 @@ export interface Written {
   readonly references: readonly string[];
   /** Whether all of them were. */
   readonly isResolved: boolean;
-  /** As it stands in the document. */
+  /** Text as in the document. */
   readonly text: string;
-  /** What it came to. */
+  /** Value after expansion. */
   readonly value: string;
 }
 
@@ -74,13 +74,13 @@ export const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
 
 const TOKEN = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
-/** One file name: no separator, so that it cannot leave the directory. */
+/** One file name without separators, so that it cannot leave the directory. */
 const FILE_NAME = /^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,255}$/;
 
-/** Unlike the path as shown, this tells a key with a dot from two keys. */
+/** Returns a key for a path. Unlike the displayed path, it tells a key with a dot from two keys. */
 export const pathKey = (path: Path): string => path.map(String).join("\u0000");
 
-/** `schema` says which references a text may hold. */
+/** `schema` says which references a text may contain. */
 export function expand(
   tree: Tree,
   schema: JsonSchema,
@@ -190,7 +190,7 @@ export function expand(
   };
 }
 
-/** Of the text at a place. */
+/** Position of a text and what is allowed there. */
 interface Here {
   readonly allowed: readonly Scheme[];
   readonly at: number;

@@ -22,7 +22,7 @@ export function registryOwners(servers: readonly Server[]): ReadonlyMap<string, 
 
 const NO_VERSION = "0.0.0";
 
-/** Below, at or above zero, as the first is lower, equal or higher. */
+/** Returns a number below, at or above zero if the first version is lower, equal or higher. */
 export function compareVersions(one: string | undefined, other: string | undefined): number {
   const [first, second] = [partsOf(one || NO_VERSION), partsOf(other || NO_VERSION)];
   const byRelease = compareLists(first.release, second.release, "0");
@@ -40,7 +40,7 @@ function partsOf(version: string): { readonly release: readonly string[]; readon
   return { release: release.split("."), before: before.length === 0 ? [] : before.join("-").split(".") };
 }
 
-/** `missing`: what stands for a part that one list lacks; `undefined`: the shorter list is lower. */
+/** `missing`: value for a part that one list lacks; `undefined`: the shorter list is lower. */
 function compareLists(one: readonly string[], other: readonly string[], missing: string | undefined): number {
   for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
     const [first, second] = [one[at] ?? missing, other[at] ?? missing];

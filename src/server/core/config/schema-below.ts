@@ -1,9 +1,9 @@
-/** One step down a schema, beside a step down the value that it describes. */
+/** Steps down a schema in parallel with the value that it describes. */
 
 import { isSchema } from "./defaults.ts";
 import type { JsonSchema } from "./schema.ts";
 
-/** Of a member or an item; an empty one where nothing is said of it. */
+/** Returns the schema of a member or an item; an empty one if none is defined. */
 export function schemaBelow(schema: JsonSchema, step: string | number): JsonSchema {
   if (typeof step === "number") return schemaOr(schema["items"]);
   const properties = schemaOr(schema["properties"]);

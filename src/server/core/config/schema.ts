@@ -58,7 +58,7 @@ export interface TextLimits {
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** What the text must be; the formats and their readings stand in `formats.ts`. */
+  /** Format of the text; the formats and their parsers are in `formats.ts`. */
   readonly format?: Format;
   readonly examples?: readonly string[];
 }
@@ -76,19 +76,19 @@ export const text = (description: string, limits: TextLimits = {}): Schema<strin
 /** A Go-style duration such as `250ms`, `1h30m`; kept as text here and parsed where it is compiled. */
 export const duration = (description: string): Schema<string> => text(description, { format: "duration" });
 
-/** As `duration`, where none at all would switch off what the key limits. */
+/** Same as `duration`, for limits that zero would turn off. */
 export const positiveDuration = (description: string): Schema<string> =>
   text(description, { format: "positive-duration" });
 
-/** As `duration`, for a key whose negative values have a meaning. */
+/** Same as `duration`, for a key whose negative values have a meaning. */
 export const signedDuration = (description: string): Schema<string> => text(description, { format: "signed-duration" });
 
-/** A name by which others refer to it, the same on every node: it holds no reference. */
+/** A name that others refer to; it is the same on every node and contains no reference. */
 export const withoutReferences = (schema: Schema<string>): Schema<string> => ({
   json: { ...schema.json, "x-references": "none" },
 });
 
-/** An address, a header's value, or what goes with a credential: it may come from a secret without being one. */
+/** An address, a header's value, or something that accompanies a credential: it may come from a secret without being one. */
 export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "any" },
 });
@@ -96,7 +96,7 @@ export const mayBeSecret = <T>(schema: Schema<T>): Schema<T> => ({
 /** A credential, trimmed at load and refused with a character that no header carries: its value is in no problem, and written literally where it travels it is warned of. */
 export const secret = (schema: Schema<string>): Schema<string> => ({ json: { ...schema.json, "x-secret": true } });
 
-/** As `mayBeSecret`, of what is sent in a header: trimmed at load, and refused with a character that no header carries. */
+/** Same as `mayBeSecret`, for header values: trimmed at load, and refused with characters that headers cannot carry. */
 export const headerValue = <T>(schema: Schema<T>): Schema<T> => ({
   json: { ...schema.json, "x-references": "header" },
 });
@@ -155,8 +155,8 @@ export interface ObjectRules {
 }
 
 /**
- * An object with these keys and no others; a member `name` holds no references. The rules are written as annotations (`x-exclusive`, `x-one-of`,
- * `x-together`) which our validator reads, so that a breach is told in a sentence, and as plain JSON Schema when printed.
+ * An object with exactly these keys; a member `name` contains no references. Rules are annotations (`x-exclusive`, `x-one-of`,
+ * `x-together`), which our validator reads so that a violation becomes a sentence, and plain JSON Schema when printed.
  */
 export const object = <const K extends Keys>(
   description: string,
@@ -192,8 +192,8 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Key<T, "default"> =
 });
 
 /**
- * As `withDefault`, for a key that stays away from the document: who reads it takes the value. A default that is put in is
- * part of the document's digest, so a key that got one later keeps this.
+ * Same as `withDefault`, but the default is not written into the document: readers apply it. A written default is part of the
+ * document's digest, so a key that got its default later uses this.
  */
 export const assumed = <T>(schema: Schema<T>, value: T): Schema<T> => ({
   json: { ...schema.json, "x-assumed": value },

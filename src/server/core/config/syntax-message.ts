@@ -1,8 +1,8 @@
 /**
- * The YAML library's errors in sentences of ours.
+ * Turns errors of the YAML library into our own sentences.
  *
- * The library's own messages may quote the document, and with it a credential, so only a fixed sentence a code is used,
- * and the library's where it is one of those known to quote nothing.
+ * The library's messages may quote the document, and with it a credential. So each code has a fixed sentence, and the library's
+ * own is used only for codes known to quote nothing.
  */
 
 import type { ErrorCode, YAMLParseError } from "yaml";

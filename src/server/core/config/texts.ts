@@ -1,6 +1,6 @@
 /**
- * A bare number where a text is expected is that text, as written: `when: [connect, 429]`, `node_id: 1`. Nobody who
- * writes it means anything else, and readers of YAML in other languages take it so.
+ * A bare number where text is expected is that text, as written: `when: [connect, 429]`, `node_id: 1`. Nobody means anything
+ * else, and YAML readers in other languages do the same.
  */
 
 import { isSchema } from "./defaults.ts";

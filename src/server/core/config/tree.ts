@@ -1,12 +1,14 @@
 /**
- * YAML text to a tree of located values, refusing what a configuration does not need and an attacker would use.
+ * Parses YAML text to a tree of located values, and refuses features that a configuration does not need and an attacker would
+ * use.
  *
- * YAML 1.2, core schema (`yes` and `on` are texts). Anchors and at most 100 aliases are read. Refused: merge keys, tags beyond the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML.
- * Who reads the files of others may have any number of aliases, and merge keys, written out. The bound on values holds for
- * what aliases come to.
- * Bounds: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting bound is met while the tokens are read, before anything
- * recursive sees them, and duplicate keys are found by hash, since the library compares each key with every other.
- * A message never holds the library's own text of the document, which may be a credential.
+ * YAML 1.2, core schema (`yes` and `on` are texts). Anchors and at most 100 aliases are read. Refused: merge keys, tags beyond
+ * the core ones, directives, a second document, duplicate keys, keys that are not texts. JSON is YAML. When reading files of
+ * other products, any number of aliases and merge keys is allowed. The limit on values counts the values that aliases expand
+ * to.
+ * Limits: 4 MiB of text, 64 levels, 100,000 values, 500,000 tokens. The nesting limit is enforced while tokens are read, before
+ * any recursive code sees them, and duplicate keys are found by hash, since the library compares each key with every other.
+ * Messages never contain the library's own text about the document, which may be a credential.
  */
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type ParsedNode, Parser } from "yaml";
@@ -32,24 +34,24 @@ export type Tree =
       readonly kind: "scalar";
       readonly at: number;
       readonly value: string | number | boolean | null;
-      /** A number as it stands in the text. */
+      /** A number as written. */
       readonly written?: string;
     }
-  /** What stands here was refused already, so nothing more is said about it. */
+  /** An error was reported here already, so nothing more is reported about it. */
   | { readonly kind: "refused"; readonly at: number };
 
 export interface Entry {
   readonly keyAt: number;
   readonly value: Tree;
-  /** Its value has an anchor that an alias refers to. */
+  /** The value has an anchor that an alias refers to. */
   readonly isShared?: true;
 }
 
 export interface Source {
-  /** As it shall stand in problems, normally the path as the operator wrote it. */
+  /** Name used in problems, normally the path as the operator wrote it. */
   readonly name: string;
   readonly text: string;
-  /** Whoever may call the admin API wrote it, which is nobody who may read this node's own variables. */
+  /** Whether it was written through the admin API, by somebody who may not read this node's environment variables. */
   readonly isFromApi?: boolean;
 }
 
@@ -61,16 +63,16 @@ export interface Place {
 }
 
 export interface Parsed {
-  /** Undefined when the text is no YAML, or holds no document. */
+  /** `undefined` if the text is not YAML, or contains no document. */
   readonly tree: Tree | undefined;
   readonly isEmpty: boolean;
-  /** How many values the tree holds. */
+  /** Number of values in the tree. */
   readonly values: number;
   readonly problems: readonly Problem[];
   readonly placeOf: (offset: number) => Place;
-  /** Where several texts were composed to one tree: their names in order, by which problems are ordered. */
+  /** Names of the texts that were composed to one tree, in the order in which problems are sorted. */
   readonly files?: readonly string[];
-  /** Where several texts were composed to one tree: a path of that tree as the path in the text it came from. */
+  /** Maps a path of a composed tree to the path in its original text. */
   readonly writtenPath?: (path: Path) => Path;
 }
 
@@ -199,7 +201,7 @@ function toEntries(
   return entries;
 }
 
-/** Keys that stand in the map itself win, then those of what is merged first (YAML 1.1, type `merge`). */
+/** Keys of the map itself win, then those of the map that is merged first (YAML 1.1, type `merge`). */
 function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, message: string) => void): void {
   for (const from of tree.kind === "list" ? tree.items : [tree]) {
     if (from.kind === "map") {
@@ -208,7 +210,7 @@ function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, mes
   }
 }
 
-/** As written, so that `200: ok` and `true: yes` have the keys "200" and "true". */
+/** Keys as written, so that `200: ok` and `true: yes` have the keys "200" and "true". */
 function keyText(key: ParsedNode | null): string | undefined {
   if (!isScalar(key) || key.anchor !== undefined || key.tag !== undefined) return undefined;
   return typeof key.value === "string" ? key.value : key.source || undefined;
@@ -226,7 +228,7 @@ function toScalar(value: unknown, written: string | undefined, at: number, refus
   return refused("not a configuration value");
 }
 
-/** The first error, and those others that stand for themselves; what follows a broken line is mostly its echo. */
+/** Keeps the first error and independent others; errors after a broken line are mostly its consequence. */
 function readable<E extends { readonly code: string }>(errors: readonly E[]): readonly E[] {
   const first = errors.findIndex(({ code }) => !INDEPENDENT.has(code));
   return errors.filter(({ code }, index) => index === first || INDEPENDENT.has(code)).slice(0, 20);

@@ -1,9 +1,8 @@
 /**
- * Runs a schema of ours over a value by ajv, and hands back every error it finds.
+ * Validates a value by one of our schemas with ajv, and returns every error.
  *
- * Compilation writes and compiles code (milliseconds for each object), so each piece of a schema is compiled once, when
- * first needed. Defaults are not ajv's business here: they would be in place before the rules between keys are checked,
- * and count as written.
+ * Compilation generates code (milliseconds for each object), so each piece of a schema is compiled once, on first use. Ajv does
+ * not fill in defaults: it would do so before rules between keys are checked, and they would count as written.
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -79,7 +78,7 @@ function keywordOf(schema: JsonSchema, step: string | number): string {
 /** RFC 6901. */
 const escaped = (step: string | number): string => String(step).replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** Every error of every value, with its schema: for schemas of ours alone. */
+/** Reports every error of every value, with its schema; for our own schemas only. */
 export function validator(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,

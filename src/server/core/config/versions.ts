@@ -1,9 +1,9 @@
 /**
- * What becomes of a deployment document beside the stored one: the table of spec document 1, States and transitions.
+ * Decides what to do with a deployment document beside the stored one: the table of spec document 1, States and transitions.
  *
- * The caller gives the digests; equal digests mean equal content. A document with a version is compared by it; a stored
- * one without counts as older than any version. A document without a version cannot say whether it is newer, so it
- * waits at a start and is applied when an operator asks by a reload.
+ * The caller passes digests; equal digests mean equal content. A document with a version is compared by it; a stored one
+ * without a version counts as older than any. A document without a version cannot say whether it is newer, so it waits at a
+ * start and is applied when an operator reloads.
  */
 
 export interface Edition {
@@ -13,12 +13,12 @@ export interface Edition {
 
 export interface ApplyQuestion {
   readonly trigger: "start" | "reload";
-  /** Undefined while the cluster has stored nothing. */
+  /** `undefined` while the cluster has stored nothing. */
   readonly stored: Edition | undefined;
   readonly document: Edition;
 }
 
-/** `keep`: both are the same; `wait`: a reload would apply it; `refuse`: only an edit of the document helps. */
+/** `keep`: both are equal. `wait`: a reload would apply it. `refuse`: the document has to be edited. */
 export interface ApplyDecision {
   readonly kind: "apply" | "keep" | "refuse" | "wait";
   readonly reason: string;

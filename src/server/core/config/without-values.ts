@@ -1,6 +1,6 @@
 /**
- * A message without what references resolved to; the reference as written stands there instead. For messages made by
- * others than this folder's explanations, which never hold such a value in the first place.
+ * Replaces resolved values in a message by their references as written. For messages from outside this folder, whose own never
+ * contain such a value.
  */
 
 import { SHOWN_LENGTH } from "./problem.ts";
@@ -9,12 +9,12 @@ import type { Written } from "./references.ts";
 /** Shorter values are words and numbers such as `on` or `8080`, which would be found in the sentence itself. */
 const SHORTEST_HIDDEN = 6;
 
-/** What a message quotes: a name or a token in backticks, a text as JSON writes it. */
+/** Quotations in a message: a name or token in backquotes, a text as JSON. */
 const QUOTED = /`([^`]+)`|"((?:[^"\\]|\\.)+)"/g;
 
 /**
- * `resolved`: references as written by what they resolved to. `here`: of the text that the message is about, where that
- * holds references: a quoted piece of it, such as a word of an expression, may be a piece of a value.
+ * `resolved`: references as written, by resolved value. `here`: the text that the message is about, if it contains references:
+ * a quoted piece of it, such as a word of an expression, may be part of a value.
  */
 export function withoutValues(
   message: string,
@@ -22,7 +22,7 @@ export function withoutValues(
   here: Written | undefined,
 ): string {
   let text = message;
-  // What holds another goes first, or its rest would stay.
+  // Longer values are replaced first, or parts of them would remain.
   for (const [value, reference] of [...resolved].sort(([one], [other]) => other.length - one.length)) {
     if (value.length < SHORTEST_HIDDEN) continue;
     const escaped = JSON.stringify(value).slice(1, -1);

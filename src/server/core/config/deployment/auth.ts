@@ -1,4 +1,4 @@
-/** `auth`: whose credentials the data plane accepts. Spec: document 3, `auth`. Absent means anonymous. */
+/** `auth`: accepted credentials of data-plane callers. Spec: document 3, `auth`. If absent, callers are anonymous. */
 
 import { choice, flag, list, object, orEmpty, required, text, withDefault } from "../schema.ts";
 import { filled } from "./terms.ts";

@@ -1,12 +1,11 @@
 /**
- * `models`: model artifacts that detectors refer to by name, pinned by digest. Spec: document 3, `models`.
- * Sizes are in bytes.
+ * `models`: model artifacts that detectors refer to by name, pinned by digest. Spec: document 3, `models`. Sizes are in bytes.
  */
 
 import { choice, integer, list, mayBeSecret, object, referenceOnly, required, text, withDefault } from "../schema.ts";
 import { filled, label } from "./terms.ts";
 
-/** As hubs name them: no `--`, no `..`, nothing at the end that means something else. */
+/** Repository names as hubs allow them: no `--`, no `..`, no ending with a special meaning. */
 const REPOSITORY =
   "^(?!.*(?:--|\\.\\.))(?!.*\\.git$)[A-Za-z0-9_][A-Za-z0-9._-]{0,95}/[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?$";
 

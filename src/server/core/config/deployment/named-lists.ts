@@ -1,13 +1,13 @@
 /**
- * The lists of the deployment document whose entries have names, by which they are told apart wherever two documents
- * are laid beside each other: sources that must not overlap, editions of which the difference is asked for.
+ * Lists of the deployment document whose entries have names. Names identify entries when two documents are compared: sources
+ * that must not overlap, and versions of one document.
  */
 
 import type { Path } from "../problem.ts";
 
 export interface NamedList {
   readonly path: Path;
-  /** One entry, in a message. */
+  /** Name of one entry in messages. */
   readonly what: string;
   /** Keys that name the entry; of each group the first that is written. */
   readonly names: readonly (readonly string[])[];

@@ -95,7 +95,7 @@ const operation = object("One operation on one provider of the catalog.", {
   channels: list("Channels of the provider.", channel),
 });
 
-/** One file named by the node file's `catalog_overlay_paths`. */
+/** Schema of a file named in the node file's `catalog_overlay_paths`. */
 export const overlaySchema = operation;
 
 export const catalogOverlays = list(

@@ -147,5 +147,5 @@ export type ProviderConfig = TypeOf<typeof provider>;
 export type Retry = TypeOf<typeof retry>;
 export type Failover = TypeOf<typeof failover>;
 
-/** What identifies the provider: its name, else its preset. Undefined for one that has neither, which is refused. */
+/** Returns the provider's identity: its name, else its preset. `undefined` for one that has neither, which is refused. */
 export const providerName = (provider: ProviderConfig): string | undefined => provider.name ?? provider.preset;

@@ -1,4 +1,4 @@
-/** `reconcile`: metered usage against the provider's own reports. Spec: document 3, `reconcile`. Counts are tokens. */
+/** `reconcile`: comparison of metered usage with providers' reports. Spec: document 3, `reconcile`. Counts are tokens. */
 
 import { parseDuration } from "../../../../base/index.ts";
 import {

@@ -1,13 +1,13 @@
 /**
- * The words that several sections of the deployment document share: kinds of name, model patterns, triggers, score,
- * the two answers to a fault. A description says what a key is for; the shape is given here once.
+ * Schemas that several sections of the deployment document share: kinds of names, model patterns, triggers, scores, and what to
+ * do on a fault. A description says what a key is for; the form is defined here once.
  */
 
 import { choice, headerValue, list, map, number, type Schema, secret, type TextLimits, text } from "../schema.ts";
 
 const MAX_NAME_LENGTH = 128;
 
-/** Goes into headers, metric labels and paths as it is: visible ASCII without the slash that ends a path segment. */
+/** Used unchanged in headers, metric labels and paths: visible ASCII without the slash. */
 export const PATH_NAME = {
   pattern: "^[!-.0-~]+$",
   maxLength: MAX_NAME_LENGTH,
@@ -63,7 +63,7 @@ export const faultAnswer = (description: string) => choice(description, ["fail_o
 export const headers = (description: string): Schema<Readonly<Record<string, string>>> =>
   map(description, headerValue(text("Value of the header named by the key.")));
 
-/** For headers that authenticate. */
+/** Headers that authenticate. */
 export const secretHeaders = (description: string): Schema<Readonly<Record<string, string>>> =>
   map(description, secret(text("Value of the header named by the key, normally a reference when it is a credential.")));
 

@@ -20,7 +20,7 @@ export const checkAuth: Check = ({ auth, profiles }, problem) => {
   ];
 };
 
-/** Bindings are told apart by issuer and audience, so a second of both would never be asked. */
+/** Bindings are distinguished by issuer and audience, so a duplicate would never be used. */
 function repeatedBindings(issuers: readonly Issuer[], problem: ProblemAt): readonly Problem[] {
   const first = new Map<string, number>();
   return issuers.flatMap(({ issuer, audience }, at) => {
@@ -67,11 +67,11 @@ function bindingProblems(
   ];
 }
 
-/** What is defined for callers, and no caller can have. */
+/** Warns of profiles and budgets that no caller can have. */
 export const checkHolders: Check = ({ auth, profiles, budgets }, problem) => {
   const spent = new Set((profiles ?? []).flatMap(({ budget }) => budget || []));
   const known = new Set((budgets ?? []).map(({ name }) => name));
-  // What is misspelt is told where it stands.
+  // A misspelt name is reported at its place.
   const isMisspelt = [...spent].some((name) => !known.has(name));
   const unspent = (budgets ?? []).flatMap(({ name }, at) =>
     isMisspelt || spent.has(name)
@@ -90,7 +90,7 @@ function unheldProfiles(
     const message = "nobody has a profile, nor spends from a budget: without `auth` every caller is anonymous";
     return profiles.length === 0 ? [] : [problem(["profiles"], message, "warning")];
   }
-  // Which profile a key names is not told before it is minted.
+  // Which profiles keys will name is unknown until they are minted.
   if (auth.virtual_keys) return [];
   const named = new Set(
     auth.issuers.flatMap(({ profile, profiles: selection }) => [
@@ -112,8 +112,8 @@ function unheldProfiles(
 }
 
 /**
- * It is the identifier of a protected resource, and addresses are made of it by adding to its path (RFC 9728, sections
- * 1.2 and 3.1): a path of its own is allowed, a query or a fragment is not. A user is refused by its format.
+ * Checks the identifier of a protected resource, from which addresses are made by appending to its path (RFC 9728, sections 1.2
+ * and 3.1): it may have a path, but no query and no fragment. Its format refuses a user.
  */
 export const checkPublicUrl: Check = ({ public_url: url }, problem) =>
   url === undefined || !/[?#]/.test(url)

@@ -1,4 +1,4 @@
-/** What a cross-check is, and the sentences that several of them say. */
+/** Type of cross-checks, and messages that several of them share. */
 
 import { nearest } from "../../../../../base/index.ts";
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
@@ -30,7 +30,7 @@ export function listed(names: readonly string[]): string {
   return names.slice(0, LISTED_NAMES).map(shown).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** One problem for every text at `path` that is no member of `known`. */
+/** Reports every text at `path` that is not in `known`. */
 export function unknownNames(
   what: string,
   found: readonly string[],

@@ -1,4 +1,4 @@
-/** What must hold within one credential, and of addresses that nothing may be asked at. Spec: document 3, `credentials[]`. */
+/** Checks within one credential, and of addresses that must not be called. Spec: document 3, `credentials[]`. */
 
 import type { Path, Problem, ProblemAt } from "../../problem.ts";
 import type { Credential } from "../credentials.ts";
@@ -24,9 +24,9 @@ function ofSigning(
     : [problem([...path, "session_token"], "a session token needs `access_key_id` and `secret_access_key`")];
 }
 
-/** The client secret goes there. Source: RFC 6749 section 3.2. */
+/** Checks the address that receives the client secret. Source: RFC 6749 section 3.2. */
 function ofTokenUrl(text: string, path: Path, problem: ProblemAt): readonly Problem[] {
-  if (!URL.canParse(text)) return []; // told of by its format
+  if (!URL.canParse(text)) return []; // reported by its format
   const { protocol, hostname, hash } = new URL(text);
   if (hash !== "" || text.includes("#")) {
     return [problem(path, "a token endpoint can have no fragment (`#`)")];
@@ -68,7 +68,7 @@ function ofExchange(
 const LINK_LOCAL =
   "this address is link-local, where machines keep the keys of their cloud account: nothing is asked there";
 
-/** Whoever writes a document, or can be resolved to it, must not read the machine's own keys. */
+/** Somebody who writes a document, or controls a name in it, must not be able to read the machine's own keys. */
 export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
   const places: readonly (readonly [Path, string | undefined])[] = [
     ...providers.map(({ base_url }, at) => [["providers", at, "base_url"], base_url] as const),
@@ -83,7 +83,7 @@ export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
   );
 };
 
-/** As `URL` writes them: IPv4 in four decimal parts, IPv6 in brackets and shortened. */
+/** Matches addresses as `URL` writes them: IPv4 in four decimal parts, IPv6 in brackets and shortened. */
 function isLinkLocal(hostname: string): boolean {
   return /^(?:169\.254\.|\[fe[89ab][0-9a-f]:|\[::ffff:a9fe:|\[fd00:ec2:)/i.test(hostname);
 }

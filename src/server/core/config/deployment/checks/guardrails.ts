@@ -1,4 +1,4 @@
-/** `guardrails`: detectors, their configuration and rules. Spec: document 3. */
+/** Checks of `guardrails`: detectors, their configuration and rules. Spec: document 3. */
 
 import type { Path, Problem, ProblemAt } from "../../problem.ts";
 import { DETECTOR_TYPES, type Detector } from "../guardrails/index.ts";
@@ -22,7 +22,7 @@ export const checkDetectors: Check = ({ guardrails, models, providers }, problem
   });
 };
 
-/** `type` says which of the objects of that name is read; the others would be silently ignored. */
+/** `type` decides which configuration object is read; others would be ignored silently. */
 function configurationProblems(detector: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
   const { type } = detector;
   const found: Problem[] = [];

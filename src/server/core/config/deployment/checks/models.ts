@@ -1,4 +1,4 @@
-/** `models`: artifacts that detectors refer to, and what a reference needs of them. Spec: document 3, `models`. */
+/** Checks of `models`: artifacts that detectors refer to, and requirements of references. Spec: document 3, `models`. */
 
 import type { Path, Problem, ProblemAt } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";
@@ -62,7 +62,7 @@ function fileProblems({ files = [] }: Model, problem: ProblemAt, path: Path): re
   });
 }
 
-/** What a detector that refers to a model with listed files needs of it; a hub is asked. */
+/** Checks references to models with listed files; for a hub model the hub decides. */
 export const checkReferences: Check = ({ models, guardrails }, problem) => {
   const listed = new Map(
     (models?.models ?? []).flatMap(({ name, hub, files = [] }) =>

@@ -9,7 +9,7 @@ interface NamedList {
   readonly path: Path;
   /** Completes "two … have the name". */
   readonly what: string;
-  /** Undefined where an entry has no name, which is for another check to say. */
+  /** `undefined` for an entry without a name, which another check reports. */
   readonly names: readonly (string | undefined)[];
 }
 

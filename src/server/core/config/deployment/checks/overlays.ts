@@ -33,7 +33,7 @@ export const checkCatalogOverlays: Check = ({ catalog_overlays }, problem) =>
     ),
   );
 
-/** Everything that can be said of one operation without the catalog that it is applied to. */
+/** Checks of one operation that need no catalog. */
 export function operationChecks(operation: ProviderOperation, problem: ProblemAt, path: Path = []): readonly Problem[] {
   const channels = operation.channels ?? [];
   return [
@@ -78,7 +78,7 @@ function definitionProblems(operation: ProviderOperation, problem: ProblemAt, pa
   return found;
 }
 
-/** By shape, since placeholders such as `{region}` make these roots no URLs yet. */
+/** Checks the form only, since roots with placeholders such as `{region}` are not URLs yet. */
 function rootProblems(root: string | undefined, problem: ProblemAt, path: Path): readonly Problem[] {
   if (root === undefined) return [];
   if (/^https?:\/\/[^/?#]*@/.test(root)) {

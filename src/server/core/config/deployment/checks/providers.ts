@@ -1,4 +1,4 @@
-/** What must hold within one provider, and between a provider and its credential. Spec: document 3, `providers[]`. */
+/** Checks within one provider, and between a provider and its credential. Spec: document 3, `providers[]`. */
 
 import { parseDuration } from "../../../../../base/index.ts";
 import type { Problem } from "../../problem.ts";
@@ -66,7 +66,7 @@ export const checkAliases: Check = ({ providers }, problem) =>
     }),
   );
 
-/** A wait of no length would fail every attempt, or none: neither is what it says. */
+/** A timeout of zero would fail every attempt or none, which is not what it says. */
 export const checkWaits: Check = ({ providers }, problem) =>
   providers.flatMap(({ first_byte_timeout, retry }, at) => {
     const found: Problem[] = [];

@@ -1,6 +1,6 @@
 /**
- * `reconcile`: its providers, and how its periods relate. Spec: document 3, `reconcile`.
- * A period out of range is corrected where it is used; here it is told.
+ * Checks of `reconcile`: its providers, and how its periods relate. Spec: document 3, `reconcile`. A period out of range is
+ * corrected where it is used, and reported here.
  */
 
 import { formatDuration, parseDuration } from "../../../../../base/index.ts";

@@ -1,4 +1,4 @@
-/** Which provider a request goes to: the default provider, models that two providers claim, models that none claims. */
+/** Checks of routing: the default provider, models that two providers claim, and models that none claims. */
 
 import { nearest } from "../../../../../base/index.ts";
 import { type Path, type Problem, shown } from "../../problem.ts";
@@ -22,7 +22,7 @@ export const checkDefaultProvider: Check = ({ default_provider, providers }, pro
   ];
 };
 
-/** Told only where routing works at all; a provider that serves nobody is most likely one whose `models` were forgotten. */
+/** Reported only if routing works at all; a provider that serves nobody most likely lacks `models`. */
 export const checkReachable: Check = ({ default_provider, providers, guardrails }, problem) => {
   if (providers.length < 2 || providers.every((provider) => claimsOf(provider).length === 0)) return [];
   const reached = new Set([
@@ -71,7 +71,7 @@ export const checkShadowedModels: Check = ({ providers }, problem) => {
       const earlier = coveringClaim(model, owners);
       if (earlier === undefined) continue;
       const owner = owners.get(earlier) ?? "";
-      // What the model is called where the owner fails over to.
+      // The alias maps the model's name for a failover from its owner.
       if (path[0] === "model_aliases" && isFailoverOf(owner, provider)) continue;
       const what = path[0] === "model_aliases" ? "this alias" : "this model";
       found.push(
@@ -99,7 +99,7 @@ function coveringClaim(model: string, owners: { has(claim: string): boolean }): 
   return undefined;
 }
 
-/** With a default provider every model is served by somebody. */
+/** With a default provider, every model is served. */
 export const checkAllowedModels: Check = ({ default_provider, providers, profiles }, problem) => {
   if (default_provider !== undefined || providers.length === 1) return [];
   const claims = new Set(providers.flatMap((provider) => claimsOf(provider).map(({ model }) => model)));

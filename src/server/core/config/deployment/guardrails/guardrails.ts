@@ -1,6 +1,6 @@
 /**
- * `guardrails`: detectors, rules over their findings, and how streams and keys are handled.
- * Spec: document 3, `guardrails`. Sizes are in bytes.
+ * `guardrails`: detectors, rules over their findings, and handling of streams and keys. Spec: document 3, `guardrails`. Sizes
+ * are in bytes.
  */
 
 import {

@@ -14,7 +14,7 @@ export const segmentKinds = (description: string): Schema<readonly (typeof SEGME
     uniqueItems: true,
   });
 
-/** Where `header` and `query` are refused: a rewriting rule, and what a judge is shown beside the text. */
+/** Kinds without `header` and `query`, for rewriting rules and for what a judge is shown beside the text. */
 export const writableKinds = (description: string): Schema<readonly (typeof WRITABLE_KINDS)[number][]> =>
   list(description, choice("A kind of segment other than `header` and `query`.", WRITABLE_KINDS), {
     uniqueItems: true,
