@@ -18,7 +18,7 @@ import { createStateDecoder, StateFormatError } from "../core/state/index.ts";
 import { ClusterError } from "./failure.ts";
 
 export interface ArchiveMeta {
-  /** Of this layout. */
+  /** Version of this layout. */
   readonly format: 1;
   readonly id: string;
   readonly index: number;
@@ -42,14 +42,14 @@ const MAX_STATE_BYTES = 4 * 1024 ** 3;
 const MEMBERS = ["meta.json", "state.bin", "SHA256SUMS"] as const;
 
 /**
- * Streams the archive of a state file; `sha256` is the file's, hex. Nothing is opened before the first piece is asked
- * for, and a reader that goes away closes everything.
+ * Streams the archive of a state file. `sha256`: of the file, hex. Nothing is opened before the first chunk is requested, and a
+ * reader that leaves closes everything.
  */
 export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256: string): AsyncGenerator<Uint8Array> {
   const tar = pack();
   const gzip = createGzip();
   const stop = new AbortController();
-  // A reader that goes away is an error to both; a failure of the writing reaches the reader by the iteration below.
+  // A reader that leaves is an error for both streams; write failures reach the reader through the iteration below.
   for (const stream of [tar, gzip]) stream.on("error", () => undefined);
   tar.pipe(gzip);
   // A failure anywhere ends `gzip` with the error, which is what the reader sees.
@@ -93,15 +93,15 @@ async function fill(
 
 export interface ReadArchive {
   readonly meta: ArchiveMeta;
-  /** Of the state file, hex. */
+  /** Digest of the state file, hex. */
   readonly sha256: string;
 }
 
 export type RowVisitor = (key: string, value: string) => void;
 
 /**
- * Reads and checks an archive; the state goes to `statePath`, fsynced is it not. `visit` sees each row before the
- * archive is known to be whole. Rejects with a `ClusterError` that says what is wrong.
+ * Reads and checks an archive. The state is written to `statePath`, without fsync. `visit` sees each row before the whole
+ * archive is known to be valid. Rejects with a `ClusterError` that says what is wrong.
  */
 export async function readArchive(
   source: AsyncIterable<Uint8Array>,
@@ -151,7 +151,7 @@ async function feed(
     }
   };
   const packed = Readable.from(counted());
-  // Given up, the two may fail after the pipeline has let go of them; what fails before then is thrown below.
+  // After an abort both may fail once the pipeline no longer listens; earlier failures are thrown below.
   for (const stream of [packed, gunzip]) stream.on("error", () => undefined);
   const unpacked = pipeline(packed, gunzip, { signal });
   unpacked.catch(() => undefined);

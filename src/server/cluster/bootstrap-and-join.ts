@@ -42,7 +42,7 @@ export async function found(storage: Storage, members: readonly Member[]): Promi
 /** The members that a node's own file names: itself alone, or its peers. */
 export function firstMembers(self: Member, start: ClusterOptions["start"]): readonly Member[] {
   if (start.kind !== "peers") return [self];
-  // Of no one more than the addresses is written down, so that every node that bootstraps writes the same.
+  // Only addresses are written, so that every bootstrapping node writes the same rows.
   return start.peers.map(({ id, raftAddr, forwardAddr }) => ({
     ...unknownMember(id),
     raft_addr: raftAddr,
@@ -78,7 +78,7 @@ export async function joinCluster(
   });
 }
 
-/** One address and the leaders that it names. Rejects with the signal's reason only. */
+/** Asks one address, and the leaders that it names. Rejects only with the signal's reason. */
 export async function askToJoin(
   address: string,
   kind: "join" | "rejoin",
@@ -136,13 +136,13 @@ export interface RejoinPorts extends AskIn {
   readonly afterTicks: number;
   /** Whether this node knows a leader, or need not ask. */
   isSettled(): boolean;
-  /** What is known of members from the answer. */
+  /** Called with the members named in the answer. */
   onAdmitted(members: readonly Member[]): void;
 }
 
 /**
- * To be called at every tick. A member that has known no leader for the whole time asks its join list, once every time;
- * a cluster that lost its quorum has no leader that could answer, and nothing changes.
+ * Call at every tick. A member that has known no leader for the whole time asks its join list, once per period. If the cluster
+ * lost its quorum, no leader can answer, and nothing changes.
  */
 export function rejoinWhenAlone(ports: RejoinPorts): () => void {
   let alone = 0;

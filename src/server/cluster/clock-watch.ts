@@ -1,6 +1,6 @@
 /**
- * What is done about clocks that differ: it is told, once as it begins and once as it ends, and a node whose clock is far
- * off does not lead while another can. To be looked at once a second.
+ * Reacts to differing clocks: reports when a difference begins and ends, and makes a node with a far-off clock hand over
+ * leadership if another node can lead. Runs once a second.
  */
 
 import type { Log } from "../../base/index.ts";
@@ -29,7 +29,7 @@ const LOG = "";
 
 /** Looks between two attempts to give leadership away. */
 const HAND_OVER_EVERY = 5;
-/** It has ended once the clock is within this part of what is told. */
+/** The difference has ended once it is within this fraction of the reported limit. */
 const ENDED = 0.5;
 
 /**

@@ -1,31 +1,31 @@
 /**
- * The time that a cluster goes by: the median of the members' clocks, as read on the links. One wrong clock cannot move
- * it. It is kept as an origin, the time at which the monotonic clock of this machine was zero, so a wall clock that is
- * set moves nothing at once: the step shows against the monotonic clock, and the clock counts by what it was before,
- * until another member confirms the new time or it has stayed for ten seconds.
+ * Time of the cluster: the median of the members' clocks, as measured on the links, so one wrong clock cannot move it. It is
+ * stored as an origin, the time at which this machine's monotonic clock was zero. So a step of the wall clock has no immediate
+ * effect: it is detected against the monotonic clock, and the clock keeps its earlier value until another member confirms the
+ * new time or it has lasted for ten seconds.
  */
 
 import type { ClockReading } from "./transport/index.ts";
 
-/** A node whose clock is further from the median, either way, goes by the median. */
+/** Offset from the median, in either direction, beyond which a node uses the median, in milliseconds. */
 export const MAX_LEAD_MS = 2_000;
 /** A node whose clock is further from the median, either way, leaves leading to others. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
-/** Beyond this an operator is told. */
+/** Offset beyond which operators are told, in milliseconds. */
 export const TOLD_OFFSET_MS = 1_000;
 
 /** Readings of a peer that are looked at, of which the quickest counts: it is off by half its round trip at most. */
 const KEPT = 4;
 /**
- * Peers are asked every two and a half seconds. A clock goes on while its node is away, so that the median does not hang
- * on the two that are left.
+ * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. A clock runs on while its node is away, so its
+ * reading stays valid, and the median does not depend on the two remaining members.
  */
 const FRESH_MS = 600_000;
-/** Beyond what two round trips explain, the clock was set. */
+/** Difference that two round trips cannot explain, so the clock was set, in milliseconds. */
 const SET_MS = 100;
 /** Between two looks a wall clock that is slewed moves by microseconds against the monotonic clock. */
 const STEP_MS = 500;
-/** A step that lasts for so long is how the clock is now, where no other member can tell. */
+/** Duration after which a step counts as the right time, if no other member can tell, in milliseconds. */
 const SETTLE_MS = 10_000;
 
 export interface ClockPorts {
@@ -33,7 +33,7 @@ export interface ClockPorts {
   wall(): number;
   /** Milliseconds of a clock that is never set. */
   monotonic(): number;
-  /** The wall clock was set by so many milliseconds, and is not gone by yet. */
+  /** Called when the wall clock was set by `byMs` milliseconds, before that is accepted. */
   onStep?(byMs: number): void;
 }
 
@@ -43,9 +43,9 @@ export interface Clocks {
   offsetOf(nodeId: string): number | undefined;
   /** Milliseconds by which this node's clock, as it is now, is ahead of the median of all that are known. */
   lead(): number;
-  /** Milliseconds between the time that this node goes by and the monotonic clock; changes when a clock is read anew. */
+  /** Returns milliseconds between this node's time and its monotonic clock; changes when a clock is read. */
   origin(): number;
-  /** The time that this node goes by, in whole milliseconds since 1970: what a leader stamps. */
+  /** Returns this node's time in whole milliseconds since 1970, which a leader stamps. */
   now(): number;
   /** Milliseconds by which a member's clock is ahead of the median; undefined while it is not known. */
   aheadOf(nodeId: string): number | undefined;
@@ -110,7 +110,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
       readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-KEPT));
       look();
       if (stepped === undefined) return;
-      // Another's clock tells which of the two is right, as far as it is nearer to one of them.
+      // Another member's clock shows which of the two is right, if it is closer to one of them.
       const near = Math.min(MAX_LEAD_MS, Math.abs(stepped.originMs - own) / 2);
       if (Math.abs(originMs - stepped.originMs) >= near) return;
       own = stepped.originMs;

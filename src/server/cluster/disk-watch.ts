@@ -1,6 +1,6 @@
 /**
- * Watches the room on the disk. Writes are refused while there is still enough for what consensus itself must write: a
- * log that cannot be written ends the process. Source: cluster reference, section 3.4.
+ * Watches free disk space. Writes are refused while there is still room for what consensus itself must write, because a log
+ * that cannot be written ends the process. Source: cluster reference, section 3.4.
  */
 
 import type { Log } from "../../base/index.ts";

@@ -1,4 +1,4 @@
-/** What a driver does to the disk, the network and the state of its replica. */
+/** Effects of the driver: disk, network and state of its replica. */
 
 import { performance } from "node:perf_hooks";
 import type { Log } from "../../base/index.ts";
@@ -21,7 +21,7 @@ export interface DriverPortsParts {
   fault(error: unknown): void;
   stop(): void;
   sendSnapshot: DriverPorts["sendSnapshot"];
-  /** A durable write of the log took so many seconds. */
+  /** Reports the duration of a durable log write. */
   onSynced(seconds: number): void;
   onStatus(status: RaftStatus): void;
 }

@@ -32,8 +32,8 @@ export interface DriverPorts {
   /** Starts one write; `done` once durable. Never called again before. A failed write ends the process instead. */
   write(write: LogWrite, done: () => void): void;
   /**
-   * Starts to make a received snapshot the state and the log; `done` once durable and loaded into the state machine.
-   * Never while a write is in flight, nor the other way round.
+   * Begins to install a received snapshot as state and log; calls `done` once it is durable and loaded. Never during a write,
+   * nor the reverse.
    */
   install(
     snapshot: SnapshotMeta,
@@ -48,7 +48,7 @@ export interface DriverPorts {
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
   ): CommandResult | undefined;
-  /** False while the state's disk is too far behind; `resume()` when it is not any more. */
+  /** Returns false while the state's disk is too far behind; call `resume()` afterwards. */
   mayApply(): boolean;
   /** Role, leader or term changed. */
   onStatus(status: RaftStatus): void;
@@ -56,7 +56,7 @@ export interface DriverPorts {
 
 export interface DriverOptions extends Omit<RaftOptions, "id"> {
   readonly id: string;
-  /** At most this much is gathered into one write. */
+  /** Maximum size of one write. */
   readonly maxBatchEntries: number;
   readonly maxBatchBytes: number;
 }
@@ -66,12 +66,15 @@ export interface Driver {
   tick(): void;
   /** `done` is called once, maybe at once. `data` is an encoded proposal. */
   propose(data: Uint8Array, done: (outcome: WriteOutcome) => void): void;
-  /** `applied` once the change is; of a joint one that leaves by itself, once it is left. */
+  /**
+   * Proposes a configuration change. `applied` is reported once it is applied, or for an automatic joint change once it was
+   * left.
+   */
   proposeConf(change: ConfChange, done: (outcome: WriteOutcome) => void): void;
   read(done: (outcome: ReadOutcome) => void): void;
   transferLeader(to: string): void;
   campaign(): void;
-  /** As `Raft.setReluctant`. */
+  /** See `Raft.setReluctant`. */
   setReluctant(isReluctant: boolean): void;
   reportUnreachable(id: string): void;
   reportSnapshot(id: string, isInstalled: boolean): void;
@@ -80,6 +83,6 @@ export interface Driver {
   /** A compaction or a snapshot happened, or `mayApply` became true. */
   resume(): void;
   status(): RaftStatus;
-  /** All that wait end as `unknown`. Nothing is called afterwards. */
+  /** Ends all waiting requests as `unknown`. Nothing is called afterwards. */
   stop(): void;
 }

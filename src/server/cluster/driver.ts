@@ -1,9 +1,9 @@
 /**
- * The driver of the consensus core: what a `Ready` obliges to, done in order. Faces and rules: `driver-types.ts`;
- * cluster reference, section 2.2.
+ * Driver of the consensus core: carries out each `Ready` in order. Types and rules: `driver-types.ts`; cluster reference,
+ * section 2.2.
  *
- * Appends form a queue: one write is in flight, what comes meanwhile is gathered into the next one (group commit), and
- * an installation of a snapshot stands alone. Messages that promise durability leave when their append has ended.
+ * Appends form a queue: one write is in flight, and appends that arrive meanwhile are combined into the next one (group
+ * commit). A snapshot installation is never combined. Messages that promise durability leave when their append has ended.
  */
 
 import type {
@@ -58,7 +58,7 @@ interface Reading {
 /** A read whose leader does not answer is given up after this many election timeouts; its caller asks again. */
 const READ_ELECTION_TIMEOUTS = 2;
 
-/** Of a read: the nonce of this process and the number of the read. */
+/** Context of a read: nonce of this process and number of the read. */
 const CONTEXT_BYTES = 10;
 
 export function createDriver(options: DriverOptions, ports: DriverPorts): Driver {
@@ -76,7 +76,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   let isStopped = false;
   let applied = options.applied;
   let lastRead = 0;
-  // An answer may come to a process after its restart, and must not be taken for that of a read which began later.
+  // An answer may arrive after a restart of the process, and must not be taken for that of a later read.
   const nonce = Math.floor(options.random() * 2 ** 32);
   let tickCount = 0;
   let seen = { term: -1, role: "", lead: undefined as string | number | undefined };
@@ -157,7 +157,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     const job = queue[0];
     if (isBusy || job === undefined) return;
     if (job.kind === "install") {
-      // What was handed out before belongs to the state that the snapshot replaces.
+      // Earlier committed entries belong to the state that the snapshot replaces.
       if (committed.length > 0 && ports.mayApply()) applyCommitted();
       if (committed.length > 0) return;
       isBusy = true;
@@ -167,7 +167,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     }
     if (queue.length === 1 && !isWorthAWrite(job) && !isTick) return;
     if (job.entries.length === 0 && job.hardState === undefined) {
-      // Nothing to write: the messages only had to wait for what came before them.
+      // There is nothing to write: the messages only had to wait for earlier writes.
       isBusy = true;
       ended(job);
       return;
@@ -262,7 +262,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     }
   };
 
-  /** Who no longer leads, or leads another term, cannot tell what becomes of what it took. */
+  /** A node that no longer leads, or leads another term, cannot know the outcome of what it accepted. */
   const noticeRole = (): void => {
     const { role, term } = core.status();
     if (role === "leader" && term === seen.term) return;

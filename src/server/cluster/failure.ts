@@ -1,13 +1,13 @@
-/** What a request to the cluster ends with when it is not done: a stable code, and a sentence that says what to do. */
+/** Error of a request to the cluster: a stable code, and a sentence that says what to do. */
 
 export type ClusterErrorCode =
-  /** Nobody leads, or the leader was lost midway; `details.outcome` is `unknown` where it may yet be done. */
+  /** There is no leader, or it was lost midway; `details.outcome` is `unknown` if the request may still be carried out. */
   | "no_leader"
   /** Too much is under way; ask again. */
   | "busy"
   | "disk_low"
   | "entry_too_large"
-  /** What is asked contradicts what is. */
+  /** The request contradicts the present state. */
   | "conflict"
   | "invalid"
   | "not_found"
@@ -44,7 +44,7 @@ const CODES: ReadonlySet<string> = new Set<ClusterErrorCode>([
   "removed",
 ]);
 
-/** A failure told by another thread or node; an unknown code of a newer one is kept as `refused`. */
+/** Rebuilds a failure reported by another thread or node; an unknown code of a newer one becomes `refused`. */
 export function clusterErrorOf(failure: {
   readonly code: string;
   readonly message: string;

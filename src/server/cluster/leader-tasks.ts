@@ -1,6 +1,6 @@
 /**
- * What a leader proposes by itself, now and then: the comparison of all replicas' rows, and the feature level that all
- * members allow. Source: cluster reference, 6.2 and 6.3.
+ * Periodic proposals of a leader: comparing all replicas' rows, and raising the feature level once all members support it.
+ * Source: cluster reference, 6.2 and 6.3.
  */
 
 import type { Member } from "../core/state/index.ts";
@@ -21,7 +21,7 @@ export interface DutyPorts {
   propose(t: string, p: unknown): Promise<void>;
 }
 
-/** To be called at every tick. */
+/** Call at every tick. */
 export function createDuties(ports: DutyPorts): () => void {
   let ticks = 0;
   let checkedAt = 0;

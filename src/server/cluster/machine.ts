@@ -32,7 +32,7 @@ export interface MachineEvents {
 export interface Machine {
   readonly state: State;
   readonly configuration: Configuration;
-  /** As `DriverPorts.apply`. */
+  /** See `DriverPorts.apply`. */
   apply(
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
@@ -41,7 +41,7 @@ export interface Machine {
   install(record: SnapshotRecord, path: string, hardState: HardState): Promise<void>;
   /** Everything, for a reader that begins. */
   announce(): void;
-  /** What was applied is told now rather than at the end of this turn of the loop. */
+  /** Reports applied changes now instead of at the end of this turn of the event loop. */
   flush(): void;
   /** Resolves true once `index` is applied, false after `ms`. */
   whenApplied(index: number, ms: number): Promise<boolean>;

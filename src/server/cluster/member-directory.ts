@@ -1,10 +1,10 @@
 /**
- * What a replica knows of the members: their rows in the state, and beyond them what an admission or a peer's own words
- * told. From it follow whom to reach, whom to listen to, and whose answers count.
+ * Directory of members as a replica knows them: their rows in the state, and facts from an admission or from the peers
+ * themselves. It decides whom to connect to, whom to listen to, and whose answers count.
  *
- * A member is a node id together with the identity of its data directory. Another directory under a known id holds none
- * of the votes and entries of the first, so its answers do not count; its connection is kept all the same, since this
- * node's own knowledge may be the older one.
+ * A member is a node id together with the identity of its data directory. Another directory under a known id has none of the
+ * votes and entries of the first, so its answers do not count. Its connection is kept all the same, since this node's knowledge
+ * may be outdated.
  */
 
 import type { Configuration, Message } from "../core/raft/index.ts";
@@ -16,7 +16,7 @@ export interface BookOptions {
   readonly nodeId: string;
   readonly network: Network;
   state(): State;
-  /** By id; changed here. */
+  /** By id; modified here. */
   readonly learned: Map<string, Member>;
   readonly self: Member;
   /** The configuration at this start, and how far it is applied. */
@@ -34,7 +34,7 @@ export interface Book {
   learn(members: readonly Member[]): void;
   /** Index from which a snapshot knows the member as it is now. */
   knownSince(id: string): number;
-  /** Where other members take forwarded requests, as far as this node knows. */
+  /** Returns the forward addresses of other members, as far as they are known. */
   forwardAddresses(): readonly string[];
   /** A code to refuse a raft connection with. `hearsLeader`: whether this node is not itself the one left behind. */
   judge(peer: PeerWords, hearsLeader: boolean): string | undefined;
@@ -46,7 +46,7 @@ export interface Book {
   connect(): void;
 }
 
-/** Of its hello. */
+/** Fields of a peer's hello. */
 export interface PeerWords {
   readonly nodeId: string;
   readonly storageId: string;
@@ -54,7 +54,7 @@ export interface PeerWords {
   readonly hasJoined: boolean;
 }
 
-/** A vote or an acknowledgement speaks for what is on the sender's disk. */
+/** Answers, which depend on what is on the sender's disk. */
 const ANSWERS: ReadonlySet<Message["type"]> = new Set([
   "MsgAppResp",
   "MsgVoteResp",
@@ -130,8 +130,8 @@ export function createBook(options: BookOptions): Book {
     isFrom({ from, type }) {
       if (!ANSWERS.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
-      // Only whoever founded the cluster is heard before it has reported its directory: a node that joined was put into
-      // its row by its admission, and one that has not applied that may know the id from a member that was there before.
+      // Only a founder of the cluster is heard before it has reported its directory. A node that joined got its row by its
+      // admission, and a member that has not applied that may know the id from an earlier member.
       return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
     },
     storageOf: (id) => find(id)?.storage || storages.get(id),

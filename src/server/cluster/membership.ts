@@ -1,9 +1,8 @@
 /**
- * What a leader does about members: admits, promotes, removes, prunes, and reaps the silent. Source: specification
- * document 1 (cluster membership), cluster reference, section 2.6.
+ * Membership on the leader: admits, promotes, removes, prunes, and reaps silent members. Source: specification document 1
+ * (cluster membership), cluster reference, section 2.6.
  *
- * One change at a time. A change that would leave no majority of members that are heard of is refused, since nothing
- * could undo it.
+ * One change at a time. A change that would leave no reachable majority is refused, since nothing could undo it.
  */
 
 import type { ConfChange, Configuration, RaftStatus } from "../core/raft/index.ts";
@@ -11,7 +10,7 @@ import type { Member } from "../core/state/index.ts";
 import type { WriteOutcome } from "./driver-types.ts";
 import { ClusterError } from "./failure.ts";
 
-/** Who asks to be admitted. */
+/** Request for admission. */
 export interface JoinRequest {
   readonly id: string;
   readonly storage: string;
@@ -78,7 +77,7 @@ export function createMembership(ports: MembershipPorts): Membership {
   const hasLiveMajority = (voters: readonly string[]): boolean =>
     voters.filter(isLive).length > Math.floor(voters.length / 2);
 
-  /** Changes one after the other, whoever asks. */
+  /** Runs changes one after another, whoever requests them. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const next = turn.then(async () => {
       isChanging = true;
@@ -281,7 +280,7 @@ function textsOf(ids: readonly (string | number)[]): readonly string[] {
   return ids.map(String);
 }
 
-/** Whose log reaches furthest; the first of several. */
+/** Returns the member whose log reaches furthest; the first of several. */
 export function mostAdvanced(status: RaftStatus, candidates: readonly string[]): string {
   const matchOf = (id: string): number => status.progress.get(id)?.match ?? 0;
   const best = candidates.toSorted((a, b) => matchOf(b) - matchOf(a))[0];

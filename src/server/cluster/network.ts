@@ -28,10 +28,10 @@ export interface Network {
   send(message: Message): void;
   /** Resolves once the member has the file; rejects when the link breaks or it refuses. */
   sendSnapshot(message: Message, record: SnapshotRecord, path: string, signal: AbortSignal): Promise<void>;
-  /** Whom to reach, by id. */
+  /** Addresses to connect to, by id. */
   setPeers(peers: ReadonlyMap<string, string>): void;
   sendRemoved(to: string, index: number): void;
-  /** Members to which there is a connection now. */
+  /** Returns the members that are connected now. */
   connected(): ReadonlySet<string>;
   /** Never rejects. */
   ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;

@@ -18,15 +18,18 @@ import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
 import { createView } from "./view.ts";
 import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
 
-/** Below the window of results that the state machine keeps for a client, so that every retry finds its result. */
+/** Less than the number of results that the state machine keeps for a client, so that every retry finds its result. */
 const MAX_WRITES_UNDER_WAY = 1_000;
 
 const MAX_TIMEOUT_MS = 60_000;
 
-/** Of the worker to its first word. Opening the storage may take longer, and being admitted as long as the caller waits. */
+/**
+ * Time until the worker's first message, in milliseconds. Opening the storage may take longer, and admission as long as the
+ * caller waits.
+ */
 const START_LIMIT_MS = 60_000;
 
-/** A worker that does not end by itself is terminated. */
+/** Time after which a worker that does not end is terminated, in milliseconds. */
 const CLOSE_LIMIT_MS = 15_000;
 
 export interface OpenClusterOptions extends ClusterOptions {
@@ -45,8 +48,8 @@ interface Waiting {
 }
 
 /**
- * Resolves once the node has opened its storage and its listeners and `view` holds the state of its disk; a node that
- * joins, once it was admitted. Rejects with a `StorageError`, a `ClusterError` or the error of a listener.
+ * Opens the cluster node. Resolves once storage and listeners are open and `view` has the state of the disk; for a joining
+ * node, once it was admitted. Rejects with a `StorageError`, a `ClusterError` or the error of a listener.
  */
 export async function openCluster(options: OpenClusterOptions, signal?: AbortSignal): Promise<Cluster> {
   const { log, onTiming, onWritten, canOpenRing, ...plain } = options;
@@ -152,7 +155,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   let untold: ToWorker[] = [];
-  /** Requests of one turn go in one message: they come to the log together. */
+  /** Requests of one turn are sent in one message, so that they reach the log together. */
   const tell = (message: ToWorker): void => {
     untold.push(message);
     if (untold.length > 1) return;
@@ -354,7 +357,7 @@ function limited(timeoutMs: number): number {
   return Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS);
 }
 
-/** For who waits: what ended the node is in its log, and what they asked for may be done all the same. */
+/** Error for waiting callers: the cause is in the node's log, and their requests may still be carried out. */
 function faulty(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
   return new ClusterError("no_leader", `this node ends after a fault, which its log tells; ${what}`, {
     details: { outcome },

@@ -1,6 +1,6 @@
 /**
- * Joins the raft transport and the forward listener into the network of a replica. A node without a cluster secret or
- * without addresses is a cluster of one that nobody can reach: it opens no listener.
+ * Combines the raft transport and the forward listener into the network of a replica. A node without a cluster secret or
+ * without addresses is a cluster of one that nobody can reach, so it opens no listener.
  */
 
 import { randomBytes } from "node:crypto";
@@ -23,20 +23,20 @@ export interface NetworkOptions {
   readonly previousKeys: ClusterKeys | undefined;
   readonly storage: Storage;
   readonly log: Log;
-  /** Undefined until the node is a member of something. */
+  /** `undefined` until the node is a member. */
   peers(): Peers | undefined;
   onMessage(message: Message): void;
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onUnreachable(id: string): void;
   onRemoved(index: number): void;
   onRequest(asked: Asked, timeoutMs: number): Promise<Header>;
-  /** What this node has measured, for another member; undefined: no answer. */
+  /** Answers a member's query about this node's measurements; `undefined` for no answer. */
   onRead(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
 }
 
 const PROTOCOL = [1, 1] as const;
 
-/** What a request that names no time of its own gets. */
+/** Timeout of requests that set none, in milliseconds. */
 const REQUEST_MS = 10_000;
 
 /** Left free beside a received snapshot and the state that is built from it. */
@@ -90,7 +90,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
   });
   const judge = ({ nodeId: id, storageId: storage, raftAddr = "", joined = false }: Hello): string | undefined => {
     const peers = given.peers();
-    // Who connected before there is a book to note it would not be heard of while the connection lasts.
+    // A peer that connects before the directory exists would be missing from it while the connection lasts.
     return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr, hasJoined: joined });
   };
 
@@ -172,13 +172,13 @@ const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
   "status",
 ]);
 
-/** A node of a version that does not know one of the later kinds says so, and would take another frame for a fault. */
+/** A node of a version that does not know a later kind says so; it would take another frame for a fault. */
 function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer" | "read"> {
   if (kind === "read") return "status";
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
 }
 
-/** Whoever reads was judged by the node that it asked: a command line was by none. */
+/** The node that was asked has judged whoever reads; a command line was judged by none. */
 function isReadOf(header: unknown, { kind }: Peer): header is Header {
   return kind === "node" && typeof header === "object" && header !== null && (header as Header)["op"] === "read";
 }
@@ -234,7 +234,7 @@ function readReply(reply: ForwardReply): NetworkReply {
   }
 }
 
-/** What an operator is to do about a refusal at the handshake. */
+/** Adds the operator's remedy for a refusal at the handshake. */
 function explain(code: string, message: string): string {
   const remedy = REMEDIES.get(code);
   return remedy === undefined ? message : `${message}: ${remedy}`;

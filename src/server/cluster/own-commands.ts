@@ -1,4 +1,4 @@
-/** Commands that a node proposes by itself, as a client of its own. */
+/** Commands that a node proposes by itself, with a client id of its own. */
 
 import { randomBytes } from "node:crypto";
 import type { Log } from "../../base/index.ts";
@@ -8,7 +8,7 @@ import { type SubmitPorts, submit } from "./submit.ts";
 
 export interface OwnCommands {
   submit(t: string, p: unknown): Promise<CommandResult | undefined>;
-  /** Tells the cluster that this process has started, and where it is reached; until it is heard. */
+  /** Reports to the cluster that this process has started, and its addresses; repeats until it is heard. */
   reportStart(): Promise<void>;
   /** The number that the cluster gave the start; 0 before. */
   startedAs(): number;
@@ -35,7 +35,7 @@ export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCo
     const by = { iss: "gateway", sub: self.id };
     const id = `${client.slice(0, 8)}-${sequence}`;
     const command = encodeCommand({ v: 1, t, id, c: client, s: sequence, by, p });
-    // A node that the cluster does not take for the one it knows never applies what it is told.
+    // A node that the cluster does not recognize never applies what it is told.
     return (await submit(command, TIMEOUT_MS, ports, false)).result;
   };
 

@@ -8,10 +8,10 @@ export interface Questions {
   answered(id: number, body: Uint8Array | undefined): void;
 }
 
-/** Each may hold an answer of 1 MiB. */
+/** Maximum queries at once; each may have an answer of 1 MiB. */
 const MAX_UNDER_WAY = 32;
 
-/** `hand`: to the main thread, which answers under the id or never. */
+/** `hand`: passes a query to the main thread, which answers under its id or never. */
 export function createQuestions(hand: (id: number, question: unknown) => void): Questions {
   const waiting = new Map<number, (body: Uint8Array | undefined) => void>();
   let last = 0;

@@ -1,6 +1,6 @@
 /**
- * What this node does about a peer that says hello, and about one that refuses it: who may take part, who has forgotten
- * what it acknowledged, and which refusals are this node's own end.
+ * Reactions to a peer's hello and to refusals by peers: who may take part, who has lost what it acknowledged, and which
+ * refusals end this node.
  */
 
 import type { Log } from "../../base/index.ts";
@@ -24,9 +24,9 @@ export interface Peers {
   onRefused(code: string, peerId: string): void;
   /** This node refuses a peer. */
   onRefusing(code: string, peerId: string): void;
-  /** Of this node: where its log ends on its disk, and its term. */
+  /** Returns where this node's log ends on its disk, and its term. */
   position(): { readonly lastIndex: number; readonly term: number };
-  /** Of this node: the last entry that is both committed and on its disk. */
+  /** Returns this node's last entry that is both committed and on its disk. */
   safeIndex(): number;
   onSafeIndex(peer: PulsePeer, index: number): void;
   onClock(peerId: string, reading: ClockReading): void;
@@ -48,9 +48,9 @@ export interface OwnPeers extends Peers {
   readonly clocks: Clocks;
   /** By node id. */
   forgotten(): ReadonlyMap<string, Forgotten>;
-  /** Of a member, by its own word or to this leader; undefined while none is known. */
+  /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
   safeIndexOf(nodeId: string): number | undefined;
-  /** To be called once a second. */
+  /** Call once a second. */
   look(): void;
   /** The members are others. */
   keepOnly(nodeIds: readonly string[]): void;
@@ -104,7 +104,7 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
       if (end !== undefined) onEnd(end);
     },
     onRefusing(code, peerId) {
-      // It comes from after a recovery of which this directory knows nothing.
+      // The peer has seen a recovery that this directory has not.
       if (code !== "newer_recovery_epoch") return;
       const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
       if (end !== undefined) onEnd(end);

@@ -1,11 +1,11 @@
-/** What is too large for one command, put into the log in parts. */
+/** Puts content that is too large for one command into the log in parts. */
 
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { ClusterError } from "./failure.ts";
 import type { Cluster, WriteOptions } from "./types.ts";
 
-/** Of a restored state in one command; base64 makes it a third larger. */
+/** Bytes of a restored state per command, before base64 makes it a third larger. */
 const BLOB_PART_BYTES = 512 * 1024;
 
 /** Parts of a document under way at once. */

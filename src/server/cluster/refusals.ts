@@ -5,13 +5,13 @@ import { forgot, StorageError } from "./storage-error.ts";
 export interface Refused {
   /** The data directory. */
   readonly path: string;
-  /** Who refuses. */
+  /** Refusing peer. */
   readonly peerId: string;
-  /** Where the log ends. */
+  /** End of the log. */
   readonly lastIndex: number;
 }
 
-/** What ends the process, with status 11; undefined for a refusal that may pass. */
+/** Returns the error that ends the process, with status 11; `undefined` for a refusal that may pass. */
 export function endOf(code: string, { path, peerId, lastIndex }: Refused): StorageError | undefined {
   switch (code) {
     case "stale_recovery_epoch":

@@ -1,8 +1,8 @@
 /**
- * Whether the cluster has removed this node. The leader tells a member that it removes, but one that was stopped, cut off
- * or started again on its old directory is told nothing: so a node that hears no leader asks the members that it knows,
- * and they answer as of a confirmed read (`requests.ts`). What was learned is kept in the data directory, and withdrawn
- * once a later entry makes the node a member again.
+ * Finds out whether the cluster has removed this node. The leader tells a member that it removes, but not one that was stopped,
+ * cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they answer by
+ * a confirmed read (`requests.ts`). The result is stored in the data directory, and withdrawn once a later entry makes the node
+ * a member again.
  */
 
 import type { Log } from "../../base/index.ts";
@@ -15,9 +15,9 @@ import { ELECTION_TICKS } from "./ticker.ts";
 export interface RemovalPorts {
   readonly nodeId: string;
   readonly storage: Pick<Storage, "removedAt" | "setRemovedAt">;
-  /** Whether this node asks to be admitted again by itself (`cluster.join`). */
+  /** Whether this node asks for admission by itself (`cluster.join`). */
   readonly canRejoin: boolean;
-  /** As of this start. */
+  /** Configuration as of this start. */
   readonly configuration: Configuration;
   readonly appliedIndex: number;
   readonly log: Log;
@@ -28,11 +28,11 @@ export interface RemovalPorts {
 export interface Removal {
   /** The node was removed, and is not a member again. */
   isKnown(): boolean;
-  /** It also takes no part in consensus until it is restarted. */
+  /** Whether the removal is final: the node takes no part in consensus until it is restarted. */
   isFinal(): boolean;
-  /** The leader said so, while this process ran. */
+  /** Notes that the leader reported the removal while this process ran. */
   told(index: number): void;
-  /** A member said so when it was asked. */
+  /** Notes that a member reported the removal when it was asked. */
   found(index: number): void;
   /** The configuration at `index` is applied. */
   adopted(configuration: Configuration, index: number): void;
@@ -66,7 +66,7 @@ export function createRemoval(ports: RemovalPorts): Removal {
   };
 
   if (removedAt !== undefined) {
-    // It was admitted again, and ended before it had written that down.
+    // The node was admitted again, and ended before that was stored.
     if (ports.appliedIndex > removedAt && idsOf(ports.configuration).includes(nodeId)) {
       removedAt = undefined;
       writing = storage.setRemovedAt(undefined).catch(ports.onFault);
@@ -109,12 +109,12 @@ export interface RemovalCheckPorts {
   ask: Network["ask"];
   /** Forward addresses of members, as far as this node knows them. */
   addresses(): readonly string[];
-  /** No leader is heard of, and nothing is known of a removal. */
+  /** Whether no leader is heard of and no removal is known. */
   isInDoubt(): boolean;
   onRemoved(index: number): void;
 }
 
-/** To be called at every tick. */
+/** Call at every tick. */
 export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
   let doubtful = 0;
   let isAsking = false;

@@ -47,7 +47,7 @@ interface Pooled {
   stopIdling: () => void;
 }
 
-/** A link that nobody uses is closed; a new one costs a few milliseconds. */
+/** Idle time after which a link is closed, in milliseconds. A new link costs a few milliseconds. */
 const IDLE_MS = 60_000;
 const MAX_ID = 0xffff_ffff;
 
@@ -178,7 +178,7 @@ function start(of: Pooled, link: Link, exchange: Exchange): void {
   link.send(encodeFrame({ kind, id, isLast: true }, ...payload));
 }
 
-/** Tells the peer that nobody waits for the answer, where it has the request. */
+/** Tells the peer that nobody waits for the answer, if it has the request. */
 function giveUp(of: Pooled, exchange: Exchange): void {
   if (!exchange.isSent) return;
   const header = { code: "cancelled", message: "nobody waits for the answer" };
@@ -187,7 +187,7 @@ function giveUp(of: Pooled, exchange: Exchange): void {
 
 function receive(of: Pooled, { kind, id, isLast, payload }: Frame): void {
   if (!isLast) throw new WireError("an answer of several frames");
-  // An answer that comes after its request was given up has nobody to go to.
+  // An answer to a request that was given up is dropped.
   const exchange = of.byId.get(id);
   const { header, body } = decodePayload(payload);
   if (kind === KIND.result) exchange?.settle({ kind: "result", header, body });

@@ -1,6 +1,6 @@
 /**
- * What a request or an answer consists of, one frame each: `u32 length | header as JSON | body`. Whoever asked gives up
- * with an `error`. Source: cluster reference, section 4.
+ * Frame of a request or an answer: `u32 length | header as JSON | body`. The requester gives up with an `error` frame. Source:
+ * cluster reference, section 4.
  */
 
 import { encodeJson, KIND, readBytes, WireError } from "../wire/index.ts";

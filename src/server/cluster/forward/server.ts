@@ -1,7 +1,7 @@
 /**
- * The forward listener: many exchanges at once on a link, each answered once. Source: cluster reference, section 4.
+ * Forward listener: many exchanges at once on a link, each answered once. Source: cluster reference, section 4.
  *
- * A command line holds the secret and is no member: it may ask for the members and name them anew, and nothing else.
+ * A command line knows the secret but is no member: it may only ask for the members and rename them.
  */
 
 import {
@@ -68,7 +68,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         if (!signal.aborted) log.error("a request failed", { kind: request.kind, peer: link.peer.id, error });
         answered = { kind: "error", code: "internal", message: "the request failed; the node's log says why" };
       }
-      // Once given up the id is free, and may be another request's by now.
+      // After giving up, the id is free and may belong to another request.
       if (signal.aborted) return;
       exchanges.delete(id);
       answer(id, answered);
@@ -89,7 +89,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         const name = kindName(kind);
         if (name !== undefined) return begin(frame, name);
         if (kind !== KIND.error) throw new WireError(`a frame of kind ${kind} where none is expected`);
-        // What is answered already was given up while the answer was on its way.
+        // The exchange was answered already if the peer gave up while the answer was on its way.
         exchanges.get(id)?.abort(new Error("the peer gave up"));
         exchanges.delete(id);
       },

@@ -11,7 +11,7 @@ export interface ForwardRequest {
   /** Any JSON value, as parsed. */
   readonly header: unknown;
   readonly body: Uint8Array;
-  /** Whom the certificate names. */
+  /** Peer that the certificate names. */
   readonly peer: Peer;
 }
 
@@ -20,15 +20,15 @@ export type ForwardAnswer =
   | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details?: unknown };
 
 export interface ForwardOptions {
-  /** Where to listen. */
+  /** Listen address. */
   readonly listen: string;
   readonly identity: Identity;
   /** Read at each hello, so an object with getters may change. */
   readonly self: Self;
   judge(hello: Hello, peer: Peer): string | undefined;
   /**
-   * `signal` aborts when nobody waits for the answer any longer. A rejection is logged and answered as `internal`,
-   * without its text.
+   * `signal` aborts when nobody waits for the answer any more. A rejection is logged and answered as `internal`, without its
+   * text.
    */
   onRequest(request: ForwardRequest, signal: AbortSignal): Promise<ForwardAnswer>;
   readonly log: Log;
@@ -46,7 +46,7 @@ export interface ForwardServer {
 export type ForwardReply =
   | { readonly kind: "result"; readonly header: unknown; readonly body: Uint8Array }
   | { readonly kind: "error"; readonly code: string; readonly message: string; readonly details: unknown }
-  /** Certainly not sent: there is no link, for the reason that `failure` and `code` give. */
+  /** Certainly not sent: there is no link, for the reason in `failure` and `code`. */
   | {
       readonly kind: "unreachable";
       readonly failure: DialFailure;
@@ -73,6 +73,6 @@ export interface ForwardClient {
     outgoing: Outgoing,
     limits: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<ForwardReply>;
-  /** What is outstanding ends as `unknown` or `unreachable`. */
+  /** Ends outstanding requests as `unknown` or `unreachable`. */
   close(): void;
 }

@@ -1,12 +1,12 @@
 /**
- * Who this process is among its peers, and whom it takes for one: TLS 1.3 with certificates of an authority that only
- * holders of the cluster secret can derive. Source: cluster reference, section 5.
+ * Identity of this process and verification of peers: TLS 1.3 with certificates of an authority that only holders of the
+ * cluster secret can derive. Source: cluster reference, section 5.
  *
- * No session is ever resumed: a resumed one skips the check of the chain, and a changed secret must cut old peers off.
+ * Sessions are never resumed: a resumed session skips the check of the chain, and a changed secret must cut off old peers.
  *
- * While the secret is being changed a process holds two authorities and trusts both. A process that knows one of them
- * only cannot say which, so whoever dials has two faces to try: the present secret's certificate under the usual server
- * name, then the previous one's (where it has none, its only one) under a name that asks the server for the same.
+ * While the secret is being changed, a process has two authorities and trusts both. A process with only one of them cannot say
+ * which, so a dialing process tries two faces: the present secret's certificate under the usual server name, then the previous
+ * one's (or its only one) under a name that asks the server for the same.
  */
 
 import { constants, type X509Certificate } from "node:crypto";
@@ -24,14 +24,14 @@ import { PEER_NAME, type Peer, PREVIOUS_PEER_NAME, parseUri, type Subject } from
 
 export interface IdentityOptions {
   readonly keys: ClusterKeys;
-  /** Of the previous secret, while it is being changed. */
+  /** Keys of the previous secret, while it is being changed. */
   readonly previousKeys?: ClusterKeys;
   readonly subject: Subject;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** One way to present oneself when dialling. */
+/** Certificate and server name to present when dialing. */
 export interface Face {
   readonly clusterId: string;
   readonly options: ConnectionOptions;
@@ -45,16 +45,16 @@ export interface PeerRefusal {
 
 export interface Identity {
   readonly subject: Subject;
-  /** Of the present secret, then of the previous one. */
+  /** Ids of the present secret, then of the previous one. */
   readonly clusterIds: readonly string[];
   /** PEM; the same bytes wherever the secret is the same. */
   readonly caCertificate: string;
-  /** When the present certificates were made, in milliseconds since the epoch. */
+  /** Creation time of the present certificates, in milliseconds since the epoch. */
   readonly issuedAt: number;
-  /** In the order in which they are to be tried. */
+  /** Faces in the order in which they are tried. */
   faces(): readonly Face[];
   serverOptions(): TlsOptions;
-  /** After the handshake. */
+  /** Call after the handshake. */
   checkPeer(socket: TLSSocket): Peer | PeerRefusal;
   /** Fresh keys and certificates for connections made from now on. */
   refresh(): Promise<void>;
@@ -157,8 +157,8 @@ function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): b
 }
 
 /**
- * Node writes names that hold a comma or a quote as a JSON text, so that a split cannot be deceived; such a name is not
- * one of ours.
+ * Node writes names that contain a comma or a quote as JSON text, so a split cannot be deceived; such a name is never valid
+ * here.
  */
 function namedBy({ subjectAltName }: X509Certificate): Peer | undefined {
   const uris = (subjectAltName ?? "").split(", ").filter((name) => name.startsWith("URI:"));

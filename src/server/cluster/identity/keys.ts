@@ -1,10 +1,9 @@
 /**
- * What a cluster derives from its secret: scrypt once, then HKDF-SHA256 a key. Source: cluster reference, sections 5
- * and 8.
+ * Keys derived from the cluster secret: scrypt once, then HKDF-SHA256 per key. Source: cluster reference, sections 5 and 8.
  *
- * scrypt comes first because a TLS 1.3 server shows its certificate to any client before the client has proved itself,
- * so a weak secret could be guessed offline against the authority's signature. It takes about 70 ms of a pool thread
- * and 32 MiB. Labels are versioned: another derivation is another label.
+ * scrypt comes first, because a TLS 1.3 server shows its certificate to any client before the client is authenticated, so a
+ * weak secret could be guessed offline against the authority's signature. It takes about 70 ms of a pool thread and 32 MiB.
+ * Labels are versioned: another derivation uses another label.
  */
 
 import { createHash, createPrivateKey, hkdfSync, type KeyObject, scrypt } from "node:crypto";
@@ -16,18 +15,18 @@ export interface ClusterKeys {
   readonly caKey: KeyObject;
   /** 32 bytes: wraps the data keys of sealed values. */
   readonly kek: Uint8Array;
-  /** `s:` and 8 hex digits; says which key a wrap was made with and nothing about the key. */
+  /** `s:` and 8 hex digits. Says which key made a wrap, and nothing about the key. */
   readonly kekId: string;
 }
 
-/** In UTF-16 code units; the node file's schema holds the same bound. */
+/** In UTF-16 code units; the node file's schema has the same limit. */
 export const MIN_SECRET_LENGTH = 16;
 
 const SALT = "gateway/cluster/v1";
 /** N = 2^15, r = 8: 32 MiB, which is also Node's default limit and would be refused at exactly that. */
 const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
-/** Before the 32 bytes of an Ed25519 seed in PKCS#8 (RFC 8410 section 7). */
+/** PKCS#8 prefix of the 32 bytes of an Ed25519 seed (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** Rejects with a `RangeError` when the secret is too short. */

@@ -1,4 +1,4 @@
-/** Keeps a process that runs for longer than its certificates are valid: they are made anew every 30 days. */
+/** Renews the certificates of a long-running process every 30 days, before they expire. */
 
 import type { Identity } from "./identity.ts";
 

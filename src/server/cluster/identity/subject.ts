@@ -1,6 +1,6 @@
 /**
- * Whom a certificate names: `gateway://<cluster-id>/node/<node-id>` or `gateway://<cluster-id>/cli/<random>`, its only
- * URI name. Source: cluster reference, section 5.
+ * Subject of a certificate: `gateway://<cluster-id>/node/<node-id>` or `gateway://<cluster-id>/cli/<random>`, its only URI
+ * name. Source: cluster reference, section 5.
  */
 
 export interface Subject {
@@ -13,12 +13,12 @@ export interface Peer extends Subject {
   readonly clusterId: string;
 }
 
-/** Dialled with this server name, so that addresses need not stand in certificates. */
+/** Server name used when dialing, so that certificates need not contain addresses. */
 export const PEER_NAME = "peer.gateway.internal";
 /** Asks for the certificate under the previous secret, while the secret is being changed. */
 export const PREVIOUS_PEER_NAME = "peer-prev.gateway.internal";
 
-/** As the node file's schema has it: every character may stand in a URI as it is. */
+/** Matches the node file's schema: every character may be in a URI unescaped. */
 const URI = /^gateway:\/\/([0-9a-f]{16})\/(node|cli)\/([A-Za-z0-9][A-Za-z0-9._-]{0,127})$/;
 
 export function uriOf({ clusterId, kind, id }: Peer): string {

@@ -1,10 +1,10 @@
 /**
- * A copy of a data directory to look at, since opening a LevelDB database rewrites it. The databases are copied while
- * their lock is held: LevelDB locks the file LOCK by its inode, so a throwaway database whose LOCK is a symbolic link
- * to the real one holds the same lock and changes nothing there.
+ * Copies a data directory for inspection, since opening a LevelDB database rewrites it. Databases are copied under their lock:
+ * LevelDB locks the file LOCK by its inode, so a throwaway database whose LOCK is a symbolic link to the real one takes the
+ * same lock and changes nothing there.
  *
- * The copy stands in the system's directory for temporary files, for its owner alone; it needs as much room as the
- * databases. Snapshot files are large and only looked at, so they are linked.
+ * The copy is in the system's temporary directory, readable by its owner only, and needs as much room as the databases.
+ * Snapshot files are large and only read, so they are linked.
  */
 
 import { constants } from "node:fs";
@@ -23,7 +23,7 @@ export interface DirectoryCopy {
 /** LevelDB's own log of what it did, and the lock. */
 const NOT_COPIED: ReadonlySet<string> = new Set(["LOCK", "LOG", "LOG.old"]);
 
-/** Rejects with a `StorageError`: `missing`, `locked`, or that of the disk the copy goes to. */
+/** Rejects with a `StorageError`: `missing`, `locked`, or a fault of the disk that the copy is written to. */
 export async function copyDirectory(path: string): Promise<DirectoryCopy> {
   if (!(await isDirectory(join(path, RAFT)))) {
     throw new StorageError("missing", `there is no data directory of a node at ${path}: check data_dir`);
@@ -48,7 +48,7 @@ export async function copyDirectory(path: string): Promise<DirectoryCopy> {
 
 async function lock(path: string, location: string): Promise<() => Promise<void>> {
   const file = join(path, RAFT, "LOCK");
-  // Without the file nobody holds a lock on it, and a link to nothing would create it.
+  // Without the file nobody has a lock on it, and a dangling link would create it.
   if (!(await isThere(file))) return () => Promise.resolve();
   await mkdir(location, { mode: 0o700 });
   await symlink(file, join(location, "LOCK"));

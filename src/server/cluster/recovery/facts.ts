@@ -1,4 +1,4 @@
-/** What a stopped node's disk says, for one who has to choose the survivor of a cluster that lost its majority. */
+/** Facts on a stopped node's disk, for choosing the survivor of a cluster that lost its majority. */
 
 import type { Configuration } from "../../core/raft/index.ts";
 import { digestOf } from "../../core/state/index.ts";
@@ -18,14 +18,14 @@ export interface StorageFacts {
   readonly applied: number;
   readonly firstIndex: number;
   readonly lastIndex: number;
-  /** Of the last entry: before the index, it decides which survivor knows most. */
+  /** Term of the last entry. It decides before the index which survivor has most. */
   readonly lastTerm: number;
   readonly snapshotIndex: number;
   /** Entries that no majority is known to hold. A recovery counts them as committed. */
   readonly uncommitted: number;
-  /** At the commit index. */
+  /** Configuration at the commit index. */
   readonly configuration: Configuration;
-  /** At the end of the log. */
+  /** Configuration at the end of the log. */
   readonly lastConfiguration: Configuration;
   readonly isBlank: boolean;
 }
@@ -57,7 +57,7 @@ export function factsOf(path: string, { log, state }: Storage): StorageFacts {
   };
 }
 
-/** All rows of the state. Rejects unless they come to their digest. */
+/** Reads all rows of the state. Rejects if they do not match their digest. */
 export async function readState(path: string, storage: Storage): Promise<readonly Row[]> {
   const store = storage.state();
   const rows: Row[] = [];

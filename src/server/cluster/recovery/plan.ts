@@ -1,4 +1,4 @@
-/** What a smaller membership comes to: members can be dropped, never added, and this node must remain. */
+/** Plans a smaller membership: members can be dropped but not added, and this node must remain. */
 
 import type { Configuration } from "../../core/raft/index.ts";
 import { idsOf } from "../membership.ts";
@@ -29,7 +29,9 @@ export function planRecovery(facts: Known, keep: readonly string[]): RecoveryPla
   return { kind: "change", configuration: reduced(before, nodeId, keep), dropped };
 }
 
-/** Who voted votes, who learned learns; this node votes, since it is the only one that is known to have the state. */
+/**
+ * Voters stay voters and learners stay learners, except that this node votes, since it is the only one known to have the state.
+ */
 function reduced(before: Configuration, nodeId: string, keep: readonly string[]): Configuration {
   const isLearner = (id: string) => id !== nodeId && (before.learners.includes(id) || before.learnersNext.includes(id));
   const kept = [...new Set(keep)].sort();

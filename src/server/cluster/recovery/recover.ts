@@ -1,13 +1,12 @@
 /**
- * Rewrites a stopped node to a smaller membership, so that it can go on without the majority that is lost. What its log
- * holds counts as committed, to the last entry: any of it may have been acknowledged by those who are gone.
+ * Rewrites a stopped node to a smaller membership, so that it can continue without the lost majority. Its whole log counts as
+ * committed, since the lost members may have acknowledged any of it.
  *
- * The state with the whole log applied becomes a generation and a snapshot of its own, one index behind the log and in a
- * term of its own, as if an entry there had changed the members. So no other node's log can hold an entry of that index
- * and term, and the snapshot that is still in force is not touched. One synced batch makes it all the one in use: the
- * snapshot's record, the emptied log, a term with no vote, the generation, and a higher recovery epoch, by which a
- * dropped member that comes back with its old log is told apart. A crash before it changes nothing; what was prepared
- * is removed by the next start. Source: cluster reference, section 2.7.
+ * The state with the whole log applied becomes a new generation and a snapshot, one index after the log and in a new term, as
+ * if an entry there had changed the members. So no other node's log can have an entry of that index and term, and the present
+ * snapshot is not touched. One synced batch switches to it: the snapshot's record, the emptied log, a term without a vote, the
+ * generation, and a higher recovery epoch, by which a dropped member that returns with its old log is recognized. A crash
+ * before that changes nothing; the next start removes what was prepared. Source: cluster reference, section 2.7.
  */
 
 import { resolve } from "node:path";
@@ -42,7 +41,7 @@ export interface RecoveredMembership {
   readonly learners: readonly string[];
   readonly dropped: readonly string[];
   readonly recoveryEpoch: number;
-  /** Where the log begins again. */
+  /** New beginning of the log. */
   readonly index: number;
   readonly term: number;
 }
@@ -92,13 +91,13 @@ async function recover(path: string, storage: OpenedStorage, keep: readonly stri
   });
   await storage.reopenState();
   await storage.removeOldSnapshots();
-  // It is a member of the membership that was just written, whatever its former cluster had decided.
+  // The node is a member of the new membership, whatever its former cluster had decided.
   await storage.setRemovedAt(undefined);
   const { voters, learners } = configuration;
   return { voters: voters.map(String), learners: learners.map(String), dropped, recoveryEpoch, ...position };
 }
 
-/** Everything behind where the state stands, committed or not. */
+/** Applies everything after the state's position, committed or not. */
 function applyLog(state: State, { log, state: store }: OpenedStorage): void {
   let configuration = configurationOf(log, store().applied.index);
   const last = log.lastIndex();
