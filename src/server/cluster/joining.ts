@@ -1,10 +1,10 @@
 /**
- * How a node without state becomes a member: it asks the join list in order, again after a pause, until it is admitted
- * or sixty seconds have passed. Source: specification document 1 (cluster membership) and 2 (`cluster.join`).
+ * Admission of a node without state: it asks the join list in order, again after a pause, until it is admitted or sixty seconds
+ * have passed. Source: specification document 1 (cluster membership) and 2 (`cluster.join`).
  *
- * With a bootstrap wait, and only after every address stayed silent for that long, it starts a cluster of its own.
- * Silent is a name that does not resolve, a closed port, or a peer that holds no cluster; any other answer shows that
- * there may be a cluster, and the wait begins anew.
+ * With a bootstrap wait, and only after every address was silent for that long, it starts a cluster of its own. Silent means a
+ * name that does not resolve, a closed port, or a peer without a cluster; any other answer shows that there may be a cluster,
+ * and the wait starts again.
  */
 
 import type { Member } from "../core/state/index.ts";
@@ -27,7 +27,7 @@ export type JoinOutcome =
   | { readonly kind: "admitted"; readonly members: readonly Member[]; readonly recoveryEpoch: number }
   | { readonly kind: "bootstrap" };
 
-/** Nobody admitted this node. The process ends with status 12. */
+/** Error if no cluster admitted this node. The process ends with status 12. */
 export class JoinError extends Error {
   constructor(answers: ReadonlyMap<string, string>) {
     const lines = [...answers].map(([address, why]) => `${address}: ${why}`);

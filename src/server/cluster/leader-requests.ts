@@ -1,4 +1,4 @@
-/** What the main thread asks of a replica and its leader does. */
+/** Requests of the main thread to a replica that its leader carries out. */
 
 import type { Log } from "../../base/index.ts";
 import type { RaftStatus } from "../core/raft/index.ts";
@@ -33,7 +33,7 @@ export function carriedOut(ports: SubmitPorts, { askLeader }: Requests): Carried
 
 const HAND_OVER_MS = 3_000;
 
-/** Where this node leads and another can take it. Never rejects. */
+/** Hands leadership over if this node leads and another can take it. Never rejects. */
 export async function handOverLeadership(
   { role, id: self, configuration }: RaftStatus,
   isHeard: (id: string) => boolean,

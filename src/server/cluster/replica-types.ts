@@ -12,7 +12,7 @@ import type { ClusterOptions, ClusterStatus } from "./types.ts";
 import type { SavedSnapshot } from "./worker-protocol.ts";
 
 export interface ReplicaEvents {
-  /** `now`: time of the log at `index`. */
+  /** `now`: log time at `index`. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
   onStatus(status: ClusterStatus): void;
@@ -31,7 +31,7 @@ export interface ReplicaParts {
   readonly storage: Storage;
   readonly network: Network;
   readonly state: State;
-  /** This node as it tells its peers. */
+  /** This node as described to its peers. */
   readonly self: Member;
   /** Known of members beyond the rows, by id: from an admission, or from their own words. Changed here. */
   readonly learned: Map<string, Member>;
@@ -45,17 +45,17 @@ export interface Replica {
   remove(id: string, timeoutMs: number): Promise<void>;
   transfer(to: string | undefined, timeoutMs: number): Promise<string>;
   saveSnapshot(isStaleAllowed: boolean): Promise<SavedSnapshot>;
-  /** What that member has measured; undefined: it gave no answer. `question`: JSON. */
+  /** Returns what the member has measured; `undefined` without an answer. `question`: JSON. */
   askMember(id: string, question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
-  /** Everything applied so far has been told. */
+  /** Reports everything applied so far. */
   flush(): void;
-  /** What `run` asks for goes to the log and to the peers together, at its end. */
+  /** Sends everything that `run` requests together, at its end, to the log and the peers. */
   batch(run: () => void): void;
   handOver(): Promise<void>;
   /** The storage and the network are the opener's to close. */
   stop(): Promise<void>;
 
-  /** For the network. */
+  /** Used by the network. */
   readonly requests: Requests;
   readonly peers: Peers;
   onMessage(message: Message): void;

@@ -39,7 +39,7 @@ const TICKS_A_SECOND = 1_000 / TICK_MS;
 /** Messages that a leader alone sends. */
 const OF_LEADER: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
 
-/** Whoever is not heard of for as long holds nothing of the log back. */
+/** Ticks of silence after which a member no longer keeps the log from being compacted. */
 const SILENT_TICKS = 2 * ELECTION_TICKS;
 
 export function runReplica(parts: ReplicaParts): Replica {

@@ -14,13 +14,13 @@ import { createLeaderWait } from "./submit.ts";
 
 export type Header = Readonly<Record<string, unknown>>;
 
-/** What only the leader does. */
+/** Requests that only the leader carries out. */
 export type LeaderKind = "prune" | "remove" | "transfer";
 
 export interface RequestPorts {
   readonly nodeId: string;
   recoveryEpoch(): number;
-  /** As of a read that a leader confirms. Rejects with a `ClusterError` if none does. */
+  /** Reads membership as confirmed by a leader. Rejects with a `ClusterError` if none confirms it. */
   membershipOf(
     id: string,
     storageId: string,
@@ -44,13 +44,13 @@ export interface RequestPorts {
 export interface Requests {
   /** Answers a peer. Never rejects: a failure is a header with `code` and `message`. */
   answer(asked: Asked, timeoutMs: number): Promise<Header>;
-  /** Asks whoever leads, this node included, until it is done or out of time. Rejects with a `ClusterError`. */
+  /** Asks the leader, possibly this node, until it is done or out of time. Rejects with a `ClusterError`. */
   askLeader(kind: LeaderKind, header: Header, timeoutMs: number): Promise<Header>;
 }
 
 const MAX_HOPS = 4;
 
-/** Whoever was asked led, and does not any more. */
+/** The node that was asked led, but does not any more. */
 const ELSEWHERE = Symbol("elsewhere");
 
 export function createRequests(ports: RequestPorts): Requests {
@@ -116,7 +116,7 @@ export function createRequests(ports: RequestPorts): Requests {
     }
   };
 
-  /** One try, where the leader is thought to be; undefined: nobody was found, look again. */
+  /** Makes one attempt at the presumed leader; `undefined` if there was none, so look again. */
   const tryLeader = async (
     kind: LeaderKind,
     header: Header,
@@ -238,7 +238,7 @@ function describeOutcome(outcome: WriteOutcome): Header {
   }
 }
 
-/** What a leader answered to `propose`. */
+/** Parses a leader's answer to `propose`. */
 export function readOutcome(reply: NetworkReply): WriteOutcome | { readonly kind: "unreachable" } {
   if (reply.kind === "unreachable") return { kind: "unreachable" };
   if (reply.kind === "unknown") return { kind: "unknown" };
@@ -262,7 +262,7 @@ function failureOf({ code, message, details }: Header): ClusterError | undefined
   return clusterErrorOf({ code, message, ...(isRecord(details) && { details }) });
 }
 
-/** Not done, and to be asked of another leader. */
+/** Returns whether the request was not carried out and another leader should be asked. */
 function isElsewhere(error: unknown): boolean {
   return error instanceof ClusterError && error.code === "no_leader" && error.details?.["outcome"] === "not-leader";
 }

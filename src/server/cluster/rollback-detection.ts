@@ -1,47 +1,47 @@
 /**
- * What members are known to have had on their disks, so that one which was put back from an old copy of its directory is
- * noticed when it comes back. It must not take part: its votes would count for entries that it has lost, and with a
- * majority of such nodes what was acknowledged is gone.
+ * Detects members that came back with an old copy of their data directory, by what they are known to have had on their disks.
+ * Such a member must not take part: its votes would count for entries that it has lost, and with a majority of such nodes,
+ * acknowledged entries are lost.
  *
- * Two things are known of a healthy member whatever happens to the leaders. An entry that is committed and on its disk is
- * never replaced; nor is, until it has reached a later term, an entry that it acknowledged to the leader of the present
- * one. So a log that ends before either has forgotten, and no other one does (see the simulator, which asks at every
+ * Two facts about a healthy member stay true whatever happens to the leaders. An entry that is committed and on its disk is
+ * never replaced. Nor is, until it has reached a later term, an entry that it acknowledged to the leader of the present term.
+ * So a log that ends before either has been rolled back, and no healthy one has (the simulator checks this at every
  * reconnection of every run).
  */
 
 export interface Words {
   readonly nodeId: string;
   readonly storageId: string;
-  /** Undefined: it does not say, since it runs an earlier version. */
+  /** `undefined` if the member runs an earlier version, which does not report it. */
   readonly log: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 
 export interface Forgotten {
   readonly storageId: string;
-  /** Where its log ends, and the entry that it had. */
+  /** End of its log, and an entry that it had. */
   readonly lastIndex: number;
   readonly hadIndex: number;
 }
 
-/** Of the leader of `term`: what the member with this directory acknowledged to it. */
+/** Acknowledgements of the member with this directory to the leader of `term`. */
 export interface Acknowledged {
   readonly term: number;
   readonly index: number;
 }
 
 export interface Recall {
-  /** Of entries that are committed. */
+  /** Notes a member's safe index, which covers committed entries. */
   note(nodeId: string, storageId: string, safeIndex: number): void;
-  /** What it has forgotten; undefined where nothing shows that it has. `acknowledged`: where this node leads. */
+  /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
   judge(words: Words, acknowledged: Acknowledged | undefined): Forgotten | undefined;
   safeIndexOf(nodeId: string, storageId: string | undefined): number | undefined;
-  /** By node id: those that were judged so when they last came. */
+  /** Members found rolled back when they last connected, by node id. */
   forgotten(): ReadonlyMap<string, Forgotten>;
   /** Members that are none any more. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 
-/** What is known of a member's directory. */
+/** Facts about a member's directory. */
 export interface Known {
   readonly storageId: string;
   readonly safeIndex: number;

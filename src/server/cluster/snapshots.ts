@@ -1,6 +1,4 @@
-/**
- * When a snapshot is made, and what of the log goes with it. Source: cluster reference, section 2.9.
- */
+/** Decides when a snapshot is made, and which part of the log is dropped with it. Source: cluster reference, section 2.9. */
 
 import type { Member } from "../core/state/index.ts";
 import type { ArchiveMeta } from "./archive.ts";
@@ -22,7 +20,7 @@ const MAX_KEPT_FOR_MEMBER = 100_000;
 export interface SnapshotPorts {
   readonly storage: Storage;
   readonly writer: StateWriter;
-  /** Lowest index that a member which is heard of has; the highest number where there is none. */
+  /** Returns the lowest index that a reachable member has; the highest number if there is none. */
   lowestMatch(): number;
   /** A received file waits to be installed, and no record names it yet. */
   isInstalling(): boolean;
@@ -35,7 +33,7 @@ export interface SnapshotPorts {
 export interface Snapshots {
   /** Begins one when it is due; cheap. */
   consider(): void;
-  /** One of everything applied until now; `isWhole`: nothing of the log before it is kept. */
+  /** Makes a snapshot of everything applied until now. `isWhole`: keeps nothing of the log before it. */
   make(options?: { readonly isWhole: boolean }): Promise<SnapshotRecord>;
 }
 
@@ -90,7 +88,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
       });
     },
     async make({ isWhole } = { isWhole: false }) {
-      // One that runs already may have begun before what the caller means.
+      // A snapshot that is already running may have begun too early for the caller.
       while (running !== undefined) await running.catch(() => undefined);
       return await begin(isWhole);
     },

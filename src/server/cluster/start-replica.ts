@@ -112,7 +112,7 @@ function describeSelf(options: ClusterOptions, storage: Storage): Member {
   };
 }
 
-/** Of a directory that has never been part of a cluster. */
+/** Begins with a directory that has never been part of a cluster. */
 async function begin(
   options: ClusterOptions,
   storage: Storage,
@@ -136,8 +136,8 @@ async function begin(
 }
 
 /**
- * The state of this disk. Its rows are not synced as the log is, and a power failure may leave them older in one place
- * than in another; then they are made anew from the snapshot, and the log brings them up to date.
+ * Loads the state from disk. Its rows are not synced with the log, and a power failure may leave some older than others; then
+ * they are rebuilt from the snapshot, and the log brings them up to date.
  */
 async function load(storage: Storage, log: Log): Promise<State> {
   const store = storage.state();

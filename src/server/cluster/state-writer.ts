@@ -1,8 +1,8 @@
 /**
- * Carries applied mutations to the state's disk, one batch at a time, behind the state machine in memory.
+ * Writes applied mutations to the state's disk, one batch at a time, behind the state machine in memory.
  *
- * The rows on disk may lag: after a crash the log is replayed from where they stand. What may not happen is a batch of
- * which a part is missing, hence the marker in the same batch.
+ * The rows on disk may lag: after a crash the log is replayed from their position. A batch must never be incomplete, so the
+ * position marker is part of it.
  */
 
 import type { Configuration } from "../core/raft/index.ts";
@@ -13,13 +13,13 @@ import type { StateStore } from "./storage/types.ts";
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
 /**
- * What is applied within this time, or until so much of it waits, goes to the disk together. Rows that are written again
- * and again are then written once, and the disk and the threads are left to the log, which writers wait for.
+ * Time and size up to which applied changes are combined into one write. Rows that change repeatedly are then written once, and
+ * disk and threads are left to the log, which writers wait for.
  */
 const GATHER_MS = 20;
 const GATHER_BYTES = 1024 * 1024;
 
-/** Where a batch ends. */
+/** Position at the end of a batch. */
 export interface Standing {
   readonly applied: Applied;
   readonly digest: string;
@@ -27,16 +27,16 @@ export interface Standing {
 }
 
 export interface StateWriter {
-  /** False: wait until `onDrained` is called before applying more. */
+  /** Returns false if the disk is too far behind; wait for `onDrained` before applying more. */
   mayApply(): boolean;
   add(mutations: readonly Mutation[], standing: Standing): void;
-  /** Of what is on the disk. */
+  /** Position of the rows on disk. */
   standing(): Standing;
   /** Runs `work` with the store while no write is in flight and none begins; what is applied meanwhile waits. */
   between(work: (store: StateStore) => Promise<void>): Promise<void>;
   /**
-   * All rows were replaced in memory: what waits is dropped at once, and `work` gives the store of the new rows and
-   * where it stands. What is applied meanwhile waits for it.
+   * Handles the replacement of all rows in memory: drops pending changes, and `work` returns the store of the new rows and its
+   * position. Changes applied meanwhile wait for it.
    */
   replace(work: () => Promise<{ readonly store: StateStore; readonly standing: Standing }>): Promise<void>;
   /** Waits for what is pending. */
@@ -98,7 +98,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
     pendingStanding = undefined;
   };
 
-  /** One holder after the other; the writes of before have ended when it runs. */
+  /** Runs one holder after another, after earlier writes have ended. */
   const hold = (work: () => Promise<void>): Promise<void> => {
     holders += 1;
     const held = turn.then(async () => {

@@ -1,4 +1,4 @@
-/** What a replica says of itself and of the other members. Only a leader knows how far they are. */
+/** Status of this replica and of the other members. Only a leader knows their progress. */
 
 import type { Loss, ProgressStatus, RaftStatus } from "../core/raft/index.ts";
 import type { Member } from "../core/state/index.ts";
@@ -17,7 +17,7 @@ export interface StatusSources {
   readonly isRemoved: boolean;
   /** Latest time of the log, in milliseconds since 1970. */
   readonly logNow: number;
-  /** Of a leader: ticks since it heard of the member. */
+  /** On a leader: ticks since it heard of the member. */
   silentTicks(id: string): number;
   /** Members to which this node has a connection: all that one knows of the others which does not lead. */
   readonly connected: ReadonlySet<string>;
@@ -78,7 +78,7 @@ function lossOf({ raft, peers }: StatusSources): string | undefined {
   return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
 }
 
-/** Which of them forgot cannot be told: each may hold what the other does not. */
+/** It cannot be told which of them lost entries: each may have what the other lacks. */
 function partiesOf({ id: self, lead }: RaftStatus, { heldBy }: Loss): string {
   const leader = lead === undefined ? "its leader" : lead === self ? "this leader" : `the leader ${lead}`;
   if (heldBy === self) return `this node and ${leader}`;

@@ -4,25 +4,25 @@
  */
 
 export type StorageErrorCode =
-  /** There is nothing where an existing one was named. */
+  /** The named directory does not exist. */
   | "missing"
   /** Another process has it open. */
   | "locked"
   /** A later version of the gateway wrote it. */
   | "newer_format"
-  /** It holds the state of a node of another name. */
+  /** The directory belongs to a node of another name. */
   | "wrong_node"
-  /** It belongs to a cluster of another secret. */
+  /** The directory belongs to a cluster of another secret. */
   | "wrong_cluster"
-  /** It cannot be created or written: rights, a path through a file. */
+  /** The directory cannot be created or written: permissions, or a file in its path. */
   | "unwritable"
   /** The file system has no room left. */
   | "disk_full"
-  /** What it holds is not what was written. */
+  /** The content is not what was written. */
   | "damaged"
-  /** It is whole, and older than what this node has acknowledged. */
+  /** The content is intact, but older than what this node has acknowledged. */
   | "forgot"
-  /** It is whole, and from before a recovery of its cluster. */
+  /** The content is intact, but from before a recovery of its cluster. */
   | "superseded"
   /** Another process runs with a copy of it. */
   | "duplicate"
@@ -88,7 +88,7 @@ function isDiskFull(cause: unknown): boolean {
   return codeOf(cause) === "ENOSPC" || /no space left on device|disk quota exceeded/i.test(textOf(cause));
 }
 
-/** The cause's own words; LevelDB's stand in the cause of what the binding throws. */
+/** Returns the cause's own message; LevelDB's is in the cause of the binding's error. */
 export function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -1,8 +1,8 @@
 /**
- * Carries a command to whoever leads until it is applied, refused or out of time. Source: cluster reference, 2.8, 4.3.
+ * Submits a command to the leader until it is applied, refused or out of time. Source: cluster reference, 2.8, 4.3.
  *
- * Every repetition is the same bytes, so the same client and sequence: the state machine applies them once. What was
- * handed to a leader and not answered has an unknown outcome, and is said to have one.
+ * Every retry has the same bytes, and so the same client and sequence: the state machine applies it once. A command that was
+ * handed to a leader and not answered has an unknown outcome, and is reported as such.
  */
 
 import type { RaftStatus } from "../core/raft/index.ts";

@@ -1,7 +1,7 @@
 /**
- * Compares the log database with the guard file at the start. The batch number decides: a log behind the guard has
- * forgotten, whatever it holds; one ahead of it was not told to the guard before a crash, and may have replaced entries
- * that the guard names. Rules: cluster reference, section 3.3.
+ * Compares the log database with the guard file at the start. The batch number decides: a log behind the guard has lost
+ * entries, whatever it contains. A log ahead of it was not yet recorded in the guard before a crash, and may have replaced
+ * entries that the guard names. Rules: cluster reference, section 3.3.
  */
 
 import type { HardState } from "../../core/raft/index.ts";
@@ -23,7 +23,7 @@ export interface Guarded {
 export function checkGuard(reading: GuardReading, guarded: Guarded): number {
   const { path, identity, tail } = guarded;
   if (reading.kind !== "read") {
-    // It is begun before the first batch, so only a directory without one may lack it.
+    // The guard is created before the first batch, so only a directory without batches may lack it.
     if (tail.sequence === 0) return 0;
     throw damaged(path, `its file raft-guard ${reading.kind === "missing" ? "is missing" : "cannot be read"}`);
   }

@@ -5,7 +5,7 @@ import { applyChange, type Configuration, decodeConfChange, type LogReader } fro
 /** Entries looked at in one reading. */
 const SLICE_BYTES = 1 << 20;
 
-/** At most up to and with `index`, and that of the snapshot where it is not before. */
+/** Returns the configuration up to and including `index`, or that of the snapshot if it is not older. */
 export function configurationOf(log: LogReader, index: number): Configuration {
   const snapshot = log.snapshot();
   let configuration = snapshot.configuration;
@@ -20,7 +20,10 @@ export function configurationOf(log: LogReader, index: number): Configuration {
   return configuration;
 }
 
-/** After the change that the data of an entry holds. Every leader checks before it proposes, so all can be made. */
+/**
+ * Returns the configuration after the change in an entry's data. Every leader checks a change before it proposes it, so it
+ * always applies.
+ */
 export function configurationAfter(configuration: Configuration, data: Uint8Array): Configuration {
   const outcome = applyChange(configuration, decodeConfChange(data));
   if (outcome.kind === "refused") throw new Error(`a change of the configuration cannot be made: ${outcome.reason}`);

@@ -1,10 +1,10 @@
 /**
- * A LevelDB database with what LevelDB leaves out. It creates a new database over one whose CURRENT file is lost, so an
- * existing one is opened without leave to create. It drops what it cannot read with no more than a line in its file
- * LOG, so LOG is read after each opening; and it reads tables unchecked, so they are checked before. Two writes in flight
- * have no order, so writes go one after another. It acknowledges writes behind a failed one and loses them, and a second
- * fsync succeeds without the data of a failed one, so the first error is the last thing a handle does. `repair` is never
- * called: it drops what it cannot read.
+ * A LevelDB database with the safety that LevelDB lacks. LevelDB creates a new database over one whose CURRENT file is lost, so
+ * an existing one is opened without permission to create. It drops unreadable data with only a line in its file LOG, so LOG is
+ * read after each opening; and it reads tables without checks, so they are checked before. Concurrent writes have no order, so
+ * writes run one after another. It acknowledges writes after a failed one and loses them, and a second fsync succeeds without
+ * the data of a failed one, so a handle ends with its first error. `repair` is never called, since it drops what it cannot
+ * read.
  *
  * Opening is a write: tables and manifest are rewritten. Source: cluster reference, sections 3.1, 3.3 and 3.4.
  */
@@ -22,23 +22,26 @@ export type Operation =
   | { readonly type: "del"; readonly key: Uint8Array };
 
 export interface Database {
-  /** For reading. */
+  /** For reading only. */
   readonly level: Level;
-  /** What ended this handle. */
+  /** Error that ended this handle. */
   readonly fault: StorageError | undefined;
   /** Runs tasks one at a time, in the order of the calls. Rejects once the handle is at its end. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
-  /** To be called within `exclusive`. */
+  /** Call within `exclusive`. */
   write(operations: readonly Operation[], sync: boolean): Promise<void>;
   /** Makes this the end of the handle. */
   fail(cause: unknown): StorageError;
   /** Moves what is in memory to tables, which are synced: a synced write alone makes only its own log file durable. */
   flush(): Promise<void>;
-  /** After the task under way. Rejects when LevelDB cannot close. */
+  /** Closes after the current task. Rejects if LevelDB cannot close. */
   close(): Promise<void>;
 }
 
-/** LevelDB begins LOG anew at each opening; what one opening writes is a few lines for each file it recovers. */
+/**
+ * Maximum size of LOG that is read, in bytes. LevelDB restarts LOG at each opening, and writes a few lines for each file that
+ * it recovers.
+ */
 const MAX_LOG_BYTES = 1024 * 1024;
 
 /** The wordings with which LevelDB passes over what it could not read (db_impl.cc, log_reader.cc). */
@@ -178,7 +181,7 @@ async function refuseLoss(path: string, location: string): Promise<void> {
       .find((each) => LOSS.test(each));
     if (line !== undefined) throw damaged(path, `the database lost records: ${line.slice(0, 200)}`);
   } catch (error) {
-    // Where LevelDB could not open LOG it opens the database without one.
+    // If LevelDB cannot open LOG, it opens the database without one.
     if (codeOf(error) !== "ENOENT") throw error instanceof StorageError ? error : unwritable(path, error);
   } finally {
     await file?.close();

@@ -12,7 +12,7 @@ import { codeOf, unwritable } from "../storage-error.ts";
 export const RAFT = "raft";
 export const GUARD = "raft-guard";
 
-/** After the final name, and before six characters that make the name of one attempt unique. */
+/** Suffix of unfinished files, followed by six random characters for each attempt. */
 export const UNFINISHED = ".new-";
 
 export function stateName(generation: number): string {
@@ -53,7 +53,7 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A created or renamed file is durable once the directory that holds its name is. */
+/** A created or renamed file is durable only once its directory is synced. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {
@@ -103,7 +103,7 @@ export async function removeOldSnapshotFiles(
   }
 }
 
-/** To others than the superuser. */
+/** Returns the bytes available to ordinary users. */
 export async function freeBytes(path: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(path);
@@ -125,7 +125,7 @@ export async function removeOldStates(path: string, generation: number): Promise
   }
 }
 
-/** What only a directory with a log database has. */
+/** Returns whether there are files that only a directory with a log database has. */
 export async function hasRemains(path: string): Promise<boolean> {
   try {
     return (await readdir(path)).some((name) => name === GUARD || /^state-\d+$|^snap-\d+-\d+\.bin$/.test(name));
@@ -134,7 +134,7 @@ export async function hasRemains(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined for a file that is missing. */
+/** Returns `undefined` if the file is missing. */
 export async function sizeOf(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).size;

@@ -1,18 +1,17 @@
 /**
- * The guard file `raft-guard`: what this node has acknowledged, outside of LevelDB, so that a log that lost its end, or
- * that was put back from a copy, is noticed at the next start. A node that forgets a vote or an entry can undo what a
- * majority committed.
+ * Guard file `raft-guard`: what this node has acknowledged, stored outside of LevelDB, so that a log that lost its end, or was
+ * restored from a copy, is detected at the next start. A node that forgets a vote or an entry can undo what a majority
+ * committed.
  *
- * Two slots in pages of their own are written in turn, the newer valid one counts, so a write that is torn by a power
- * failure leaves the other. A slot is written only with facts that are durable in the log database already: it demands
- * nothing of a batch that a crash may have stopped, so it never refuses a directory wrongly. A batch that carries a term
- * or a vote is acknowledged after its slot is durable; one of entries alone is acknowledged at once, and its slot is
- * written beside the batches that follow. So the guard is the time of one or two flushes behind, and a loss of exactly
- * the entries of that time is the only one that it does not see.
+ * Two slots in separate pages are written alternately, and the newer valid one counts, so a write torn by a power failure
+ * leaves the other intact. A slot only contains facts that are durable in the log database already: it demands nothing of a
+ * batch that a crash may have interrupted, so it never refuses a directory wrongly. A batch with a term or a vote is
+ * acknowledged after its slot is durable. A batch of entries is acknowledged at once, and its slot is written beside the
+ * following batches. So the guard is one or two flushes behind, and it misses only a loss of exactly the entries of that time.
  *
- * Slot, big endian, 512 bytes: "GWGUARD1" | u64 serial | u64 sequence | u64 epoch | u64 term | u64 lastIndex |
- * u64 lastTerm | u64 snapshotIndex | 16 lastChain | 16 storage id | 16 node | 16 vote | zeros | u32 crc32. Node and vote
- * are the first bytes of the SHA-256 of their texts, which have any length; no vote is zeros.
+ * Slot, big endian, 512 bytes: "GWGUARD1" | u64 serial | u64 sequence | u64 epoch | u64 term | u64 lastIndex | u64 lastTerm |
+ * u64 snapshotIndex | 16 lastChain | 16 storage id | 16 node | 16 vote | zeros | u32 crc32. Node and vote are the first bytes
+ * of the SHA-256 of their texts, which have any length; no vote is zeros.
  */
 
 import { createHash } from "node:crypto";
@@ -22,7 +21,7 @@ import { codeOf } from "../storage-error.ts";
 import { readU64, writeU64 } from "./records.ts";
 
 export interface GuardFacts {
-  /** Of the batch that made them true. */
+  /** Number of the batch with these facts. */
   readonly sequence: number;
   readonly epoch: number;
   readonly term: number;
@@ -44,7 +43,7 @@ export interface GuardFile {
   close(): Promise<void>;
 }
 
-/** What stands in the file, with texts as their digests. */
+/** Content of a slot, with texts as digests. */
 export interface GuardSlot {
   readonly serial: number;
   readonly sequence: number;
@@ -66,7 +65,7 @@ export type GuardReading =
 
 const MAGIC = Buffer.from("GWGUARD1", "latin1");
 const SLOT_BYTES = 512;
-/** Of a disk with large sectors: what is written to one slot must not be able to spoil the other. */
+/** Larger than a disk sector, so that a write to one slot cannot damage the other. */
 const PAGE_BYTES = 4096;
 const DIGEST_BYTES = 16;
 
@@ -102,8 +101,8 @@ export async function readGuard(file: string): Promise<GuardReading> {
 }
 
 /**
- * For writing after a reading; creates the file. `serial` is that of the slot read, 0 for none. The directory is to be
- * synced by the caller after a creation.
+ * Opens the guard for writing after it was read, or creates it. `serial`: that of the slot read, 0 for none. The caller syncs
+ * the directory after a creation.
  */
 export async function openGuard(file: string, identity: GuardIdentity, serial: number): Promise<GuardFile> {
   const handle = await open(file, serial === 0 ? "w+" : "r+", 0o600);

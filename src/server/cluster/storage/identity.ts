@@ -1,13 +1,13 @@
 /**
- * Whose directory this is: the text records `m/...` of the log database. Format 1 had the first two alone and is raised
+ * Identity of a data directory: the text records `m/...` of the log database. Format 1 had only the first two and is upgraded
  * in place; format 2 is this one.
  *
- *     m/format   the version of the layout
+ *     m/format   version of the layout
  *     m/node     the node's id
  *     m/storage  32 hex digits drawn at creation: a node that comes back with a blank directory is another one
  *     m/epoch    raised by each `cluster recover`
  *     m/cluster  derived from the cluster secret; absent without one
- *     m/joined   1 where it was blank when a cluster took it in that existed before
+ *     m/joined   1 if it was blank when an existing cluster admitted it
  */
 
 import { randomBytes } from "node:crypto";
@@ -32,7 +32,7 @@ export function text(key: string, value: string): Operation {
 export interface ExpectedIdentity {
   /** The data directory, as messages name it. */
   readonly path: string;
-  /** Undefined: any, for one who only looks. */
+  /** `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;
 }
 
@@ -72,13 +72,13 @@ export async function readIdentity(level: Level, { path, nodeId }: ExpectedIdent
 
 export interface ExpectedCluster {
   readonly path: string;
-  /** Undefined: not looked at. */
+  /** `undefined` if it is not checked. */
   readonly clusterId: string | undefined;
-  /** Of the secret before the present one, while it is being changed. */
+  /** Id of the secret before the present one, while it is being changed. */
   readonly previousClusterId: string | undefined;
 }
 
-/** What is to be written so that the directory is of this cluster; nothing when it is. */
+/** Returns the records that make the directory part of this cluster; none if it is already. */
 export function clusterChange(
   { clusterId: stored }: StorageIdentity,
   { path, clusterId, previousClusterId }: ExpectedCluster,
@@ -101,8 +101,8 @@ export interface NewDatabase {
 }
 
 /**
- * Each process builds a database of its own beside the final name; the rename decides between several, since it fails
- * when the name leads to a directory that is not empty. Who comes second finds the first one's database locked.
+ * Each process builds a database beside the final name. The rename decides between several, since it fails if the name is a
+ * directory that is not empty. The second process then finds the first one's database locked.
  */
 export async function createDatabase({ path, nodeId }: NewDatabase): Promise<void> {
   const location = join(path, RAFT);

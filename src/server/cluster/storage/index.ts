@@ -1,4 +1,4 @@
-/** What a node keeps on disk. */
+/** Storage of a node on disk. */
 
 export { StorageError, type StorageErrorCode } from "../storage-error.ts";
 export { configurationAfter, configurationOf } from "./configuration.ts";

@@ -29,7 +29,7 @@ export interface LoadedLog {
   readonly tail: Tail;
   readonly hardState: HardState;
   readonly snapshot: SnapshotRecord | undefined;
-  /** Undefined in a directory that is not complete yet. */
+  /** `undefined` in an incomplete directory. */
   readonly generation: number | undefined;
   readonly index: LogIndex;
 }

@@ -1,6 +1,6 @@
 /**
- * What of the log is held in memory: the term of every entry kept, as runs; the size of each record; the newest entries
- * themselves, up to a number of bytes. Terms never decrease along the log, and a leader's term is long, so runs are few.
+ * In-memory index of the log: the term of every entry, as runs; the size of each record; and the newest entries themselves, up
+ * to a number of bytes. Terms never decrease along the log, and a leader's term is long, so there are few runs.
  */
 
 import type { Entry } from "../../core/raft/index.ts";
@@ -9,9 +9,9 @@ export interface LogIndex {
   /** The last index that is not kept. */
   readonly baseIndex: number;
   readonly lastIndex: number;
-  /** Of the records kept. */
+  /** Total size of the records. */
   readonly byteLength: number;
-  /** Of an entry kept; undefined outside. */
+  /** Returns the term of an entry; `undefined` outside of the log. */
   term(index: number): number | undefined;
   /** Length of the data of an entry kept. */
   dataLength(index: number): number;
@@ -29,7 +29,7 @@ interface Run {
   readonly term: number;
 }
 
-/** `overheadBytes`: of a record beyond its data. */
+/** `overheadBytes`: size of a record beyond its data. */
 export function createLogIndex(options: {
   readonly baseIndex: number;
   readonly overheadBytes: number;
@@ -38,7 +38,7 @@ export function createLogIndex(options: {
   let baseIndex = options.baseIndex;
   let byteLength = 0;
   let runs: Run[] = [];
-  /** Of the record at `baseIndex + 1 + position`. */
+  /** Size of the record at `baseIndex + 1 + position`. */
   let sizes: number[] = [];
   const cache = new Map<number, Entry>();
   let cachedBytes = 0;

@@ -37,7 +37,7 @@ export interface LogStoreOptions {
   readonly guard: GuardFile;
   readonly facts: LogFacts;
   readonly index: LogIndex;
-  /** Where the state stands. */
+  /** Position of the state. */
   applied(): StateStore["applied"];
   /** Makes durable what the state's rows hold; entries are dropped only behind that. */
   flushState(): Promise<void>;
@@ -45,9 +45,9 @@ export interface LogStoreOptions {
 
 export interface OpenLogStore extends LogStore {
   readonly generation: number;
-  /** One synced batch. */
+  /** Switches to the generation in one synced batch. */
   adopt(generation: number): Promise<void>;
-  /** One synced batch: everything of `install`, and a higher recovery epoch. */
+  /** Does everything of `install` and raises the recovery epoch, in one synced batch. */
   recover(change: Recovered): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     );
   }
 
-  /** In slices, so that appends come in between; each leaves a log that is whole. */
+  /** Compacts in slices, so that appends can run in between; each slice leaves a complete log. */
   async function compact(to: number): Promise<void> {
     const from = index.baseIndex;
     if (to <= from) return;
@@ -225,7 +225,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     async recordSnapshot(record, compactTo) {
       await exclusive(async () => {
         const { hardState, snapshot } = writer.facts;
-        // One that was received was installed while this one was written.
+        // A received snapshot was installed while this one was written.
         if (record.index < (snapshot?.index ?? 0)) return;
         if (record.term !== store.term(record.index)) throw new Error("the snapshot is not of this log");
         if (compactTo > record.index) throw new Error("entries that no snapshot holds are kept");
@@ -254,7 +254,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     },
   };
 
-  /** Both handles are closed whatever happens; the first failure is what is told. */
+  /** Both handles are closed in any case; the first failure is reported. */
   async function close(): Promise<void> {
     const settled = exclusive(() => writer.settle());
     const outcomes = await Promise.allSettled([settled, writer.settle(), background]);

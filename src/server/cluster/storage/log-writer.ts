@@ -28,7 +28,7 @@ export interface LogFacts {
   readonly epoch: number;
 }
 
-/** What changes; absent fields stay. */
+/** Changes to write; absent fields stay. */
 export interface LogChange {
   readonly base?: Position;
   readonly last?: Position;
@@ -93,7 +93,7 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
     return guarded;
   }
 
-  /** Beside the next batches, which do not wait for it: one write at a time, with what is durable when it begins. */
+  /** Written beside the next batches, which do not wait for it: one write at a time, with what is durable when it begins. */
   function guardSoon(): void {
     if (isGuarding) isOutdated = true;
     else later ??= setImmediate(guardMeanwhile);

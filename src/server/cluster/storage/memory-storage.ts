@@ -1,6 +1,6 @@
 /**
- * The storage of a node of one that keeps nothing: with the process goes all that it held. The state itself is the state
- * machine's; here is its log, and where the rows stand. Snapshots have no file: they are what lets the log be short.
+ * Storage of a single node that keeps nothing: everything is lost with the process. The state machine has the state; this has
+ * its log and the position of its rows. Snapshots have no file; they only allow the log to be short.
  */
 
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,7 @@ import type { Applied } from "../../core/state/index.ts";
 import { configurationOf } from "./configuration.ts";
 import type { LogStore, SnapshotRecord, StateStore, Storage, StorageIdentity } from "./types.ts";
 
-/** Of an entry beside its data. */
+/** Size of an entry beside its data. */
 const ENTRY_BYTES = 64;
 
 const NOBODY: Configuration = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
@@ -57,7 +57,7 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
   };
 }
 
-/** What comes of other members, or of an archive, of which there are none. */
+/** Calls that concern other members or archives, which do not exist here. */
 async function alone(): Promise<never> {
   throw new Error("a node that keeps its state in memory takes none from elsewhere");
 }

@@ -39,7 +39,7 @@ export interface StorageOptions {
   readonly nodeId: string;
   /** 16 hex digits derived from the cluster secret. Undefined: not looked at. */
   readonly clusterId?: string | undefined;
-  /** That of the former secret: a directory of it is taken over. */
+  /** Id of the former secret: a directory with it is taken over. */
   readonly previousClusterId?: string | undefined;
   /** Looked at between steps; a step of a database cannot be interrupted. */
   readonly signal?: AbortSignal;
@@ -47,7 +47,7 @@ export interface StorageOptions {
   readonly minFreeBytes?: number;
 }
 
-/** What recovery needs beyond the face. */
+/** Storage with what recovery needs beyond the interface. */
 export interface OpenedStorage extends Storage {
   readonly log: OpenLogStore;
 }
@@ -77,9 +77,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 export interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
   /** Absolute. */
   readonly path: string;
-  /** What messages call it. */
+  /** Name in messages. */
   readonly shown: string;
-  /** Undefined: any, for one who only looks. */
+  /** `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;
   readonly warnings: readonly string[];
 }
@@ -134,11 +134,11 @@ type CompleteLog = LoadedLog & { readonly generation: number };
 interface ReadDatabase {
   readonly identity: StorageIdentity;
   readonly loaded: CompleteLog;
-  /** Of the guard file's slot that counts. */
+  /** Serial of the guard file's valid slot. */
   readonly serial: number;
 }
 
-/** Nothing is written before all checks that the log database and the guard file allow. */
+/** Writes nothing before all checks of log database and guard file have passed. */
 async function readDatabase(
   database: Database,
   { path, shown, nodeId, clusterId, previousClusterId }: ExistingStorage,
@@ -308,7 +308,7 @@ function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-/** Both are closed whatever happens; the lock goes last, with the log. */
+/** Both are closed in any case; the lock goes last, with the log. */
 async function closeAll(state: OpenStateStore, log: OpenLogStore): Promise<void> {
   const [closed] = await Promise.allSettled([state.close()]);
   await log.close();

@@ -1,6 +1,6 @@
 /**
- * The records of the log database. Integers are big endian; each record ends with the CRC-32 of all before it, since
- * LevelDB hands out flipped bytes without a word. Keys are bytes, too:
+ * Records of the log database. Integers are big endian; each record ends with the CRC-32 of everything before it, since LevelDB
+ * returns flipped bits silently. Keys are bytes, too:
  *
  *     l + u64 index   u8 format | u8 kind | u64 term | u64 index | 16-byte chain | u32 length | data | u32 crc32
  *     h               u8 format | u64 term | u64 commit | u16 length or 0xffff | vote | u32 crc32
@@ -9,9 +9,9 @@
  *     g               u8 format | u64 generation | u32 crc32
  *     m/...           text
  *
- * The chain of an entry is the first 16 bytes of SHA-256(chain before | term | index | kind | data), so the last one
- * stands for the whole log. `t` says where the log begins and ends; it is part of every synced batch, so that a lost
- * batch shows. Source: cluster reference, sections 3.2 and 3.3.
+ * The chain of an entry is the first 16 bytes of SHA-256(chain before | term | index | kind | data), so the last one identifies
+ * the whole log. `t` contains the beginning and end of the log; it is part of every synced batch, so that a lost batch is
+ * detected. Source: cluster reference, sections 3.2 and 3.3.
  */
 
 import { hash } from "node:crypto";
@@ -19,7 +19,7 @@ import { crc32 } from "node:zlib";
 import type { Configuration, Entry, EntryKind, HardState, NodeId } from "../../core/raft/index.ts";
 import type { SnapshotRecord } from "./types.ts";
 
-/** A record that is not what was written. The message says which and how; the directory is named by who reads it. */
+/** Error for a record that was altered. The message says which and how; the reader adds the directory. */
 export class BadRecord extends Error {}
 
 /** An index of the log with the chain up to and with it. */
@@ -31,7 +31,7 @@ export interface Position {
 }
 
 export interface Tail {
-  /** Of synced batches. */
+  /** Number of synced batches. */
   readonly sequence: number;
   /** The last index that is not in the log any more. */
   readonly base: Position;
@@ -43,18 +43,18 @@ export const CHAIN_BYTES = 16;
 const FORMAT = 1;
 const KINDS: readonly EntryKind[] = ["normal", "conf-change"];
 const ENTRY_HEAD_BYTES = 1 + 1 + 8 + 8 + CHAIN_BYTES + 4;
-/** Of an entry's record beyond its data. */
+/** Size of an entry's record beyond its data. */
 export const RECORD_OVERHEAD_BYTES = ENTRY_HEAD_BYTES + 4;
 const POSITION_BYTES = 8 + 8 + CHAIN_BYTES;
 const NO_VOTE = 0xffff;
 
-/** What stands before the first entry; after an installed snapshot the chain begins with it again. */
+/** Position before the first entry; after an installed snapshot the chain begins with it again. */
 export function origin(index: number, term: number): Position {
   return { index, term, chain: new Uint8Array(CHAIN_BYTES) };
 }
 
 export function chainAfter(before: Uint8Array, entry: Entry): Uint8Array {
-  // One buffer for one call: at a start every entry kept is hashed.
+  // One buffer per call: at a start every entry is hashed.
   const text = Buffer.allocUnsafe(CHAIN_BYTES + 17 + entry.data.length);
   text.set(before, 0);
   writeU64(text, entry.term, CHAIN_BYTES);

@@ -1,7 +1,7 @@
 /**
- * The file `removed` of a data directory: the cluster has removed this node, as of an entry of its log. A restart reads
- * it, so that a removed node does not serve again by rows that nobody keeps up to date. The file is one line, the index
- * in decimal; builds that do not know it leave it alone.
+ * File `removed` of a data directory: the cluster has removed this node, as of an entry of its log. A restart reads it, so that
+ * a removed node does not serve again from outdated rows. The file is one line, the index in decimal; builds that do not know
+ * it ignore it.
  */
 
 import { open, readFile, rename, rm } from "node:fs/promises";

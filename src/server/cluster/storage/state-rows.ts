@@ -1,7 +1,7 @@
 /**
- * The rows of the state on disk: the key as it is, the value behind the CRC-32 of key, a zero byte and value, since
- * LevelDB hands out flipped bytes without a word. `meta/applied` says where the rows stand and what their digest is; it
- * is written in one batch with them (etcd issue 13766 came of two). Source: cluster reference, section 3.2.
+ * Rows of the state on disk: the key unchanged, the value after the CRC-32 of key, a zero byte and value, since LevelDB returns
+ * flipped bits silently. `meta/applied` contains the position of the rows and their digest; it is written in one batch with
+ * them (etcd issue 13766 was caused by two). Source: cluster reference, section 3.2.
  */
 
 import { crc32 } from "node:zlib";
@@ -55,7 +55,7 @@ function encodeValue(key: Uint8Array, value: string): Uint8Array {
   return bytes;
 }
 
-/** Keys of rows name what they hold, not its content; they may stand in an error. */
+/** Keys of rows name what they hold, not its content, so they may appear in errors. */
 function decodeValue(key: Uint8Array, value: Uint8Array, name: string): string {
   const bytes = viewOf(value);
   if (bytes.length < 4 || bytes.readUInt32BE(0) !== checksum(key, bytes.subarray(4))) {

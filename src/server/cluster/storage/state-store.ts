@@ -1,6 +1,6 @@
 /**
- * The applied state on disk, one generation of it. Writes are not synced: the rows can be made anew from the newest
- * snapshot and the log, so what a power failure takes is only time.
+ * The applied state on disk, one generation of it. Writes are not synced: rows can be rebuilt from the newest snapshot and the
+ * log, so a power failure costs only time.
  */
 
 import { mkdir, rm } from "node:fs/promises";
@@ -24,9 +24,9 @@ export interface StateLocation {
 }
 
 export interface OpenStateStore extends StateStore {
-  /** What was written last is durable. */
+  /** Makes the last write durable. */
   flush(): Promise<void>;
-  /** Of the rows of a bootstrap that did not end. */
+  /** Removes rows of an incomplete bootstrap. */
   clear(): Promise<void>;
 }
 
@@ -187,7 +187,7 @@ export async function buildState({ path, shown, generation }: StateLocation): Pr
   };
 }
 
-/** Of reading: what LevelDB finds is damage, too. */
+/** Read error: what LevelDB reports is damage, too. */
 function readFailed(shown: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const what = cause instanceof BadRecord ? cause.message : "its state cannot be read";

@@ -26,7 +26,7 @@ interface Handle {
   readonly size: number;
 }
 
-/** What is wrong with the tables below `location`, or undefined. Rejects with what the system says of a file. */
+/** Describes a fault of the tables below `location`, or returns `undefined`. Rejects with the system's error of a file. */
 export async function faultOfTables(location: string, signal?: AbortSignal): Promise<string | undefined> {
   for (const name of (await namesIn(location)).filter((each) => /\.(?:ldb|sst)$/.test(each))) {
     signal?.throwIfAborted();
@@ -48,7 +48,7 @@ async function faultOf(file: FileHandle): Promise<string | undefined> {
   const footer = await bytesAt(file, { offset: size - FOOTER_BYTES, size: FOOTER_BYTES });
   if (footer?.readBigUInt64LE(FOOTER_BYTES - 8) !== MAGIC) return undefined;
   const reader = { at: 0 };
-  // The first is of what stands beside the data: a spoilt filter hides keys that are there.
+  // The first handle refers to metadata: a damaged filter hides keys that exist.
   for (const index of [handleIn(footer, reader), handleIn(footer, reader)]) {
     const isRead = index !== undefined && (await isSound(file, index, size));
     const blocks = isRead ? await blocksOf(file, index) : undefined;
@@ -91,7 +91,7 @@ async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<rea
   return handles;
 }
 
-/** Undefined where the file ends before. */
+/** Returns `undefined` if the file ends before. */
 async function bytesAt(file: FileHandle, { offset, size }: Handle): Promise<Buffer | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, offset);
   return bytesRead === size ? buffer : undefined;
@@ -103,7 +103,7 @@ function handleIn(bytes: Buffer, reader: { at: number }): Handle | undefined {
   return offset === undefined || size === undefined ? undefined : { offset, size };
 }
 
-/** Seven bits a byte, the lowest first. Undefined behind the end, and beyond 2^49, where no file of ours reaches. */
+/** Reads seven bits per byte, lowest first. Returns `undefined` after the end, and beyond 2^49, which no file reaches. */
 function varint(bytes: Buffer, reader: { at: number }): number | undefined {
   let value = 0;
   for (let factor = 1; factor <= 2 ** 42; factor *= 128) {
@@ -164,7 +164,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** As LevelDB stores it, since a checksum over bytes that hold checksums is a poor one. */
+/** Masks a checksum like LevelDB, since a checksum over bytes that contain checksums is weak. */
 function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 }

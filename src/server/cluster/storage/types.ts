@@ -1,16 +1,16 @@
 /**
- * What a node keeps on disk, as the replica uses it. Layout, checks and rules: cluster reference, section 3.
+ * Storage of a node on disk, as the replica uses it. Layout, checks and rules: cluster reference, section 3.
  *
- * Every promise that rejects does so with a `StorageError` and is the end of the process: after a failed write LevelDB
- * acknowledges writes that it loses, and after a failed fsync the kernel forgets the pages. Nothing is retried on an
- * open handle. Of each store one `append` or `write` may be in flight; a second before the first has ended throws a
- * plain `Error`, as all misuse does. Reading an entry that is not in memory can throw a `StorageError`, too.
+ * Every promise that rejects does so with a `StorageError`, and ends the process: after a failed write LevelDB acknowledges
+ * writes that it loses, and after a failed fsync the kernel forgets the pages. Nothing is retried on an open handle. Of each
+ * store one `append` or `write` may be in flight; a second one throws a plain `Error`, as does any misuse. Reading an entry
+ * that is not in memory can throw a `StorageError`, too.
  */
 
 import type { Configuration, Entry, HardState, LogReader, SnapshotMeta } from "../../core/raft/index.ts";
 import type { Applied, Mutation } from "../../core/state/index.ts";
 
-/** Who a data directory belongs to. */
+/** Owner of a data directory. */
 export interface StorageIdentity {
   readonly nodeId: string;
   /** 32 hex digits, drawn when the directory was created. */
@@ -19,7 +19,7 @@ export interface StorageIdentity {
   readonly recoveryEpoch: number;
   /** 16 hex digits derived from the cluster secret; undefined for a node without one. */
   readonly clusterId: string | undefined;
-  /** It was blank when a cluster took it in that existed before, perhaps with another directory under this node's id. */
+  /** Whether it was blank when an existing cluster admitted it, which may have known another directory under this node's id. */
   readonly hasJoined: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface SnapshotRecord extends SnapshotMeta {
   readonly rows: number;
   readonly digest: string;
   readonly size: number;
-  /** Of the file, hex. */
+  /** Digest of the file, hex. */
   readonly sha256: string;
 }
 
@@ -38,24 +38,24 @@ export interface LogWrite {
   /** Replace everything at the first one's index and above. */
   readonly entries: readonly Entry[];
   readonly hardState: HardState | undefined;
-  /** False when only `commit` changed. */
+  /** False if only `commit` changed. */
   readonly sync: boolean;
 }
 
 export interface LogStore extends LogReader {
   readonly identity: StorageIdentity;
-  /** No entry, no snapshot and no vote: this directory has never been part of a cluster. */
+  /** Whether it has no entry, no snapshot and no vote: this directory has never been part of a cluster. */
   readonly isBlank: boolean;
   /** Bytes of the entries kept. */
   readonly byteLength: number;
   /** The newest snapshot; undefined before the first. A bootstrap's has no file and `size` 0. */
   readonly snapshotRecord: SnapshotRecord | undefined;
   /**
-   * The first configuration of a cluster: a snapshot at index 1 of term 1 that stands for the rows which the state holds
-   * then, written before at that position. Until this has ended a restart finds both blank. Throws unless blank.
+   * Stores the first configuration of a cluster: a snapshot at index 1 of term 1, for the rows that the state has then, written
+   * before at that position. Until this has ended, a restart finds both blank. Throws unless blank.
    */
   bootstrap(configuration: Configuration): Promise<void>;
-  /** Of a cluster that takes this node in, and may have been recovered before. Throws unless blank. */
+  /** Joins a cluster, which may have been recovered before. Throws unless blank. */
   join(epoch: number): Promise<void>;
   /**
    * Durable once resolved. The guard file is, too, where a term or a vote was written; behind entries alone it follows
@@ -63,8 +63,8 @@ export interface LogStore extends LogReader {
    */
   append(write: LogWrite): Promise<void>;
   /**
-   * After the file is complete and renamed: records it, then drops entries up to `compactTo`, at most its index, in
-   * steps between which appends go on. Does nothing when a newer one was installed meanwhile.
+   * Records a snapshot whose file is complete and renamed, then drops entries up to `compactTo`, at most its index, in steps
+   * between which appends go on. Does nothing if a newer one was installed meanwhile.
    */
   recordSnapshot(record: SnapshotRecord, compactTo: number): Promise<void>;
   /**
@@ -79,14 +79,14 @@ export interface StateStore {
   readonly generation: number;
   /** Rows verified by checksum, in the order of their keys, in slices; to be read once, at the start. */
   load(): AsyncIterable<readonly (readonly [key: string, value: string])[]>;
-  /** Where the stored rows stand; index 0 for an empty store. `digest` is what the rows must come to. */
+  /** Position of the stored rows; index 0 for an empty store. `digest`: what the rows must match. */
   readonly applied: Applied & { readonly digest: string };
-  /** Not synced: after a power failure older, never torn. `mutations` and the marker are one batch. */
+  /** Not synced: after a power failure the rows may be older, but never torn. `mutations` and the marker are one batch. */
   write(mutations: readonly Mutation[], applied: Applied, digest: string): Promise<void>;
   /**
-   * Writes the rows as of the last finished `write`, which stands at `meta`, to a snapshot file, in small steps between
-   * which writes go on. The rows are those of the call; none may be in flight then. Durable once resolved; when the
-   * signal aborts, nothing is left and the promise rejects with its reason.
+   * Writes the rows as of the last finished `write`, at position `meta`, to a snapshot file, in small steps between which
+   * writes go on. No write may be in flight at the call. Durable once resolved; if the signal aborts, nothing is left and the
+   * promise rejects with its reason.
    */
   writeSnapshot(meta: SnapshotMeta, signal: AbortSignal): Promise<SnapshotRecord>;
   close(): Promise<void>;
@@ -110,7 +110,7 @@ export interface Storage {
   build(): Promise<StateBuild>;
   /** Makes a finished build the one in use without touching the log: a restore at an applied entry. */
   adopt(generation: number): Promise<void>;
-  /** After `install` or `adopt`: closes the old generation, opens the new, removes what is no longer used. */
+  /** After `install` or `adopt`: closes the old generation, opens the new one, and removes what is no longer used. */
   reopenState(): Promise<StateStore>;
   /** Absolute path of a snapshot's file, present or to be received into. */
   snapshotPath(meta: Pick<SnapshotMeta, "index" | "term">): string;
