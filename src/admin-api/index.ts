@@ -12,6 +12,7 @@ export * from "./operation.ts";
 export { AUDIT_EVENTS, type AuditEventName, type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, type BackendMember, KEPT_FAILURES, MAX_MEMBERS } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
+export { REHEARSED_OUTCOMES, type RehearsalResult } from "./operations/rehearsal.ts";
 export {
   type GuardrailRehearsal,
   MAX_REHEARSED_LENGTH,

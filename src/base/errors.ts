@@ -142,6 +142,8 @@ export interface RefusedBy {
   readonly name: string;
   /** Name of the bucket of a budget. */
   readonly bucket?: string;
+  /** Cost units that the request needed of it, at least and at most. */
+  readonly needed?: { readonly least: number; readonly most: number };
   /** Name of the key that a credential which is not accepted names by its id. */
   readonly key?: string | undefined;
   /** Public id in the presented text if no key has it: revoked, or never minted here. Eight letters and digits. */
