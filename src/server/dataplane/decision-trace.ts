@@ -5,13 +5,7 @@
 import type { Caller } from "../auth/index.ts";
 import { mayNameBatch, routeKey } from "../core/dialects/index.ts";
 import type { Annotation, Segment } from "../core/guardrails/index.ts";
-import {
-  FACT,
-  findingKey,
-  findingsText,
-  type RecordedCaller,
-  type RecordedRequest,
-} from "../core/rehearsal/index.ts";
+import { FACT, findingKey, findingsText, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
 import type { Ending, Facts } from "./finished.ts";
 import type { Target } from "./hops/model/address.ts";

@@ -1,6 +1,6 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
-export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export type { DecisionSink } from "./decision-trace.ts";
+export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
 export { type Standing, standingOf } from "./governance/standing.ts";
 export type { Target } from "./hops/model/address.ts";

@@ -1,4 +1,6 @@
 /** Budgets over recorded requests: charged again as they were, to the buckets and windows of the proposal. */
+
+import type { Caller } from "../auth/index.ts";
 import { type BudgetRule, bucketName } from "../core/budgets/index.ts";
 import { routeOfKey } from "../core/dialects/index.ts";
 import {
@@ -13,7 +15,6 @@ import {
   type Resolve,
   type Step,
 } from "../core/rehearsal/index.ts";
-import type { Caller } from "../auth/index.ts";
 import { canonicalText } from "./canonical-text.ts";
 import type { BucketNow, Side } from "./types.ts";
 
@@ -47,7 +48,11 @@ export function budgetStage(sides: BudgetSides): BudgetStage {
     const { rule, terms } = spent;
     const before = spendingOf(sides, inForce, request);
     const isPricedAlike = before !== undefined && priceOf(inForce, before.rule) === priceOf(proposed, rule);
-    const replayed = replayedOf(request, { isPricedAlike, isElsewhere: admission.to !== request.to, flat: spent.flat });
+    const replayed = replayedOf(request, {
+      isPricedAlike,
+      isElsewhere: admission.to !== request.to,
+      flat: spent.flat ?? rule.constantCost,
+    });
     if (admission.step.kind === "refused") {
       replay.skip(terms, replayed);
       return PASSED;
@@ -128,8 +133,10 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   const isCharged = (facts & FACT.isCharged) !== 0;
   const charged = isCharged ? units : 0;
   if (flat !== undefined) {
-    const isForwarded = endOf(request).kind === "forwarded";
-    return { at, totalMs, units: isForwarded && units > 0 ? flat : undefined, least: flat, most: flat, charged };
+    // Whether it is charged depends on what its upstream came to, which a charge of then tells.
+    const wasCharged = endOf(request).kind === "forwarded" && isCharged;
+    const known = wasCharged ? (units > 0 ? flat : 0) : undefined;
+    return { at, totalMs, units: isElsewhere && known === 0 ? undefined : known, least: flat, most: flat, charged };
   }
   const isKnown = isCharged && isPricedAlike;
   return {
@@ -142,19 +149,26 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   };
 }
 
+/** Nodes report twice a second: what was charged later than this before the newest request may not be in the ledger yet. */
+const LEDGER_LAG_MS = 2_000;
+
 /** Usage of a bucket that no record tells of: nothing where records begin before the window, else what the ledger has beside them. */
 function usedBefore(sides: BudgetSides) {
   const { inForce, requests, since, buckets } = sides;
-  let charged: Map<string, number> | undefined;
-  const sums = (): Map<string, number> => {
+  let charged: Map<string, { units: number; late: number }> | undefined;
+  const sums = (): Map<string, { units: number; late: number }> => {
     if (charged !== undefined) return charged;
     charged = new Map();
+    const newest = requests.reduce((latest, { at, totalMs }) => Math.max(latest, at + totalMs), 0);
     for (const request of requests) {
       if ((request.facts & FACT.isCharged) === 0) continue;
       const terms = spendingOf(sides, inForce, request)?.terms;
       if (terms === undefined) continue;
       const key = keyOf(terms.bucket, terms.windowMs, request.at);
-      charged.set(key, (charged.get(key) ?? 0) + request.units);
+      const sum = charged.get(key) ?? { units: 0, late: 0 };
+      sum.units += request.units;
+      if (request.at + request.totalMs > newest - LEDGER_LAG_MS) sum.late += request.units;
+      charged.set(key, sum);
     }
     return charged;
   };
@@ -164,8 +178,8 @@ function usedBefore(sides: BudgetSides) {
       (it) => it.bucket === terms.bucket && it.windowMs === terms.windowMs && it.windowStart === windowStart,
     );
     if (now === undefined) return { least: 0, most: Number.POSITIVE_INFINITY };
-    const used = Math.max(0, now.used - (sums().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? 0));
-    return { least: used, most: used };
+    const { units, late } = sums().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? { units: 0, late: 0 };
+    return { least: Math.max(0, now.used - units), most: Math.max(0, now.used - units + late) };
   };
 }
 

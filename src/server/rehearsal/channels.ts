@@ -26,15 +26,18 @@ export function channelStep(provider: Provider, carried: Carried, before: Before
   if (serving.length === 0) return { kind: "refused", code: "fidelity_loss", by: "" };
   const usesThread = (request.facts & FACT.usesThread) !== 0;
   if (route.form === undefined && !usesThread) return PASSED;
-  const isSame =
-    before !== undefined &&
-    before.name === provider.name &&
-    sameCapabilities(before.profile, profile);
+  if (!usesThread && profile.requireCaps.length === 0 && serving.some(losesNothing)) return PASSED;
+  const isSame = before !== undefined && before.name === provider.name && sameCapabilities(before.profile, profile);
   if (isSame) {
     const decidedBy = [`providers/${provider.name}`, "on_fidelity_loss", "catalog_overlays"];
     return { kind: "unknown", reason: unknownAt(provider), decidedBy };
   }
-  if (before !== undefined && before.provider !== undefined && isPlain(request) && carriesPlain(serving, before, carried))
+  if (
+    before !== undefined &&
+    before.provider !== undefined &&
+    isPlain(request) &&
+    carriesPlain(serving, before, carried)
+  )
     return PASSED;
   return { kind: "unknown", reason: unknownAt(provider) };
 }
@@ -61,6 +64,9 @@ interface Serving {
   readonly channel: UpstreamChannel;
   readonly isAsItIs: boolean;
 }
+
+/** Its claims refuse nothing: it claims all that its dialect can express, and is sent what the client wrote. */
+const losesNothing = ({ channel, isAsItIs }: Serving): boolean => isAsItIs && channel.caps === undefined;
 
 /** Those that serve the route and claim what the profile requires. */
 function channelsFor(provider: Provider, { route, dialect, model, profile }: Carried): readonly Serving[] {

@@ -129,7 +129,8 @@ function standingIn(caller: Caller, { snapshot }: Side): Standing | Step {
 }
 
 function bodyStep(request: RecordedRequest, { snapshot }: Side): Step {
-  if (request.bodyBytes > snapshot.maxBodyBytes) return { kind: "refused", code: "body_too_large", by: "max_body_bytes" };
+  if (request.bodyBytes > snapshot.maxBodyBytes)
+    return { kind: "refused", code: "body_too_large", by: "max_body_bytes" };
   const end = endOf(request);
   if (end.kind !== "refused" || end.stage !== "body") return PASSED;
   return { kind: "unknown", reason: "the size of its body is not recorded", decidedBy: ["max_body_bytes"] };

@@ -1,7 +1,8 @@
 /** Guardrails over a recorded request: what was found then, judged by the rules of the proposal. */
-import { canonicalText } from "./canonical-text.ts";
+
 import type { Guarding, RecordedRequest, Resolve, Step } from "../core/rehearsal/index.ts";
 import { FACT } from "../core/rehearsal/index.ts";
+import { canonicalText } from "./canonical-text.ts";
 import type { Differing } from "./differing.ts";
 import type { Side } from "./types.ts";
 

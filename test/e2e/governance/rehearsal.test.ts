@@ -29,9 +29,7 @@ const { nodes, node, gateway, simulator } = await startGoverned(file, {
         { ...simProvider("other", started), models: ["other-*"] },
       ],
       mcp: [{ name: "tools", url: `${tools.url}/rpc` }],
-      access_rules: [
-        { name: "no-nine", at: ["llm"], condition: 'model == "sim-9"', action: "deny" },
-      ],
+      access_rules: [{ name: "no-nine", at: ["llm"], condition: 'model == "sim-9"', action: "deny" }],
       budgets: [{ name: "calls", limit: 12, window: "24h", shared: true, cost: { type: "CEL", cel: "1" } }],
       profiles: [{ name: "ci" }, { name: "web", budget: "calls" }],
     };
@@ -60,7 +58,10 @@ const statuses: number[] = [];
 for (const at of started) {
   for (let i = 0; i < 4; i++) {
     const headers = { "x-words": CANARY };
-    statuses.push((await say(at, { key: ci, body: { ...talk(CANARY), model: i === 3 ? "sim-9" : "sim-1-preview" }, headers })).status);
+    statuses.push(
+      (await say(at, { key: ci, body: { ...talk(CANARY), model: i === 3 ? "sim-9" : "sim-1-preview" }, headers }))
+        .status,
+    );
   }
   for (let i = 0; i < 3; i++) statuses.push((await say(at, { key: web, body: talk(CANARY) })).status);
 }
@@ -68,7 +69,12 @@ const called = await say(gateway, {
   key: ci,
   path: "/mcp/tools",
   body: mcp("search"),
-  headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "search", accept: "application/json, text/event-stream" },
+  headers: {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "search",
+    accept: "application/json, text/event-stream",
+  },
 });
 
 const rehearse = async (change: Document, more: Document = {}): Promise<RehearsalResult> =>
@@ -85,7 +91,10 @@ const outcomes = ({ same, refused, served, other_provider, other_guardrail, unkn
 const NONE = { same: 0, refused: 0, served: 0, other_provider: 0, other_guardrail: 0, unknown: 0 };
 
 test("the configuration in force makes of each request what it was", async () => {
-  assert.deepEqual(statuses, started.flatMap(() => [200, 200, 200, 403, 200, 200, 200]));
+  assert.deepEqual(
+    statuses,
+    started.flatMap(() => [200, 200, 200, 403, 200, 200, 200]),
+  );
   assert.equal(called.status, 200, called.text);
   const result = await client.call("rehearse", { body: {} });
   assert.deepEqual(outcomes(result), { ...NONE, same: 22 });
@@ -117,7 +126,10 @@ test("a budget cut in half refuses those that came after it was spent", async ()
 });
 
 test("a list of models narrowed refuses what is not on it", async () => {
-  const profiles = [{ name: "ci", allowed_models: ["sim-9"] }, { name: "web", budget: "calls" }];
+  const profiles = [
+    { name: "ci", allowed_models: ["sim-9"] },
+    { name: "web", budget: "calls" },
+  ];
   const result = await rehearse({ profiles });
   assert.deepEqual(outcomes(result), { ...NONE, same: 13, refused: 9 });
 });
@@ -133,12 +145,12 @@ test("a route to another provider is told with its name", async () => {
 });
 
 test("what is not recorded is not guessed: arguments, new detectors", async () => {
-  const reads = { name: "no-secrets", at: ["mcp"], condition: 'has(args.secret)', action: "deny" };
+  const reads = { name: "no-secrets", at: ["mcp"], condition: "has(args.secret)", action: "deny" };
   const byArguments = await rehearse({ access_rules: [...(inForce["access_rules"] as Document[]), reads] });
   assert.deepEqual(outcomes(byArguments), { ...NONE, same: 21, unknown: 1 });
   assert.deepEqual(byArguments.reasons, [{ reason: "rule `no-secrets` reads arguments", requests: 1 }]);
   const guardrails = {
-    detectors: [{ type: "pii", name: "mails", pii: { entities: ["EMAIL_ADDRESS"] } }],
+    detectors: [{ type: "pii", name: "mails", entities: ["EMAIL_ADDRESS"], prefilter: "pure" }],
     rules: [{ name: "mask", action: "redact", operator: "replace" }],
   };
   const detected = await rehearse({ guardrails });

@@ -46,7 +46,8 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
       faults: [{ field: "rehearse", message: "needs `dry_run=true`" }],
     });
   }
-  if (!may("rehearse")) throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
+  if (!may("rehearse"))
+    throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
 }
 
 /** Throws `refused`, with every problem and where it stands. */

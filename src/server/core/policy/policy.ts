@@ -62,11 +62,7 @@ export interface AccessPolicy {
   /** A rule at `llm` asks for the model: what hides its models would walk round it. */
   readonly readsModel: boolean;
   /** `asking`: told of each rule before it is evaluated, with what it would decide. */
-  readonly decide: <At extends Hop>(
-    hop: At,
-    variables: HopVariables[At],
-    asking?: (rule: Decision) => void,
-  ) => Verdict;
+  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
   /**
    * Whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. One that
    * reads `args`, or cannot be evaluated, decides only the call.
@@ -167,11 +163,8 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
     readsModel: lists.some(({ rules }) =>
       rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
-    decide: <At extends Hop>(
-      hop: At,
-      variables: HopVariables[At],
-      asking?: (rule: Decision) => void,
-    ): Verdict => decide(layers[hop], variables, asking),
+    decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void): Verdict =>
+      decide(layers[hop], variables, asking),
     lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, ARGUMENTS)),
     reaches: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, CALL)),
   });

@@ -41,6 +41,8 @@ interface Window {
   most: number;
   /** Requests that may still be under way when the next one comes. */
   running: Running[];
+  /** Most units that one request cost or was expected to. */
+  largest: number;
   /** Less is used than then, or more, or it cannot be told. */
   hasLess: boolean;
   hasMore: boolean;
@@ -64,11 +66,12 @@ export class BudgetReplay {
     settle(window, at);
     const { limit, budget } = terms;
     let underWay = 0;
-    for (const { units, most: bound } of window.running) {
-      underWay += Math.max(units ?? Number.POSITIVE_INFINITY, bound ?? Number.POSITIVE_INFINITY);
-    }
-    if ((least ?? 1) > limit - window.least) return "exhausted";
-    if (most !== undefined && window.most + underWay + most <= limit) return "fits";
+    for (const { units, most: bound } of window.running) underWay += mostOf(units, bound);
+    const isBounded = least !== undefined && least === most;
+    // What a request without a bound needs is learned from those before it, of which others may be refused.
+    if ((isBounded ? least : 1) > limit - window.least) return "exhausted";
+    const needed = isBounded || underWay > 0 || least === undefined ? most : Math.max(least, window.largest);
+    if (needed !== undefined && window.most + underWay + needed <= limit) return "fits";
     return { kind: "unknown", reason: `what is left of budget \`${budget}\` cannot be told` };
   }
 
@@ -76,11 +79,11 @@ export class BudgetReplay {
   charge(terms: BudgetTerms, request: ReplayedRequest, isSure: boolean): void {
     const window = this.#windowOf(terms, request.at);
     const { at, totalMs, units, most, charged } = request;
-    window.running.push({ endsAt: at + totalMs, units, most });
+    // One that may be refused may cost nothing.
+    window.largest = Math.max(window.largest, units ?? 0, request.least ?? 0);
+    const running = isSure ? { units, most } : { units: undefined, most: units ?? most };
+    window.running.push({ endsAt: at + totalMs, ...running });
     if (!isSure) {
-      // It may cost nothing.
-      window.running.pop();
-      window.running.push({ endsAt: at + totalMs, units: undefined, most });
       window.hasLess = true;
       if (units === undefined || units > charged) window.hasMore = true;
       return;
@@ -103,11 +106,14 @@ export class BudgetReplay {
     const known = this.#windows.get(key);
     if (known !== undefined) return known;
     const before = this.#usedBefore(terms, start);
-    const made: Window = { ...before, running: [], hasLess: false, hasMore: false };
+    const made: Window = { ...before, running: [], largest: 0, hasLess: false, hasMore: false };
     this.#windows.set(key, made);
     return made;
   }
 }
+
+const mostOf = (units: number | undefined, bound: number | undefined): number =>
+  units === undefined ? (bound ?? Number.POSITIVE_INFINITY) : Math.max(units, bound ?? 0);
 
 /** Requests that had ended by then are used for good. */
 function settle(window: Window, at: number): void {

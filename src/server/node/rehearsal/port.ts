@@ -1,11 +1,16 @@
 /** The port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
 import type { RehearsalResult } from "../../../admin-api/index.ts";
 import { systemClock } from "../../../base/index.ts";
-import { type Governed, refusal, type Rehearsals, type SourceOutcome } from "../../admin/index.ts";
+import { type Governed, type Rehearsals, refusal, type SourceOutcome } from "../../admin/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
-import type { Source } from "../../core/config/index.ts";
 import { bucketName } from "../../core/budgets/index.ts";
-import { createRecordStore, DEFAULT_RECORD_BYTES, type RecordedCaller, type RecordStore } from "../../core/rehearsal/index.ts";
+import type { Source } from "../../core/config/index.ts";
+import {
+  createRecordStore,
+  DEFAULT_RECORD_BYTES,
+  type RecordedCaller,
+  type RecordStore,
+} from "../../core/rehearsal/index.ts";
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../../core/state/index.ts";
 import type { BucketNow, KeyNow } from "../../rehearsal/index.ts";
 import type { Configuration } from "../configuration-types.ts";
@@ -45,10 +50,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
     const inForce = servedSources(configuration);
     if (document === undefined) return inForce;
     const isFile = configuration.documentPath() !== undefined;
-    return [
-      ...inForce.filter(({ name }) => name !== source),
-      { name: source, text: document, isFromApi: !isFile },
-    ];
+    return [...inForce.filter(({ name }) => name !== source), { name: source, text: document, isFromApi: !isFile }];
   };
 
   const rehearse: Rehearsals["rehearse"] = async ({ source, document, sinceMs }, signal) => {
@@ -59,7 +61,13 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
       const problems = next.compiled.problems.filter(({ severity }) => severity === "error");
       return {
         kind: "refused",
-        problems: problems.map(({ file, path, line, column, message }) => ({ source: file, path, line, column, message })),
+        problems: problems.map(({ file, path, line, column, message }) => ({
+          source: file,
+          path,
+          line,
+          column,
+          message,
+        })),
       };
     }
     const current = document === undefined ? next : await configuration.crossing(running);

@@ -29,7 +29,8 @@ export interface PortsOptions {
 }
 
 export interface PortsToNode {
-  readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> & Pick<Ports, "decisions"> & {
+  readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> &
+    Pick<Ports, "decisions"> & {
       readonly finished: FinishedSink;
     };
   readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;

@@ -11,9 +11,7 @@ export const REHEARSED: RehearsalResult = {
   other_provider: 0,
   other_guardrail: 0,
   unknown: 0,
-  changes: [
-    { outcome: "refused", cause: "rule no-previews", requests: 1, callers: [{ caller: "ci", requests: 1 }] },
-  ],
+  changes: [{ outcome: "refused", cause: "rule no-previews", requests: 1, callers: [{ caller: "ci", requests: 1 }] }],
   reasons: [],
   examples: [
     {
