@@ -21,6 +21,7 @@ const ENTRIES = [
   "src/server/audit/worker.ts",
   "src/server/audit/verify/worker.ts",
   "src/server/admin/query/worker.ts",
+  "src/server/node/rehearsal/worker.ts",
   "src/server/detectors/pii/pool/worker.ts",
   "src/server/detectors/inference/session/child.ts",
   "src/server/detectors/inference/session/worker.ts",

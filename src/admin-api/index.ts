@@ -21,6 +21,7 @@ export {
 export { KEPT_REQUESTS, LISTED_USAGE } from "./operations/lists.ts";
 export type { LoginIssuer, NodeStatus } from "./operations/node.ts";
 export { type QueryResult, type QueryTables, SQL_TYPES } from "./operations/query.ts";
+export { REHEARSED_OUTCOMES, type RehearsalResult } from "./operations/rehearsal.ts";
 export type {
   Configuration,
   FileStatus,
@@ -32,6 +33,7 @@ export type {
 export * from "./operations.ts";
 export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
 export { paramOf, type QueryParam } from "./query-param.ts";
+export { rehearsalCoverage, rehearsalSummary } from "./rehearsal-summary.ts";
 export { cellText, csvLines } from "./result-csv.ts";
 export { columnNamedTwice, objectLines, objectTexts } from "./result-json.ts";
 export type { JsonSchema, ObjectSchema, Schema, TypeOf } from "./schema.ts";

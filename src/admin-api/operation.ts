@@ -95,6 +95,8 @@ export interface Operation {
   /** Below `/admin/v1`; `{name}` stands for one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
+  /** A read of which a record is made all the same. */
+  readonly isRecorded?: true;
   /** Answered to whoever asks, without a credential and without a decision of the policy. */
   readonly isOpen?: true;
   /** What the policy decides about: `Kind::"<name>"`; `param` or `name` gives the name. */

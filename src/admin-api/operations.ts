@@ -14,6 +14,7 @@ import { keyOperations } from "./operations/keys.ts";
 import { listOperations } from "./operations/lists.ts";
 import { nodeOperations } from "./operations/node.ts";
 import { queryOperations } from "./operations/query.ts";
+import { rehearsalOperations } from "./operations/rehearsal.ts";
 import { secretOperations } from "./operations/secrets.ts";
 import { sourceOperations } from "./operations/sources.ts";
 import { suspensionOperations } from "./operations/suspensions.ts";
@@ -25,6 +26,7 @@ export const OPERATIONS = {
   ...acknowledgementOperations,
   ...secretOperations,
   ...sourceOperations,
+  ...rehearsalOperations,
   ...listOperations,
   ...backendOperations,
   ...guardrailOperations,

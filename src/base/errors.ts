@@ -142,6 +142,8 @@ export interface RefusedBy {
   readonly name: string;
   /** Name of the budget's bucket. */
   readonly bucket?: string;
+  /** Cost units that the request needed from the budget, at least and at most. */
+  readonly needed?: { readonly least: number; readonly most: number };
   /** Name of the key whose id is in a credential that was not accepted. */
   readonly key?: string | undefined;
   /** Public id in a presented key that no stored key has: it was revoked, or minted elsewhere. Eight letters and digits. */

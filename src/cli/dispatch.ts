@@ -42,6 +42,7 @@ const LOADERS: Loaders = {
   status: () => import("./verbs/status.ts"),
   get: () => import("./verbs/get.ts"),
   explain: () => import("./verbs/explain.ts"),
+  rehearse: () => import("./verbs/rehearse.ts"),
   wait: () => import("./verbs/wait.ts"),
   suspend: async () => (await import("./operate/suspensions.ts")).suspend,
   lift: async () => (await import("./operate/suspensions.ts")).lift,

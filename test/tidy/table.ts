@@ -26,6 +26,8 @@ const CORE = {
   // Pages of other origins: which are served, and what lets them read the answer.
   "server/core/cross-origin": [],
   "server/core/state": ["server/core/config", "server/core/budgets"],
+  // Records of requests, and what another configuration would have made of them.
+  "server/core/rehearsal": [],
 } as const;
 
 const PARTS = {
@@ -85,6 +87,7 @@ const PARTS = {
     "server/core/agents",
     "server/core/cross-origin",
     "server/core/catalog",
+    "server/core/rehearsal",
     "server/answers",
     "server/snapshot",
     "server/auth",
@@ -98,6 +101,7 @@ const PARTS = {
     "server/cluster",
     "server/core/budgets",
     "server/core/guardrails",
+    "server/core/rehearsal",
     "server/core/state",
     "server/dataplane",
     "server/memory",
@@ -106,6 +110,20 @@ const PARTS = {
     "server/tls",
     "server/upstream",
     "server/usage",
+  ],
+  // Judges recorded requests by a configuration, through the functions of the data plane.
+  "server/rehearsal": [
+    "server/auth",
+    "server/core/budgets",
+    "server/core/config",
+    "server/core/dialects",
+    "server/core/guardrails",
+    "server/core/policy",
+    "server/core/policy/variables",
+    "server/core/rehearsal",
+    "server/dataplane",
+    "server/snapshot",
+    "server/upstream",
   ],
   "server/inspector": [
     "server/memory",

@@ -3,6 +3,7 @@
 import { TABLES } from "../columns.ts";
 import { answers, EMPTY, jsonBody, lists, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../schema.ts";
+import { rehearsalResult } from "./rehearsal.ts";
 
 const name = text("Name of a source.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$" });
 const revision = integer("A revision of the source.", { minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
@@ -11,6 +12,13 @@ const resource = { kind: "Source", param: "name" } as const;
 
 const dryRun = object("Whether to write.", {
   dry_run: optional(flag("Compile and answer the difference; write nothing.")),
+});
+
+const dryRunOfSource = object("Whether to write.", {
+  ...dryRun.keys,
+  rehearse: optional(
+    flag("With `dry_run`: also judge the requests of the last hour by it, which the action `rehearse` permits."),
+  ),
 });
 
 const differences = list(
@@ -55,6 +63,7 @@ export const sourceChange = object("What a write came to, or would.", {
   changed: flag("False when the document is the stored one."),
   differences,
   warnings,
+  rehearsal: optional(rehearsalResult),
 });
 
 export const fileStatus = object("How the deployment document on disk stands to what runs.", {
@@ -96,7 +105,7 @@ export const sourceOperations = {
     resource,
     help: "Replaces a source by the document in the body, once the whole compiles.",
     params: NAMED,
-    query: dryRun,
+    query: dryRunOfSource,
     body: { kind: "document" },
     answer: answers(sourceChange),
     takesIfMatch: true,

@@ -42,6 +42,7 @@ export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, o
       corsOrigins: originsIn(io.env, "GATEWAY_CORS_ORIGINS"),
       maxBufferedBytes: undefined,
       responsesMemory: undefined,
+      rehearsalMemory: undefined,
       usageEveryMs: undefined,
       heartbeatMs: undefined,
     },

@@ -15,6 +15,7 @@ import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { readAll, stdinOf } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
+import { effectLine } from "../verbs/rehearse.ts";
 import { agreed } from "./ask.ts";
 import { type ConsoleModule, contextOf, loadConsole, runChange } from "./change.ts";
 import type { configApplyFlags, configDiffFlags, configRollbackFlags, plainFlags } from "./flags.ts";
@@ -146,10 +147,23 @@ export const diff = {
       const source = sourceOf(options.source, it);
       const { page, isChanged, isRefused } = await previewOf(it, source, { document, file }, io);
       for (const line of page) io.stdout.write(`${it.console.textOfLine(line)}\n`);
+      if (isChanged && !isRefused) await writeEffect(it, source, document, io.stdout, io);
       return isChanged || isRefused ? 1 : 0;
     });
   },
 };
+
+/** What the document would have made of the last hour, in a line, where that can be told. */
+async function writeEffect(
+  { called }: Opened,
+  source: string,
+  document: string,
+  out: Io["stdout"],
+  io: Io,
+): Promise<void> {
+  const line = await effectLine(called, source, document, io);
+  if (line !== undefined) out.write(`${escapeControls(line)}\n`);
+}
 
 interface Applied {
   readonly verb: string;
@@ -167,6 +181,7 @@ async function applyDocument(it: Opened, applied: Applied, io: Io): Promise<Exit
   const isShown = isRefused || isDryRun;
   if (isShown) for (const line of page) (isDryRun ? io.stdout : io.stderr).write(`${console.textOfLine(line)}\n`);
   if (isRefused) return 1;
+  if (isChanged) await writeEffect(it, source, document, isDryRun ? io.stdout : io.stderr, io);
   if (isDryRun) return 0;
   if (!isChanged) {
     io.stderr.write(`${clip(source)}: the document is the stored one; nothing was changed.\n`);

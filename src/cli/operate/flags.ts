@@ -56,6 +56,27 @@ export const explainFlags = {
   o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
 } as const satisfies FlagTable;
 
+const DEFAULT_SINCE_MS = 3_600_000;
+
+export const rehearseFlags = {
+  ...doorFlags,
+  source,
+  since: {
+    kind: "duration",
+    value: "DURATION",
+    default: DEFAULT_SINCE_MS,
+    meaning: "judge the requests of the time since then",
+  },
+  profile: { kind: "string", value: "NAME", meaning: "profile that -set changes" },
+  budget: { kind: "string", value: "NAME", meaning: "budget that -set changes" },
+  set: {
+    kind: "strings",
+    value: "NAME=VALUE",
+    meaning: "budget=NAME or allowed_models=A,B* of the profile, limit=UNITS of the budget; may be repeated",
+  },
+  o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
+} as const satisfies FlagTable;
+
 /** Rolling upgrades wait for a restarted node; longer than a minute wants somebody to look. */
 const DEFAULT_WAIT_MS = 60_000;
 

@@ -10,6 +10,7 @@ import {
   liftFlags,
   mintFlags,
   plainFlags,
+  rehearseFlags,
   removeFlags,
   rotateFlags,
   statusFlags,
@@ -53,6 +54,18 @@ export const OPERATE_VERBS = [
       "requests only.",
     flags: explainFlags,
     positionals: { usage: "REQUEST-ID", min: 1, max: 1 },
+    isInterleaved,
+  },
+  {
+    name: "rehearse",
+    group: "operate",
+    summary: "try a change on the requests of the last hour",
+    description:
+      "Judges a deployment document by the requests that all nodes served lately, and writes nothing: which would be " +
+      "refused or go elsewhere, whose they are, and of which it cannot be told and why. Without FILE, -set changes one " +
+      "setting of what is stored. '-' reads stdin. The status is 1 when a request that was served would be refused.",
+    flags: rehearseFlags,
+    positionals: { usage: "[FILE]", min: 0, max: 1, areFiles: true },
     isInterleaved,
   },
   {

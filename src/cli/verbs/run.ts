@@ -248,6 +248,7 @@ function boundsOf({ env }: Io): DataPlaneBounds {
     maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
     maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
     responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
+    rehearsalMemory: countIn(env, "GATEWAY_REHEARSAL_MEMORY", 0),
     drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
     usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
     heartbeatMs: durationIn(env, "GATEWAY_STREAM_HEARTBEAT", MAX_HEARTBEAT_MS),

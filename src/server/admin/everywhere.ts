@@ -36,6 +36,8 @@ export type MeasuredTable = (typeof MEASURED)[number];
 export type Question =
   | { readonly kind: "list"; readonly table: MeasuredTable }
   | { readonly kind: "failures" | "members" | "history"; readonly provider: string }
+  /** Records of requests from a place on, of requests since a time in milliseconds since 1970. */
+  | { readonly kind: "decisions"; readonly from: number; readonly since: number }
   | { readonly kind: "records"; readonly limit: number; readonly event: AuditEventName | undefined };
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -143,13 +145,16 @@ export function answerOf(
 
 /** Undefined for what this version does not know. */
 export function readQuestion(value: unknown): Question | undefined {
-  const { kind, table, provider, limit, event } = isRow(value) ? value : {};
+  const { kind, table, provider, limit, event, from, since } = isRow(value) ? value : {};
   if (kind === "list") {
     const known = MEASURED.find((it) => it === table);
     return known && { kind, table: known };
   }
   if ((kind === "failures" || kind === "members" || kind === "history") && typeof provider === "string")
     return { kind, provider };
+  if (kind === "decisions") {
+    return typeof from === "number" && typeof since === "number" ? { kind, from, since } : undefined;
+  }
   if (kind !== "records" || typeof limit !== "number" || !(limit > 0)) return undefined;
   return { kind, limit, event: typeof event === "string" ? (event as AuditEventName) : undefined };
 }

@@ -5,7 +5,7 @@
  * so that what cannot be recorded is not done. Of reads, only denials are recorded.
  */
 
-import type { Operation, OperationId } from "../../admin-api/index.ts";
+import { OPERATIONS, type Operation, type OperationId } from "../../admin-api/index.ts";
 import type { Access, Resource } from "./access/types.ts";
 import type { AuditEntry, AuditSink } from "./ports.ts";
 import { actorOf, actorText, type Principal } from "./principal.ts";
@@ -29,6 +29,13 @@ export function resourceOf({ resource }: Operation, params: object): Resource {
   const { kind, param } = resource;
   const name = typeof param === "string" ? values.get(param) : `${values.get(param[0])}:${values.get(param[1])}`;
   return { kind, name: String(name) };
+}
+
+/** Whether the policy also permits another operation, of which the resource has a fixed name. Nothing is recorded. */
+export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
+  const operation: Operation = OPERATIONS[action];
+  const resource = resourceOf(operation, {});
+  return access.decide({ principal, action, group: operation.group, resource }).isAllowed;
 }
 
 /** Throws `forbidden`, naming action and resource, once the denial is recorded. */

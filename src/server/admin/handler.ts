@@ -20,6 +20,8 @@ export interface Call<Id extends OperationId> {
   readonly principal: Principal;
   /** The tables that the caller may list. */
   readonly tables: readonly TableName[];
+  /** Whether the caller may also do another operation, on its own resource. */
+  readonly may: (action: OperationId) => boolean;
   readonly params: OperationParams<Id>;
   readonly query: OperationQuery<Id>;
   readonly body: OperationBody<Id>;

@@ -19,6 +19,7 @@ import { nodeHandlers } from "./handlers/node.ts";
 import { openApiHandlers } from "./handlers/openapi.ts";
 import { queryHandlers } from "./handlers/query.ts";
 import { reconcileList, verdictList } from "./handlers/reconcile.ts";
+import { rehearsalHandlers } from "./handlers/rehearsal.ts";
 import { requestList } from "./handlers/requests.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";
 import { sourceHandlers, sourceList } from "./handlers/sources.ts";
@@ -31,6 +32,7 @@ export const HANDLERS: Handlers = {
   ...acknowledgementHandlers,
   ...secretHandlers,
   ...sourceHandlers,
+  ...rehearsalHandlers,
   ...clusterHandlers,
   ...backendHandlers,
   ...historyHandlers,

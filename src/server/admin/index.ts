@@ -48,6 +48,8 @@ export type {
   Ports,
   Reconciled,
   Refusals,
+  RehearsalAsked,
+  Rehearsals,
   Requests,
   Secrets,
   SourceOutcome,

@@ -66,7 +66,7 @@ const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController()
 /** What this node has measured, for another member. */
 async function answerHere(
   question: Question,
-  { clock, backends, audit, history }: Ports,
+  { clock, backends, audit, history, rehearsals }: Ports,
   lists: ReadonlyMap<string, WatchedList<unknown>>,
 ): Promise<Uint8Array | undefined> {
   switch (question.kind) {
@@ -80,6 +80,8 @@ async function answerHere(
       return answerOf(backends.members(question.provider) ?? [], { most: MAX_MEMBERS });
     case "history":
       return answerOf(historyOf(history, question.provider), { fromEnd: true });
+    case "decisions":
+      return rehearsals.page(question.from, question.since);
     case "records":
       return answerOf(audit.recent(question.limit, question.event), { fromEnd: true });
     default:

@@ -26,6 +26,7 @@ import type {
   ReconcileRecord,
   ReconcileVerdictRecord,
   RefusalRecord,
+  RehearsalResult,
   RequestRecord,
   SecretRecord,
   SourceChange,
@@ -46,6 +47,7 @@ export interface Ports {
   readonly governed: Governed;
   readonly refusals: Refusals;
   readonly requests: Requests;
+  readonly rehearsals: Rehearsals;
   readonly history: History;
   readonly reconciled: Reconciled;
   readonly guardrails: Guardrails;
@@ -198,6 +200,21 @@ export interface Requests {
   list(): Iterable<Omit<RequestRecord, "node">>;
   /** Called when the list is another, at most once a second. Returns the way to end it. */
   onChange(listener: () => void): () => void;
+}
+
+/** Changes of the configuration, judged by the requests that all nodes served lately. */
+export interface Rehearsals {
+  /** Rejects with `busy` where too many wait, and with the signal's reason. */
+  rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
+  /** Records of this node, for the member that rehearses: a page of at most a mebibyte as JSON. */
+  page(from: number, since: number): Uint8Array;
+}
+
+export interface RehearsalAsked {
+  readonly source: string;
+  /** `undefined`: what is in force. */
+  readonly document: string | undefined;
+  readonly sinceMs: number;
 }
 
 /** What this node measured in the last quarter of an hour. */

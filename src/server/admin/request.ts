@@ -14,7 +14,7 @@ import { noBody, type Received, receive, writeAsked } from "./call.ts";
 import { check, fromTexts, queryTexts } from "./check.ts";
 import type { Door } from "./doors/door.ts";
 import { gather, type MeasuredTable } from "./everywhere.ts";
-import { type Asked, authorize, recorded, resourceOf } from "./govern.ts";
+import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./govern.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler.ts";
 import { HANDLERS } from "./handlers.ts";
 import { atMost, narrowed, type WatchedList } from "./lists.ts";
@@ -158,12 +158,14 @@ async function reached(
     get tables() {
       return asked === undefined ? [] : permittedTables(access, principal);
     },
+    may: (action: OperationId) => asked !== undefined && isPermitted(access, asked, action),
     signal,
   };
   const change = (): Promise<Reply<OperationId>> => handle(ports, id, call);
   if (asked === undefined || matched.operation.group === "read") {
     await ports.caughtUp?.();
-    return await change();
+    if (asked === undefined || matched.operation.isRecorded !== true) return await change();
+    return await recorded(ports.audit, { ...asked, isDryRun: true }, change);
   }
   const isDryRun = "dry_run" in query && query.dry_run === true;
   return await recorded(ports.audit, { ...asked, isDryRun }, change);

@@ -21,6 +21,7 @@ import type { Bearing, Downstream } from "../upstream/index.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
+import { DecisionTrace, recordDecision } from "./decision-trace.ts";
 import { lossItem } from "./fidelity-header.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
@@ -111,6 +112,7 @@ export class Exchange implements Downstream {
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
     const snapshot = ports.snapshot();
+    if (ports.decisions !== undefined) this.facts.trace = new DecisionTrace(snapshot.digest);
     this.requestId = requestIdOf(request, snapshot);
     this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
@@ -367,6 +369,7 @@ export class Exchange implements Downstream {
       urlLength: this.request.url?.length ?? 0,
     };
     sink.finished(finishedOf(this.facts, ending));
+    recordDecision(this.facts, ending, this.#ports.decisions);
   }
 
   /** In the words of conventions, with what was used, which may be known only after the socket is done. */

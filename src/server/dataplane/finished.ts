@@ -5,6 +5,7 @@
 import type { RefusedBy } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { addUsage, type Usage } from "../core/dialects/index.ts";
+import type { DecisionTrace } from "./decision-trace.ts";
 import { keptName, toldNameOf } from "./whose.ts";
 
 /** As access rules name hops; a session over WebSocket is told apart. */
@@ -54,7 +55,9 @@ export class Facts {
   model: string | undefined;
   /** Of the last access rule that let it pass. */
   allowedBy: string | undefined;
-  refusedBy: Pick<RefusedBy, "kind" | "name"> | undefined;
+  refusedBy: RefusedBy | undefined;
+  /** For the record by which changes are rehearsed; undefined where nobody keeps one. */
+  trace: DecisionTrace | undefined;
   /** All attempts together; undefined: nobody counted, or nothing was told. */
   usage: Usage | undefined;
 
@@ -102,7 +105,7 @@ export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
 }
 
 function decidedBy({ refusedBy, allowedBy }: Facts, guardrails: string): FinishedRequest["decidedBy"] {
-  if (refusedBy !== undefined) return refusedBy;
+  if (refusedBy !== undefined) return { kind: refusedBy.kind, name: refusedBy.name };
   if (guardrails !== "") return { kind: "guardrail", name: guardrails };
   return allowedBy === undefined ? undefined : { kind: "rule", name: allowedBy };
 }

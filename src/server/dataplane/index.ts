@@ -1,6 +1,11 @@
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
+export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export type { FinishedHop, FinishedRequest, FinishedSink } from "./finished.ts";
+export { type Standing, standingOf } from "./governance/standing.ts";
+export type { Target } from "./hops/model/address.ts";
+export { servedBy } from "./hops/model/choose-channel.ts";
+export { guardRoute } from "./hops/model/guard.ts";
 export { type Accepted, type Listener, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
@@ -18,6 +23,7 @@ export type {
 export {
   type BudgetRecords,
   type CountedRefusal,
+  causeOf,
   createRefusals,
   type Refusal,
   type Refusals,

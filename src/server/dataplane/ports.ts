@@ -12,6 +12,7 @@ import type { Admission } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Origins, Presenter } from "../upstream/index.ts";
 import type { Budgets } from "./budgets/index.ts";
+import type { DecisionSink } from "./decision-trace.ts";
 import type { OwnCards } from "./discovery/own-cards.ts";
 import type { FinishedSink } from "./finished.ts";
 import type { UsageLedger } from "./metering/index.ts";
@@ -39,6 +40,8 @@ export interface Ports {
   readonly refusals?: Pick<Refusals, "refused">;
   /** Likewise. */
   readonly finished?: FinishedSink;
+  /** Absent where no change is rehearsed: in flag mode, or where `GATEWAY_REHEARSAL_MEMORY` is 0. */
+  readonly decisions?: DecisionSink;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
   /** Milliseconds without a byte before a stream is kept alive; 0: never; `undefined`: the default. */

@@ -294,6 +294,7 @@ class Serving {
     const { snapshot, place, standing, asResponse, guard } = call;
     const { governing, metrics, log } = this.#ports;
     const { provider } = target;
+    exchange.facts.trace?.addressed(target);
     exchange.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     exchange.use = beginUse(governing?.ledger, standing, usedAt(target));
     const admitted = admit(snapshot, target, {
@@ -304,6 +305,7 @@ class Serving {
       sealing: asResponse && sealingFor(asResponse),
       sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: exchange.facts },
     }); // 403, 503, 400 fidelity
+    exchange.facts.trace?.admitted(admitted.first);
     const meter = reserve(target, admitted.first, standing, exchange, this.#ports); // 429, 503
     if (meter instanceof Promise) this.#after(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);

@@ -13,6 +13,7 @@ import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
 import { crossingOf, originNotAllowed } from "./cross-origin.ts";
+import { DecisionTrace, recordDecision } from "./decision-trace.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
 import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
@@ -90,6 +91,7 @@ export async function serveUpgrade(
   };
   const facts = new Facts();
   facts.hop = "websocket";
+  if (ports.decisions !== undefined) facts.trace = new DecisionTrace(ports.snapshot().digest);
   const startedAt = performance.now();
   let sessionAt: number | undefined;
   /** Of the refusal that ended a session which had begun. */
@@ -122,6 +124,7 @@ export async function serveUpgrade(
       urlLength: request.url?.length ?? 0,
     };
     ports.finished?.finished(finishedOf(facts, ending));
+    recordDecision(facts, ending, ports.decisions);
   };
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
@@ -146,6 +149,7 @@ export async function serveUpgrade(
     const modelless = () => modellessSession(snapshot, place); // 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = address(snapshot, place, { ...nothing, held, facts, modelless });
+    facts.trace?.addressed(target);
     const governed: Governed = {
       standing,
       isInspected: guard() !== undefined,
@@ -155,6 +159,7 @@ export async function serveUpgrade(
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
     const { first: admitted } = orNotCarried(() => admit(snapshot, target, governed)); // 403, 426
+    facts.trace?.admitted(admitted);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const { label, route: named } = target;
@@ -188,6 +193,7 @@ export async function serveUpgrade(
       };
       const reserved = governing.budgets.reserveSession(spending, broken);
       charge = reserved instanceof Promise ? await reserved : reserved;
+      facts.trace?.charged(charge);
     }
     if (governing !== undefined) {
       // What was taken away while the budget was asked.

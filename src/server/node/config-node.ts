@@ -46,6 +46,7 @@ import { observeCluster, observeLoss } from "./observe-cluster.ts";
 import { proxiedUpstreams, upstreamsOf } from "./proxied-upstreams.ts";
 import { openReconciling } from "./reconciling.ts";
 import { countIn } from "./refused.ts";
+import { recordsOf, rehearsalsPort } from "./rehearsal/port.ts";
 import { nodeStateOf, openRemovalGate } from "./removal-gate.ts";
 import { keySourcesOf, sealingKeysOf } from "./sealing-keys.ts";
 import { aborted, standingOf, standstillOf } from "./standing.ts";
@@ -154,6 +155,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   let budgetRecords: BudgetRecords | undefined;
   const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
   const requests = createRequests();
+  const records = recordsOf(options.rehearsalMemory);
   const store = owner.own(
     "model store",
     openModelStore({
@@ -239,6 +241,13 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   );
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
+  const governed = governedPort({
+    configuration,
+    view: cluster.view,
+    node: cluster.status().nodeId,
+    ledger: governing.budgets,
+    refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
+  });
   const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
 
   const dataListener = withResolvers();
@@ -276,18 +285,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
           keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),
-        governed: governedPort({
-          configuration,
-          view: cluster.view,
-          node: cluster.status().nodeId,
-          ledger: governing.budgets,
-          refusals: {
-            ofBucket: (bucket) => refusals.ofBucket(bucket),
-            onChange: (listener) => refused.onChange(listener),
-          },
-        }),
+        governed,
         refusals: refused,
         requests: requests.port,
+        rehearsals: rehearsalsPort({ configuration, cluster, store: records, governed, env, now: systemClock.now }),
         history: history.port,
         reconciled,
         guardrails: guardrailsPort(configuration, instruments),
@@ -333,7 +334,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       const { callers, budgets, ledger } = governing;
       const node = {
         ...{ budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
-        ...{ ledger, statistics, refusals, finished: requests, instruments, log },
+        ...{ ledger, statistics, refusals, finished: requests, records, instruments, log },
         held: owner.own("bounds", openHeld(admission), (it) => it.close()),
         fetches: openSharedFetches(systemClock.monotonic),
         askSession: configuration.askSession,
@@ -351,6 +352,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         ...common,
         ...{ admission, snapshot, statistics, refusals, governing },
         finished: requests,
+        ...(records !== undefined && { decisions: { decided: records.add } }),
         issuer: (name) => tokens.issuer(name),
         door,
         member: { ...member, others },

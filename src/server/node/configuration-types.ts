@@ -10,7 +10,7 @@ import type { FileOutcome } from "./deployment-file.ts";
 import type { FileText } from "./files.ts";
 import type { NodeDocuments } from "./load.ts";
 import type { CompiledSources, FileStatus } from "./sources.ts";
-import type { Elsewhere } from "./worker/index.ts";
+import type { CrossingInputs, Elsewhere } from "./worker/index.ts";
 
 export interface ConfigurationOptions {
   /** Sound. */
@@ -47,6 +47,8 @@ export interface Configuration {
   textOf(name: string, revision: number): string | undefined;
   /** With this node's environment, secrets and overlays. */
   compile(sources: readonly Source[]): Promise<CompiledSources>;
+  /** The same, with what it is compiled from, for another thread or process. Models are not loaded. */
+  crossing(sources: readonly Source[]): Promise<CompiledSources & { readonly inputs: CrossingInputs }>;
   /** Resolves once everything that changed before the call was compiled. */
   settled(): Promise<void>;
   onChange(listener: () => void): () => void;

@@ -99,6 +99,18 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return preparedSources(looked.sources, signal);
   };
 
+  const compileCrossing: Configuration["crossing"] = async (sources) => {
+    await prepare(sources.map(({ text }) => text));
+    const seen = recorded(secretsOfToday());
+    let input = inputOf(sources, seen);
+    const compileSeen = (models: Views): CompiledSources => {
+      input = inputOf(sources, seen, models);
+      return compileSources(input);
+    };
+    const looked = await compileFromCache(supply, compileSeen, signal);
+    return { ...looked.sources, inputs: crossing(input, seen) };
+  };
+
   /** The document on disk, where something that it needs cannot be loaded. */
   let unusable: { readonly text: string; readonly sources: CompiledSources } | undefined;
 
@@ -353,6 +365,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     stored,
     textOf,
     compile,
+    crossing: compileCrossing,
     settled: () => turn,
     onChange(listener) {
       listeners.add(listener);

@@ -24,6 +24,7 @@ import {
   createResponses,
   type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
+  type DecisionSink,
   type Door,
   type FinishedSink,
   type Governing,
@@ -62,6 +63,8 @@ export interface DataPlaneBounds {
   readonly heartbeatMs: number | undefined;
   /** Bytes of items of responses; 0: none are kept. */
   readonly responsesMemory: number | undefined;
+  /** Bytes of records of requests on this node; 0: none; undefined: the default. */
+  readonly rehearsalMemory: number | undefined;
   /** Asked for the servers of pools, `address` or `address:port`; empty: the system's. */
   readonly nameServers: readonly string[];
   /** Of browser pages that are served; empty: of none. Undefined: whatever `auth` allows. */
@@ -184,6 +187,7 @@ export interface DataPlaneOptions extends DataPlaneBounds {
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
   readonly finished?: FinishedSink;
+  readonly decisions?: DecisionSink;
   /** Left out where there is no state. */
   readonly governing?: Governing;
   /** An entry of the node file's `issuers`. Left out where there is no node file. */
@@ -241,6 +245,7 @@ export async function serveDataPlane(
     statistics,
     refusals,
     finished,
+    decisions,
     governing,
     member,
     env,
@@ -274,6 +279,7 @@ export async function serveDataPlane(
     ...(statistics !== undefined && { statistics }),
     ...(refusals !== undefined && { refusals }),
     ...(finished !== undefined && { finished }),
+    ...(decisions !== undefined && { decisions }),
     ...(governing !== undefined && { governing }),
     tracing: otlp?.tracing,
     heartbeatMs: options.heartbeatMs,

@@ -3,6 +3,7 @@
  *
  * Every verb compiles through here, so that `check` and the gateway cannot disagree.
  */
+import { hash } from "node:crypto";
 import {
   applyOverlays,
   type Catalog,
@@ -62,6 +63,9 @@ export type Compiled =
     }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
+/** Characters of base64url: enough that no two documents that were ever in force share one. */
+const DIGEST_LENGTH = 16;
+
 /** `problems` of a compiled snapshot are warnings. */
 export function compileDeployment(input: CompileInput): Compiled {
   const { deployment: read } = input;
@@ -76,12 +80,13 @@ export function compileDeployment(input: CompileInput): Compiled {
   const { publicUrl } = governance;
   const storedAt = (at: number) => input.storedAt?.(read.problem(["mcp", at], "").file) ?? 0;
   const fronted = compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt });
+  const digest = hash("sha256", JSON.stringify(asWritten), "base64url").slice(0, DIGEST_LENGTH);
   const awaited = modelNeeds(document).filter(({ model }) => input.models?.has(model.name) !== true);
   if (awaited.length > 0) {
-    const rest = freeze(document, sound, { governance, guardrails: UNGUARDED, fronted, cardKeys });
+    const rest = freeze(document, sound, { digest, governance, guardrails: UNGUARDED, fronted, cardKeys });
     return { kind: "awaits", models: awaited, rest, guardrails, problems };
   }
-  const snapshot = freeze(document, sound, { governance, guardrails, fronted, cardKeys });
+  const snapshot = freeze(document, sound, { digest, governance, guardrails, fronted, cardKeys });
   return { kind: "compiled", snapshot, problems, prepare, probes };
 }
 
@@ -248,7 +253,7 @@ const NO_GUARDRAILS: PreparedGuardrails = { guardrails: UNGUARDED, prepare: unde
 function freeze(
   document: Deployment,
   claiming: readonly ClaimingProvider[],
-  parts: Pick<Snapshot, "governance" | "guardrails" | "fronted" | "cardKeys">,
+  parts: Pick<Snapshot, "digest" | "governance" | "guardrails" | "fronted" | "cardKeys">,
 ): Snapshot {
   const providers = claiming.map(({ provider }) => provider);
   const byName = byNameOf(providers);

@@ -120,7 +120,9 @@ export const costCompiler =
       return { kind: "invalid", message: "is negative or no number, whatever is used" };
     }
     for (const problem of unknownBackends(expression, providers)) warn(placed(problem, source));
-    return { kind: "compiled", evaluate: (variables) => costOf(expression, variables) };
+    const constant = expression.constant === undefined ? undefined : Number(numberOf(expression.constant));
+    const evaluate = (variables: CostVariables): CostValue => costOf(expression, variables);
+    return { kind: "compiled", evaluate, ...(constant !== undefined && { constant }) };
   };
 
 /** A part that always fails would leave every charge at what was reserved. */

@@ -60,6 +60,8 @@ export interface Governance {
 }
 
 export interface Snapshot {
+  /** Of the document as it is written: the same for the same document, on every node. */
+  readonly digest: string;
   readonly governance: Governance;
   readonly guardrails: GuardrailSnapshot;
   readonly fronted: FrontedSnapshot;

@@ -43,6 +43,7 @@ const CALLS: { readonly [Id in OperationId]: CallInput<Id> } = {
   get_config: {},
   delete_source: { params: { name: "c" } },
   reload_config: {},
+  rehearse: { body: {} },
   list_cluster_members: {},
   delete_cluster_member: { params: { id: "n3" } },
   prune_cluster: { body: { keep: ["n1"] } },

@@ -1,10 +1,11 @@
 /** Configuration sources, their history, and the configuration composed of them. */
 
 import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
-import { DONE, type Handlers } from "../handler.ts";
+import { type Call, DONE, type Handlers } from "../handler.ts";
 import { fixed, type ListSource, tables } from "../lists.ts";
 import type { Ports, SourceOutcome } from "../ports.ts";
 import { refusal } from "../refusal.ts";
+import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
 /** Changes with the state, and when this node comes to serve a revision or fails to. */
@@ -37,8 +38,20 @@ function find({ sources }: Ports, name: string): SourceRecord {
   return record;
 }
 
+/** Throws `invalid` without a dry run, and `forbidden` where the policy does not permit it. */
+function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may"]): void {
+  if (isDryRun !== true) {
+    throw refusal("invalid", "The query parameter `rehearse` needs `dry_run=true`.", {
+      in: "query",
+      faults: [{ field: "rehearse", message: "needs `dry_run=true`" }],
+    });
+  }
+  if (!may("rehearse"))
+    throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
+}
+
 /** Throws `refused`, with every problem and where it stands. */
-function done<T>(outcome: SourceOutcome<T>): T {
+export function done<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;
   throw refusal(
@@ -73,12 +86,16 @@ export const sourceHandlers: Pick<
     const document = await documentOf(ports, name, record.revision, signal);
     return { value: { ...record, document }, revision: record.revision };
   },
-  async put_source({ params: { name }, query, body, ifMatch, write, signal }, { sources }) {
+  async put_source({ params: { name }, query, body, ifMatch, write, signal, may }, { sources, rehearsals }) {
     const change = { name, document: body, ifRevision: ifMatch };
+    if (query.rehearse === true) mayRehearse(query.dry_run, may);
     const value = done(
       query.dry_run === true ? await sources.dryRun(change, signal) : await sources.put(change, write),
     );
-    return { value, revision: value.revision };
+    if (query.rehearse !== true) return { value, revision: value.revision };
+    const asked = { source: name, document: body, sinceMs: DEFAULT_SINCE_MS };
+    const rehearsal = shownTo(may, done(await rehearsals.rehearse(asked, signal)));
+    return { value: { ...value, rehearsal }, revision: value.revision };
   },
   async delete_source({ params: { name }, ifMatch, write }, { sources }) {
     if (!done(await sources.delete(name, ifMatch, write))) throw missing(name);

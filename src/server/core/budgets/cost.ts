@@ -41,7 +41,8 @@ export type CostValue =
 export type EvaluateCost = (variables: CostVariables) => CostValue;
 
 export type CompiledCost =
-  | { readonly kind: "compiled"; readonly evaluate: EvaluateCost }
+  /** `constant`: what it is whatever is used; left out where that depends. */
+  | { readonly kind: "compiled"; readonly evaluate: EvaluateCost; readonly constant?: number }
   | { readonly kind: "invalid"; readonly message: string };
 /** The port to the CEL engine: type-checks against `CostVariables`, bounds what an evaluation may cost. */
 export type CompileCost = (expression: string) => CompiledCost;
@@ -77,6 +78,12 @@ export function expressionCost(evaluate: EvaluateCost): CostOf {
     });
     return result.kind === "error" ? result : unitsOf(Number(result.value));
   };
+}
+
+/** Units of a cost that is the same whatever is used. */
+export function constantUnits(value: number | undefined): number | undefined {
+  const cost = value === undefined ? undefined : unitsOf(value);
+  return cost?.kind === "units" ? cost.units : undefined;
 }
 
 /** A fraction is rounded up. A negative cost would hand budget out, and one beyond all bounds is a mistake. */

@@ -3,7 +3,7 @@
  * Source: document 3, `budgets[]`; cluster reference, 7.2 (bucket ids).
  */
 
-import { type CompileCost, type CostOf, type CostType, expressionCost, tokenCost } from "./cost.ts";
+import { type CompileCost, type CostOf, type CostType, constantUnits, expressionCost, tokenCost } from "./cost.ts";
 import { MAX_UNITS } from "./units.ts";
 import { windowLength } from "./windows.ts";
 
@@ -33,6 +33,8 @@ export interface BudgetRule extends Limit {
   readonly isShared: boolean;
   readonly costType: CostType;
   readonly cost: CostOf;
+  /** What a request costs, whatever it uses; left out where that depends. */
+  readonly constantCost?: number;
 }
 
 export type CompiledBudget =
@@ -45,16 +47,19 @@ export function compileBudget(config: BudgetConfig, limitRev: number, compileCos
   if (length.kind === "invalid") return { kind: "invalid", key: "window", message: length.message };
   const costType = config.cost?.type ?? "TotalToken";
   let cost: CostOf;
+  let constant: number | undefined;
   if (costType === "CEL") {
     const compiled = compileCost(config.cost?.cel ?? "");
     if (compiled.kind === "invalid") return { kind: "invalid", key: "cost", message: compiled.message };
     cost = expressionCost(compiled.evaluate);
+    constant = constantUnits(compiled.constant);
   } else {
     cost = tokenCost(costType);
   }
   const limit = Math.min(config.limit, MAX_UNITS);
   const { name, shared: isShared } = config;
-  return { kind: "rule", rule: { name, isShared, windowMs: length.windowMs, limit, limitRev, costType, cost } };
+  const rule = { name, isShared, windowMs: length.windowMs, limit, limitRev, costType, cost };
+  return { kind: "rule", rule: constant === undefined ? rule : { ...rule, constantCost: constant } };
 }
 
 /**

@@ -70,6 +70,8 @@ export {
   type RouteExample,
   type RouteGuard,
   routeExamples,
+  routeKey,
+  routeOfKey,
   type UsagePlace,
 } from "./routes.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";

@@ -299,6 +299,23 @@ export function findRoute(method: string, path: string): Route | undefined {
   return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
 }
 
+const KEYS = new Map<Route, string>([[OTHER, "POST /v1/example"]]);
+for (const { methods, path } of ROWS) {
+  const [method = ""] = methods;
+  const example = path.replace("*", "example");
+  const found = findRoute(method, example);
+  if (found !== undefined && !KEYS.has(found)) KEYS.set(found, `${method} ${example}`);
+}
+
+/** A method and a path that lead to the route: names are shared by several. */
+export const routeKey = (route: Route): string => KEYS.get(route) ?? "";
+
+/** Returns the route of `routeKey`, `undefined` if this version has none. */
+export function routeOfKey(key: string): Route | undefined {
+  const [method = "", path = ""] = key.split(" ", 2);
+  return findRoute(method, path);
+}
+
 /** Whether the path is a named route of HTTP, and of no WebSocket: nobody is asked for a session at it. */
 export function isOtherProtocol(path: string): boolean {
   const methods = EXACT.get(path);

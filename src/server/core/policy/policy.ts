@@ -61,7 +61,8 @@ export interface AccessPolicy {
   readonly count: Readonly<Record<Hop, number>>;
   /** A rule at `llm` asks for the model: what hides its models would walk round it. */
   readonly readsModel: boolean;
-  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At]) => Verdict;
+  /** `asking`: told of each rule before it is evaluated, with what it would decide. */
+  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
   /**
    * Whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. One that
    * reads `args`, or cannot be evaluated, decides only the call.
@@ -162,7 +163,8 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
     readsModel: lists.some(({ rules }) =>
       rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
-    decide: <At extends Hop>(hop: At, variables: HopVariables[At]): Verdict => decide(layers[hop], variables),
+    decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void): Verdict =>
+      decide(layers[hop], variables, asking),
     lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, ARGUMENTS)),
     reaches: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, CALL)),
   });
@@ -197,11 +199,16 @@ function stepOf({ rule, conditions }: CompiledRule, layer: Layer, hop: Hop): rea
 const NONE: readonly never[] = Object.freeze([]);
 const ALLOWED: Verdict = Object.freeze({ kind: "allow", decisions: NONE, skipped: NONE });
 
-function decide(layers: readonly (readonly Step[])[], variables: HopVariables[Hop]): Verdict {
+function decide(
+  layers: readonly (readonly Step[])[],
+  variables: HopVariables[Hop],
+  asking?: (rule: Decision) => void,
+): Verdict {
   let decisions: readonly Decision[] = NONE;
   let skipped: readonly RuleError[] = NONE;
   for (const steps of layers) {
     for (const step of steps) {
+      asking?.(step.decision);
       const outcome = step.evaluate(variables);
       const matched = outcome.kind === "error" ? outcome.error : outcome.value;
       if (matched === false) continue;

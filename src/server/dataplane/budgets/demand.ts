@@ -1,5 +1,5 @@
 /** What a request is to hold, and what it is told when it cannot. */
-import { GatewayError } from "../../../base/index.ts";
+import { GatewayError, type RefusedBy } from "../../../base/index.ts";
 import {
   type Averages,
   averageOf,
@@ -32,12 +32,12 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
 export function refusalFor(
   { rule, bucket }: Spending,
   refusal: BudgetRefusal,
-  { endsAt, soft }: { readonly endsAt: number; readonly soft: number },
+  { endsAt, soft, needed }: { readonly endsAt: number; readonly soft: number; readonly needed?: RefusedBy["needed"] },
 ): GatewayError {
   const { code, retryAfterSeconds } = refusal;
   return new GatewayError(code, messageOf(rule, refusal, { endsAt, isTooLarge: soft > rule.limit }), {
     retryAfterSeconds,
-    by: { kind: "budget", name: rule.name, bucket },
+    by: { kind: "budget", name: rule.name, bucket, ...(needed !== undefined && { needed }) },
   });
 }
 

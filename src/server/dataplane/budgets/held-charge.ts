@@ -38,6 +38,10 @@ export class HeldCharge implements Charge {
     return this.#reservation.amount;
   }
 
+  get needed(): Charge["needed"] {
+    return { least: this.#reservation.least, most: this.#reservation.hard };
+  }
+
   attempt(at: PricedAt): void {
     this.#at = at;
     if (this.#isAttempted) {

@@ -64,6 +64,7 @@ export function heldSession(
     get spent() {
       return reservation.spent;
     },
+    needed: { least: flat, most: flat },
     spend(usage, isDoubtful = false) {
       if (reservation.state !== "held") return;
       total = wholeUnits(total + Math.max(unitsOf(usage), isDoubtful ? flat : 0));

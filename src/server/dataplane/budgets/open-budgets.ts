@@ -99,6 +99,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       return refusalFor(spending, refusal, {
         endsAt: reservation?.share.endsAt ?? 0,
         soft: reservation?.soft ?? 0,
+        ...(reservation !== undefined && { needed: { least: reservation.least, most: reservation.hard } }),
       });
     },
   };

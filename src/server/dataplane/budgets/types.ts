@@ -39,6 +39,8 @@ export interface Charge {
   readonly spent: number;
   /** Units that were held at its admission. */
   readonly reserved: number;
+  /** Units that it needed at its admission: at least, and by the bound of its cost. */
+  readonly needed: { readonly least: number; readonly most: number };
   /** The attempt under way used this much so far, at the provider and model of the last `attempt`. */
   spend(usage: Usage): void;
   /** The next attempt begins, or the first; what the one before used stays charged. */
@@ -63,6 +65,8 @@ export interface Charge {
 /** A WebSocket session: a flat cost at its start, and beside it what its answers report. */
 export interface SessionCharge {
   readonly spent: number;
+  /** Units that its start costs. */
+  readonly needed: Charge["needed"];
   /**
    * One more answer used this much; one whose price cannot be told costs as much as the session's start, and one whose
    * usage cannot be (`isDoubtful`) no less. `onBroken` follows, at most once, when the bucket has no more to give.

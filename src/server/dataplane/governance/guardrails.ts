@@ -27,7 +27,7 @@ export const settleInspection = (
 
 /** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
 export const settleAnswer = (
-  judged: JudgedWhole,
+  judged: Omit<JudgedWhole, "found">,
   request: DecidedRequest,
   standing: Standing,
   sinks: GuardrailSinks,

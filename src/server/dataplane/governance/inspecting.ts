@@ -1,6 +1,7 @@
 /** The inspection of a request at any hop: what it says is judged, settled, and told of by a span of its own. */
 import { GatewayError } from "../../../base/index.ts";
 import {
+  type Annotation,
   changesOf,
   type GuardrailSinks,
   inspectionFacts,
@@ -34,6 +35,8 @@ export interface Inspected {
   readonly beside: () => BesideVerdict;
 }
 
+const NOTHING_FOUND: readonly Annotation[] = [];
+
 const NEVER = new AbortController().signal;
 
 /** Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`. */
@@ -45,6 +48,7 @@ export async function inspectSegments(
 ): Promise<Inspected> {
   const settle = (judged: Guarded): GatewayError | undefined => {
     const { error, acted } = settleInspection(judged, request, standing, sinks);
+    exchange.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
     if (acted !== "") exchange.guardrails = exchange.guardrails === "" ? acted : `${exchange.guardrails}, ${acted}`;
     return error;
   };

@@ -93,7 +93,10 @@ async function openParts(
   const clock = clockFrom(() => node.read().originMs);
   const { tokens, judging } = openJudging({ channel, node, clock, nodeFile, path, env, instruments, log }, owner);
   const records = await openRecords(settings, log, exit, owner);
-  const ports = openPorts({ channel, records, clock, build: settings.build, instruments, log }, owner);
+  const ports = openPorts(
+    { channel, records, keepsRecords: bounds.rehearsalMemory !== 0, clock, build: settings.build, instruments, log },
+    owner,
+  );
   let dataPlane: DataPlane | undefined;
   const snapshots = followSnapshots({
     channel,

@@ -11,6 +11,7 @@ import {
   sendFinished,
   sendMetrics,
   sendRefusals,
+  sendRequestRecords,
   sendStatistics,
   sendUse,
 } from "../../workers/index.ts";
@@ -19,6 +20,8 @@ export interface PortsOptions {
   readonly channel: Channel;
   /** To the node's intake of audit records. */
   readonly records: Channel;
+  /** Records of requests are kept, so that changes can be rehearsed. */
+  readonly keepsRecords: boolean;
   readonly clock: Clock;
   readonly build: BuildInfo;
   readonly instruments: Instruments;
@@ -26,13 +29,16 @@ export interface PortsOptions {
 }
 
 export interface PortsToNode {
-  readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> & { readonly finished: FinishedSink };
+  readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> &
+    Pick<Ports, "decisions"> & {
+      readonly finished: FinishedSink;
+    };
   readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;
 }
 
 /** What is opened belongs to `owner`; to be opened before what uses it, so that the last of it is told too. */
 export function openPorts(
-  { channel, records, clock, build, instruments, log }: PortsOptions,
+  { channel, records, keepsRecords, clock, build, instruments, log }: PortsOptions,
   owner: Lifetime,
 ): PortsToNode {
   const { sample } = owner.own("process metrics", observeProcess(instruments, build), (it) => it.close());
@@ -48,6 +54,7 @@ export function openPorts(
       statistics: sendStatistics(channel),
       refusals: sendRefusals(channel),
       finished: sendFinished(channel),
+      ...(keepsRecords && { decisions: sendRequestRecords(channel) }),
     },
     governing: {
       budgets,

@@ -83,5 +83,6 @@ export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBound
   corsOrigins: bounds.corsOrigins,
   maxInFlight: bounds.maxInFlight,
   maxBufferedBytes: bounds.maxBufferedBytes,
+  rehearsalMemory: bounds.rehearsalMemory,
   responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),
 });

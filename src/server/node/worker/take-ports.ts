@@ -2,6 +2,7 @@
 import type { Log, MergedInstruments } from "../../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
 import type { Callers } from "../../auth/index.ts";
+import type { RecordStore } from "../../core/rehearsal/index.ts";
 import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
 import type { AskSession, SessionQuestion } from "../../snapshot/index.ts";
 import {
@@ -18,6 +19,7 @@ import {
   takeLog,
   takeMetrics,
   takeRefusals,
+  takeRequestRecords,
   takeStatistics,
   takeUse,
 } from "../../workers/index.ts";
@@ -35,6 +37,8 @@ export interface TakingNode {
   readonly statistics: Statistics;
   readonly refusals: Refusals;
   readonly finished: FinishedSink;
+  /** Undefined: no change is rehearsed. */
+  readonly records: RecordStore | undefined;
   readonly held: HeldByAll;
   readonly fetches: SharedFetches;
   readonly askSession: AskSession;
@@ -48,6 +52,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
   takeFailures(channel, node.failures);
   takeRefusals(channel, node.refusals);
   takeFinished(channel, node.finished);
+  takeRequestRecords(channel, node.records);
   takeUse(channel, node.ledger);
   takeKeyUse(channel, (id, at) => node.callers.usedAt(id, at));
   channel.answer("session", (question, signal) => node.askSession(question as SessionQuestion, signal));

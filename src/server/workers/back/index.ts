@@ -1,6 +1,13 @@
 /** What workers give back to their node process. */
 export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
 export { answerCatchUp, catchUp } from "./catch-up.ts";
+export {
+  asJson,
+  fromJson,
+  type JsonChunk,
+  sendRequestRecords,
+  takeRequestRecords,
+} from "./decisions.ts";
 export { sendFailures, takeFailures } from "./failures.ts";
 export { type HeldByAll, openHeld, sendHeld } from "./held.ts";
 export { sendLog, takeLog } from "./log.ts";

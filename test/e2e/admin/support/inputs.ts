@@ -84,6 +84,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   get_config: list,
   // There is no document on disk.
   reload_config: { status: 409 },
+  rehearse: { body: "{}", status: 200 },
   list_profiles: list,
   list_budgets: list,
   list_refusals: list,

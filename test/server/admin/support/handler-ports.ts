@@ -11,6 +11,7 @@ import { createMemoryBackends } from "./memory-backends.ts";
 import { createMemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned } from "./memory-governed.ts";
 import { createMemoryGuardrails } from "./memory-guardrails.ts";
+import { createMemoryRehearsals } from "./memory-rehearsals.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources } from "./memory-sources.ts";
 
@@ -30,6 +31,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     refusals: { list: () => [], onChange: () => () => undefined },
     reconciled: { providers: () => [], verdicts: () => [], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    rehearsals: createMemoryRehearsals(),
     certificates: { list: () => [], onChange: () => () => undefined },
     artifacts: { list: async () => [], onChange: () => () => undefined },
     controls: { list: async () => [], onChange: () => () => undefined },
@@ -67,6 +69,7 @@ export function callOf<Id extends OperationId>(
   const call: Omit<Call<Id>, "params" | "query" | "body"> = {
     principal: { issuer: "local", subject: "unix:1000", roles: ["local"] },
     tables: [],
+    may: () => true,
     ifMatch: undefined,
     write: { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 },
     signal: new AbortController().signal,

@@ -17,6 +17,7 @@ import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts"
 import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned, type MemoryGoverned } from "./memory-governed.ts";
 import { createMemoryGuardrails } from "./memory-guardrails.ts";
+import { createMemoryRehearsals } from "./memory-rehearsals.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
@@ -191,6 +192,7 @@ export async function openDoor(t: TestContext, over: Partial<Ports> = {}): Promi
     refusals: { list: () => [REFUSAL], onChange: () => () => undefined },
     reconciled: { providers: () => [AUDITED], verdicts: () => [VERDICT], onChange: () => () => undefined },
     guardrails: createMemoryGuardrails(),
+    rehearsals: createMemoryRehearsals(),
     certificates: { list: () => [CERTIFICATE], onChange: () => () => undefined },
     artifacts: { list: async () => [ARTIFACT], onChange: () => () => undefined },
     controls: { list: async () => [CONTROL], onChange: () => () => undefined },

@@ -25,6 +25,7 @@ export class JudgedAnswer {
    */
   readonly #late = new Set<string>();
   readonly #shadow: Record<string, Record<string, number>> = {};
+  readonly #found: Record<string, Record<string, number>> = {};
   #fpeDomainTooSmall = 0;
   #refusal: Exclude<Judgement, { readonly outcome: "allow" }> | undefined;
   #hasFailed = false;
@@ -96,7 +97,7 @@ export class JudgedAnswer {
       : this.#refusal === undefined
         ? { outcome: "allow", rewrites: [], ...gathered }
         : { ...this.#refusal, ...gathered };
-    return { guarded: { judgement, failures }, shadow: this.#shadow, isOversize: this.#isOversize };
+    return { guarded: { judgement, failures }, shadow: this.#shadow, found: this.#found, isOversize: this.#isOversize };
   }
 
   #note({ byDetector, failures }: Found): readonly DetectorFindings[] | undefined {
@@ -117,6 +118,7 @@ export class JudgedAnswer {
     }
     for (const fault of judgement.skipped) this.#skipped.set(`${fault.rule} ${fault.part} ${fault.error}`, fault);
     countShadow(judgement.shadow, this.#shadow);
+    countShadow(judgement.annotations, this.#found);
     this.#fpeDomainTooSmall += judgement.fpeDomainTooSmall;
     if (judgement.outcome !== "allow") this.#refusal ??= judgement;
     else if (judgement.rewrites.some((one) => one !== undefined)) this.#isRewritten = true;

@@ -53,6 +53,8 @@ export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, numbe
 export interface JudgedWhole {
   readonly guarded: Pick<Guarded, "judgement" | "failures">;
   readonly shadow: ShadowCounts;
+  /** What rules read. */
+  readonly found: ShadowCounts;
   /** It is refused, since it is longer than is inspected. */
   readonly isOversize: boolean;
 }
@@ -67,7 +69,7 @@ export function settleJudged(guarded: Guarded, told: () => Facts, sinks: Guardra
 
 /** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
 export function settleWhole(
-  { guarded, shadow, isOversize }: JudgedWhole,
+  { guarded, shadow, isOversize }: Omit<JudgedWhole, "found">,
   told: () => Facts,
   sinks: GuardrailSinks,
 ): Settled {

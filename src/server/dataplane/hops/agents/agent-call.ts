@@ -42,6 +42,8 @@ export interface AgentCall {
   /** Of a tool, prompt or resource; empty where it names none. */
   readonly name: string;
   readonly isNotification: boolean;
+  /** Of a message of an agent. */
+  readonly role?: string | undefined;
   readonly decide: (policy: AccessPolicy, caller: CallerVariables) => Verdict;
   /** Throws `invalid_request`. */
   readonly texts: () => CallTexts;
@@ -137,6 +139,7 @@ function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, 
       method,
       name: "",
       isNotification: false,
+      role,
       decide: (policy, caller) =>
         policy.decide("a2a", a2aVariables(caller, { peer: fronted.name, method, role, taskId, contextId, parts })),
       texts: () =>

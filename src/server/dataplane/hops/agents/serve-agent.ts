@@ -79,6 +79,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   if (plain !== arrived) held.hold(plain.length); // 503
   exchange.rpc = { protocol: fronted.kind, id: call.id };
   exchange.facts.method = call.method;
+  exchange.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
   const tool = exchange.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
   exchange.called = agentWords(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
@@ -99,6 +100,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     if (error !== undefined) throw error; // 403
   }
   const charge = await reserve(call, standing, ports); // 429, 503
+  exchange.facts.trace?.admittedCall(charge);
   try {
     if (exchange.gone) return;
     const guard = snapshot.guardrails.of(standing.profile.name);
@@ -116,6 +118,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const settled = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
+      exchange.facts.trace?.answered(judged.judged.found);
       const { error, acted } = settleAnswer(judged.judged, decided, standing, sinks);
       exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
       return error;

@@ -123,9 +123,10 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   if (suspensions?.any === true) {
     const suspension = suspensions.of("provider", provider.name);
+    const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
+    if (suspension !== undefined || ofModel !== undefined) sinks.facts.trace?.suspended();
     if (suspension !== undefined)
       return { kind: "passed", error: suspendedError("provider", provider.name, suspension, suspensions.now()) };
-    const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
     if (ofModel !== undefined)
       return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel, suspensions.now()) };
   }

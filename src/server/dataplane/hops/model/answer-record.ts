@@ -63,6 +63,7 @@ export class AnswerRecord {
       model: target.model,
     } as const;
     this.#endSpan();
+    this.#to.facts.trace?.answered(judged.found);
     try {
       const { error, acted } = settleAnswer(judged, request, standing, sinks);
       this.#tell(acted);

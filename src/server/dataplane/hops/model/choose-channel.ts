@@ -122,7 +122,7 @@ export const couldServe = ({ channels }: Provider, route: Route, dialect: Dialec
   channels.some((channel) => servedBy(channel, { route, dialect }, undefined) !== undefined);
 
 /** Undefined: the channel does not serve the route. */
-function servedBy(
+export function servedBy(
   channel: UpstreamChannel,
   { route, dialect }: Pick<Target, "route" | "dialect">,
   model: string | undefined,

@@ -34,8 +34,9 @@ const meterOf = (
   { route, label }: Target,
   exchange: Pick<Exchange, "facts" | "use" | "labels">,
   { metrics, statistics }: Ports,
-): Meter =>
-  createMeter({
+): Meter => {
+  exchange.facts.trace?.charged(charge);
+  return createMeter({
     charge,
     route,
     label,
@@ -47,3 +48,4 @@ const meterOf = (
     },
     account: exchange.use,
   });
+};

@@ -1,0 +1,61 @@
+/** A rehearsal in one sentence, as verbs and the console show it. */
+import type { RehearsalResult } from "./operations/rehearsal.ts";
+
+type Change = RehearsalResult["changes"][number];
+
+/** Causes that are named; the others are counted together. */
+const MAX_NAMED = 3;
+
+const count = (requests: number): string => requests.toLocaleString("en-US");
+
+/** Such as "1,843 requests: 132 would be refused by rule no-previews (130 of ci), 40 cannot be told: rule tools reads arguments". */
+export function rehearsalSummary(result: RehearsalResult): string {
+  const { requests, changes, unknown, reasons, same } = result;
+  if (requests === 0) return "no request was served lately";
+  const total = `${count(requests)} request${requests === 1 ? "" : "s"}`;
+  if (same === requests) return `${total}, all of which would end as they did`;
+  const named = changes.slice(0, MAX_NAMED).map(changeText);
+  const others = changes.slice(MAX_NAMED).reduce((sum, change) => sum + change.requests, 0);
+  const [reason] = reasons;
+  const parts = [
+    ...named,
+    ...(others > 0 ? [`${count(others)} would end otherwise for other reasons`] : []),
+    ...(unknown > 0 ? [`${count(unknown)} cannot be told${reason === undefined ? "" : `: ${reason.reason}`}`] : []),
+  ];
+  return `${total}: ${parts.join(", ")}`;
+}
+
+function changeText({ outcome, cause, requests, callers }: Change): string {
+  const [most] = callers;
+  const isAll = most?.requests === requests;
+  const whose = most === undefined ? "" : ` (${isAll ? "all" : count(most.requests)} of ${most.caller})`;
+  switch (outcome) {
+    case "refused":
+      return `${count(requests)} would be refused by ${cause}${whose}`;
+    case "served":
+      return `${count(requests)} that ${cause} refused would be served${whose}`;
+    case "other_provider":
+      return `${count(requests)} would go to ${cause}${whose}`;
+    case "other_guardrail":
+      return `${count(requests)} would meet other guardrails (${cause})${whose}`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** How much of the time the records cover, in a sentence; empty where they cover it all on all nodes. */
+export function rehearsalCoverage({
+  since,
+  covered_since: covered,
+  unanswered,
+  disabled,
+  left,
+}: RehearsalResult): string {
+  const gaps = [
+    ...(Date.parse(covered) > Date.parse(since) ? [`records begin at ${covered}`] : []),
+    ...(unanswered.length > 0 ? [`no records of ${unanswered.join(", ")}`] : []),
+    ...(disabled.length > 0 ? [`no records are kept on ${disabled.join(", ")}`] : []),
+    ...(left > 0 ? [`${count(left)} requests were not judged in time`] : []),
+  ];
+  return gaps.join("; ");
+}

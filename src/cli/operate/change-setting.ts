@@ -1,0 +1,37 @@
+/** One setting of a profile or budget in the text of a document, for a rehearsal of that change alone. */
+import { isMap, isSeq, parseDocument } from "yaml";
+import { clip, UsageError } from "../flags.ts";
+
+/** What may be set, by the section of the document and the name of the setting. */
+const SETTINGS: Readonly<Record<string, Readonly<Record<string, (text: string) => unknown>>>> = {
+  profiles: {
+    budget: (text) => (text === "" ? undefined : text),
+    allowed_models: (text) => (text === "" ? undefined : text.split(",").map((it) => it.trim())),
+  },
+  budgets: {
+    limit(text) {
+      if (!/^\d{1,15}$/.test(text)) throw new UsageError(`limit takes a number of units, found '${clip(text)}'`);
+      return Number(text);
+    },
+  },
+};
+
+/** `section`: `profiles` or `budgets`. An empty value removes the setting. Throws `UsageError`. */
+export function withSetting(document: string, section: string, name: string, setting: string): string {
+  const equals = setting.indexOf("=");
+  const key = equals < 0 ? setting : setting.slice(0, equals);
+  const known = SETTINGS[section] ?? {};
+  const read = known[key];
+  if (equals < 0 || read === undefined) {
+    const names = Object.keys(known).map((it) => `${it}=VALUE`);
+    throw new UsageError(`-set takes ${names.join(" or ")} for an entry of ${section}, found '${clip(setting)}'`);
+  }
+  const value = read(setting.slice(equals + 1));
+  const parsed = parseDocument(document);
+  const entries = parsed.get(section);
+  const entry = isSeq(entries) ? entries.items.find((it) => isMap(it) && it.get("name") === name) : undefined;
+  if (!isMap(entry)) throw new UsageError(`the document has no entry '${clip(name)}' in ${section}`);
+  if (value === undefined) entry.delete(key);
+  else entry.set(key, parsed.createNode(value));
+  return parsed.toString({ lineWidth: 0 });
+}

@@ -1,0 +1,12 @@
+/** A change of the configuration, rehearsed on the requests that were served lately. */
+import { parseDuration } from "../../../base/index.ts";
+import type { Handlers } from "../handler.ts";
+import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
+import { done } from "./sources.ts";
+
+export const rehearsalHandlers: Pick<Handlers, "rehearse"> = {
+  async rehearse({ body: { source = "default", document, since }, may, signal }, { rehearsals }) {
+    const sinceMs = since === undefined ? DEFAULT_SINCE_MS : (parseDuration(since) ?? DEFAULT_SINCE_MS);
+    return { value: shownTo(may, done(await rehearsals.rehearse({ source, document, sinceMs }, signal))) };
+  },
+};

@@ -1,0 +1,176 @@
+/**
+ * Judges a recorded request by a proposed configuration. Each stage of the data plane is asked in its order; what a stage
+ * cannot tell from the record is taken over from what was decided then, where the proposal changes nothing that the stage
+ * reads, and is unknown otherwise. Nothing is guessed.
+ */
+import { FACT, type RecordedRequest } from "./recorded-request.ts";
+
+/** In the order in which a request passes them. */
+export const STAGES = ["caller", "profile", "body", "routing", "rules", "channel", "budget", "guardrails"] as const;
+export type Stage = (typeof STAGES)[number];
+
+export interface Refusal {
+  readonly kind: "refused";
+  readonly code: string;
+  /** What refused it, such as `rule no-previews`; empty where nothing has a name. */
+  readonly by: string;
+}
+
+export interface Unknown {
+  readonly kind: "unknown";
+  readonly reason: string;
+  /**
+   * Paths of the document that decide it: where none of them differs, what was decided then holds. `undefined`: what was
+   * decided then says nothing.
+   */
+  readonly decidedBy?: readonly string[];
+}
+
+export interface Passed {
+  readonly kind: "passed";
+}
+
+export const PASSED: Passed = { kind: "passed" };
+
+export type Step = Passed | Refusal | Unknown;
+
+/** What became of a request, or would. */
+export type Decision =
+  | { readonly kind: "forwarded"; readonly to: string; readonly acted: string }
+  | Refusal
+  | { readonly kind: "unknown"; readonly reason: string };
+
+export type Outcome =
+  | { readonly kind: "same" }
+  /** It was served. */
+  | { readonly kind: "refused"; readonly code: string; readonly by: string }
+  /** It was refused. */
+  | { readonly kind: "served"; readonly was: string }
+  | { readonly kind: "other_provider"; readonly to: string }
+  | { readonly kind: "other_guardrail"; readonly acted: string }
+  | { readonly kind: "unknown"; readonly reason: string };
+
+export interface Judged {
+  readonly outcome: Outcome;
+  readonly decision: Decision;
+}
+
+/** A configuration, as far as requests are judged by it. `passing`: what is known of the request so far. */
+export interface Proposal {
+  /** Whether the record was decided by the configuration in force, and no difference lies at or below one of the paths. */
+  readonly isUntouched: (request: RecordedRequest, paths: readonly string[]) => boolean;
+  /** Stages before budgets, until one does not pass. */
+  readonly admit: (request: RecordedRequest, resolve: Resolve) => Admission;
+  readonly budget: (request: RecordedRequest, admission: Admission, resolve: Resolve) => Step;
+  readonly guardrails: (request: RecordedRequest, resolve: Resolve) => Guarding;
+}
+
+/** Takes over what was decided then, where that can be told. */
+export type Resolve = (stage: Stage, step: Step) => Step;
+
+export interface Admission {
+  readonly step: Step;
+  /** First provider that is admitted, or the server or agent; empty where none is. */
+  readonly to: string;
+}
+
+export interface Guarding {
+  readonly step: Step;
+  /** Rules that act, as `x-gateway-guardrails` has them. */
+  readonly acted: string;
+}
+
+type End = { readonly kind: "forwarded" } | (Refusal & { readonly stage: Stage }) | { readonly kind: "other" };
+
+const STAGE_OF: Readonly<Record<string, Stage>> = {
+  unauthenticated: "caller",
+  model_not_found: "routing",
+  not_found: "routing",
+  model_not_allowed: "rules",
+  no_pool_subset: "rules",
+  fidelity_loss: "channel",
+  thread_not_found: "channel",
+  budget_exhausted: "budget",
+  guardrail_denied: "guardrails",
+};
+
+/** Of a request that was forwarded: what its upstream came to is no decision of the configuration. */
+const UPSTREAM: ReadonlySet<string> = new Set([
+  "",
+  "upstream_unreachable",
+  "upstream_timeout",
+  "upstream_incomplete",
+  "upstream_invalid",
+  "upstream_redirect",
+  "credential_unavailable",
+  "token_exchange_refused",
+]);
+
+/** What ended the request then. */
+export function endOf({ code, by, facts, traffic, routed, to }: RecordedRequest): End {
+  if (UPSTREAM.has(code)) return (facts & FACT.isAdmitted) !== 0 ? { kind: "forwarded" } : { kind: "other" };
+  const refused = (stage: Stage): End => ({ kind: "refused", stage, code, by });
+  if (code === "policy_denied" || code === "policy_error") {
+    if (code === "policy_error" && by.startsWith("guardrail ")) return refused("guardrails");
+    const isEarly = traffic === "llm" || traffic === "websocket" ? routed === "" : to === "";
+    return refused(isEarly ? "profile" : "rules");
+  }
+  if (code === "body_too_large") return refused(by.startsWith("guardrail ") ? "guardrails" : "body");
+  const stage = STAGE_OF[code];
+  return stage === undefined ? { kind: "other" } : refused(stage);
+}
+
+/** What is recorded of a stage: `undefined` where the request did not come so far. */
+function recordedAt(stage: Stage, end: End): Step | undefined {
+  if (end.kind === "forwarded") return PASSED;
+  if (end.kind === "other") return undefined;
+  const [asked, ended] = [STAGES.indexOf(stage), STAGES.indexOf(end.stage)];
+  if (asked < ended) return PASSED;
+  return asked === ended ? { kind: "refused", code: end.code, by: end.by } : undefined;
+}
+
+export function judge(request: RecordedRequest, proposal: Proposal): Judged {
+  const end = endOf(request);
+  const resolve: Resolve = (stage, step) => {
+    if (step.kind !== "unknown" || step.decidedBy === undefined) return step;
+    return proposal.isUntouched(request, step.decidedBy) ? (recordedAt(stage, end) ?? step) : step;
+  };
+  if (end.kind === "other") {
+    // Not decided by what a document says: as it was, if the document is.
+    const { code } = request;
+    const reason = code === "" ? "it ended before it was decided" : `\`${code}\` decided it, which no document says`;
+    const isSame = proposal.isUntouched(request, [""]);
+    const outcome: Outcome = isSame ? { kind: "same" } : { kind: "unknown", reason };
+    return { outcome, decision: { kind: "unknown", reason } };
+  }
+  const decision = decide(request, proposal, resolve);
+  return { decision, outcome: compare(request, end, decision) };
+}
+
+function decide(request: RecordedRequest, proposal: Proposal, resolve: Resolve): Decision {
+  const admission = proposal.admit(request, resolve);
+  if (admission.step.kind !== "passed") {
+    proposal.budget(request, admission, resolve);
+    return decisionOf(admission.step);
+  }
+  const budget = proposal.budget(request, admission, resolve);
+  if (budget.kind !== "passed") return decisionOf(budget);
+  const { step, acted } = proposal.guardrails(request, resolve);
+  return step.kind === "passed" ? { kind: "forwarded", to: admission.to, acted } : decisionOf(step);
+}
+
+const decisionOf = (step: Refusal | Unknown): Decision =>
+  step.kind === "refused" ? step : { kind: "unknown", reason: step.reason };
+
+function compare(request: RecordedRequest, end: Exclude<End, { kind: "other" }>, decision: Decision): Outcome {
+  if (decision.kind === "unknown") return decision;
+  if (decision.kind === "refused") {
+    return end.kind === "refused"
+      ? { kind: "same" }
+      : { kind: "refused", code: decision.code, by: decision.by === "" ? decision.code : decision.by };
+  }
+  if (end.kind === "refused") return { kind: "served", was: end.by === "" ? end.code : end.by };
+  if (decision.to !== request.to) return { kind: "other_provider", to: decision.to };
+  if (decision.acted !== request.acted) return { kind: "other_guardrail", acted: decision.acted };
+  return { kind: "same" };
+}

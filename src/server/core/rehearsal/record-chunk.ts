@@ -1,0 +1,230 @@
+/**
+ * Records of requests, packed: rows of one width in a buffer, and each text once beside them. A chunk can be sent as it is
+ * to another process or node, and read there.
+ */
+import { DIALECTS, FACT, type RecordedRequest, TRAFFIC } from "./recorded-request.ts";
+
+/** Rows of a full chunk. */
+export const CHUNK_ROWS = 1_000;
+/** UTF-16 units of a kept name. */
+const MAX_NAME = 256;
+/** Of a caller or of findings. */
+const MAX_TEXT = 4_096;
+const FIRST_ROWS = 16;
+/** A text beside the rows: its header, its place in the list and in the index. */
+const TEXT_BYTES = 64;
+
+const ID_BYTES = 36;
+/** The id is one of the texts. */
+const LONG_ID = 255;
+
+const AT = {
+  at: 0,
+  units: 8,
+  least: 16,
+  most: 24,
+  totalMs: 32,
+  bodyBytes: 36,
+  facts: 40,
+  texts: 44,
+  status: 72,
+  attempts: 74,
+  traffic: 75,
+  dialect: 76,
+  idLength: 77,
+  id: 78,
+} as const;
+const ROW_BYTES = 116;
+
+const TEXTS = [
+  "configuration",
+  "caller",
+  "route",
+  "model",
+  "routed",
+  "to",
+  "provider",
+  "method",
+  "name",
+  "role",
+  "code",
+  "by",
+  "acted",
+  "findings",
+] as const satisfies readonly (keyof RecordedRequest)[];
+
+/** Texts that would mean something else if they were cut: one that is too long is left out. */
+const WHOLE: ReadonlySet<string> = new Set(["caller", "findings"]);
+
+/** A chunk as it is sent: JSON-ready but for `rows`. */
+export interface PackedChunk {
+  readonly count: number;
+  readonly rows: Uint8Array;
+  readonly texts: readonly string[];
+}
+
+/** Is written to until it is full; newer rows follow older ones in the order in which requests ended. */
+export class RecordChunk {
+  #rows: Buffer = Buffer.alloc(FIRST_ROWS * ROW_BYTES);
+  #texts: string[] = [""];
+  #places = new Map<string, number>([["", 0]]);
+  #textBytes = 0;
+  #count = 0;
+  /** Earliest time of a request in it, in milliseconds since 1970. */
+  earliest = Number.POSITIVE_INFINITY;
+  /** Latest one. */
+  latest = Number.NEGATIVE_INFINITY;
+
+  /** A sealed chunk of what another process packed. Throws `RangeError` where it is no chunk. */
+  static of({ count, rows, texts }: PackedChunk): RecordChunk {
+    if (rows.byteLength < count * ROW_BYTES) throw new RangeError(TOO_SHORT);
+    const chunk = new RecordChunk();
+    chunk.#rows = Buffer.from(rows.buffer, rows.byteOffset, count * ROW_BYTES);
+    chunk.#texts = [...texts];
+    chunk.#textBytes = texts.reduce((sum, text) => sum + text.length + TEXT_BYTES, 0);
+    chunk.#count = count;
+    for (let row = 0; row < count; row++) chunk.#notice(chunk.#rows.readDoubleLE(row * ROW_BYTES + AT.at));
+    chunk.#places = new Map();
+    return chunk;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get isFull(): boolean {
+    return this.#count >= CHUNK_ROWS;
+  }
+
+  /** Estimate of what it holds. */
+  get bytes(): number {
+    return this.#rows.length + this.#textBytes;
+  }
+
+  add(request: RecordedRequest): void {
+    if ((this.#count + 1) * ROW_BYTES > this.#rows.length) this.#grow();
+    const rows = this.#rows;
+    const start = this.#count * ROW_BYTES;
+    let { facts } = request;
+    for (let i = 0; i < TEXTS.length; i++) {
+      const field = TEXTS[i] as (typeof TEXTS)[number];
+      let text = request[field];
+      const isWhole = WHOLE.has(field);
+      if (text.length > (isWhole ? MAX_TEXT : MAX_NAME)) {
+        facts |= field === "findings" ? FACT.findingsCut : FACT.isCut;
+        text = isWhole ? "" : text.slice(0, MAX_NAME);
+      }
+      rows.writeUInt16LE(this.#placeOf(text), start + AT.texts + 2 * i);
+    }
+    rows.writeDoubleLE(request.at, start + AT.at);
+    rows.writeDoubleLE(request.units, start + AT.units);
+    rows.writeDoubleLE(request.least, start + AT.least);
+    rows.writeDoubleLE(request.most, start + AT.most);
+    rows.writeUInt32LE(whole(request.totalMs), start + AT.totalMs);
+    rows.writeUInt32LE(whole(request.bodyBytes), start + AT.bodyBytes);
+    rows.writeUInt32LE(facts >>> 0, start + AT.facts);
+    rows.writeUInt16LE(request.status, start + AT.status);
+    rows[start + AT.attempts] = Math.min(255, request.attempts);
+    rows[start + AT.traffic] = TRAFFIC.indexOf(request.traffic);
+    rows[start + AT.dialect] = DIALECTS.indexOf(request.dialect);
+    this.#writeId(start, request.id);
+    this.#count += 1;
+    this.#notice(request.at);
+  }
+
+  /** Nothing more is added: the index of texts is let go. */
+  seal(): void {
+    this.#rows = Buffer.from(this.#rows.subarray(0, this.#count * ROW_BYTES));
+    this.#places = new Map();
+  }
+
+  pack(): PackedChunk {
+    return {
+      count: this.#count,
+      rows: this.#rows.subarray(0, this.#count * ROW_BYTES),
+      texts: this.#texts,
+    };
+  }
+
+  #notice(at: number): void {
+    if (at < this.earliest) this.earliest = at;
+    if (at > this.latest) this.latest = at;
+  }
+
+  #writeId(start: number, id: string): void {
+    if (id.length <= ID_BYTES) {
+      this.#rows[start + AT.idLength] = id.length;
+      this.#rows.write(id, start + AT.id, ID_BYTES, "latin1");
+      return;
+    }
+    this.#rows[start + AT.idLength] = LONG_ID;
+    this.#rows.writeUInt32LE(this.#addText(id), start + AT.id);
+  }
+
+  #placeOf(text: string): number {
+    return this.#places.get(text) ?? this.#addText(text);
+  }
+
+  #addText(text: string): number {
+    const place = this.#texts.length;
+    // Copied: a text may be a part of a long one, which it would keep in memory.
+    const own = text.length > 12 ? Buffer.from(text).toString() : text;
+    this.#texts.push(own);
+    this.#places.set(own, place);
+    this.#textBytes += own.length + TEXT_BYTES;
+    return place;
+  }
+
+  #grow(): void {
+    const grown = Buffer.alloc(Math.min(CHUNK_ROWS * ROW_BYTES, 4 * this.#rows.length));
+    this.#rows.copy(grown);
+    this.#rows = grown;
+  }
+}
+
+const TOO_SHORT = "a chunk of records is too short";
+
+const whole = (value: number): number => Math.min(0xffff_ffff, Math.max(0, Math.round(value)));
+
+/** Reads the rows of a chunk one by one. Of a chunk from elsewhere: throws `RangeError` where it is no chunk. */
+export function* unpack({ count, rows, texts }: PackedChunk): Generator<RecordedRequest> {
+  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+  if (bytes.length < count * ROW_BYTES) throw new RangeError(TOO_SHORT);
+  for (let row = 0; row < count; row++) {
+    const start = row * ROW_BYTES;
+    const text = (field: (typeof TEXTS)[number]): string =>
+      texts[bytes.readUInt16LE(start + AT.texts + 2 * TEXTS.indexOf(field))] ?? "";
+    const idLength = bytes[start + AT.idLength] as number;
+    yield {
+      at: bytes.readDoubleLE(start + AT.at),
+      totalMs: bytes.readUInt32LE(start + AT.totalMs),
+      id:
+        idLength === LONG_ID
+          ? (texts[bytes.readUInt32LE(start + AT.id)] ?? "")
+          : bytes.toString("latin1", start + AT.id, start + AT.id + Math.min(idLength, ID_BYTES)),
+      configuration: text("configuration"),
+      traffic: TRAFFIC[bytes[start + AT.traffic] as number] ?? "none",
+      dialect: DIALECTS[bytes[start + AT.dialect] as number] ?? "",
+      facts: bytes.readUInt32LE(start + AT.facts),
+      caller: text("caller"),
+      route: text("route"),
+      model: text("model"),
+      routed: text("routed"),
+      to: text("to"),
+      provider: text("provider"),
+      method: text("method"),
+      name: text("name"),
+      role: text("role"),
+      status: bytes.readUInt16LE(start + AT.status),
+      code: text("code"),
+      by: text("by"),
+      acted: text("acted"),
+      findings: text("findings"),
+      attempts: bytes[start + AT.attempts] as number,
+      bodyBytes: bytes.readUInt32LE(start + AT.bodyBytes),
+      units: bytes.readDoubleLE(start + AT.units),
+      least: bytes.readDoubleLE(start + AT.least),
+      most: bytes.readDoubleLE(start + AT.most),
+    };
+  }
+}

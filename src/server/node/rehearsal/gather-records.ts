@@ -1,0 +1,104 @@
+/** Records of all nodes: of this one from its store, of the others page by page over the forward links. */
+import type { Cluster } from "../../cluster/index.ts";
+import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
+import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
+import type { RehearsalQuestion } from "./protocol.ts";
+
+/** Bytes of a page, as JSON: a forward link carries twice as much. */
+const PAGE_BYTES = 1 << 20;
+/** For all pages of a node. */
+const LIMIT_MS = 2_000;
+/** More than a node that keeps 64 MiB has. */
+const MAX_PAGES = 256;
+
+interface Page {
+  /** Undefined: the node keeps no records. */
+  readonly since: number | undefined;
+  readonly chunks: readonly JsonChunk[];
+  /** Where the next page begins; undefined: this is the last. */
+  readonly next: number | undefined;
+}
+
+export interface Gathered {
+  readonly nodes: RehearsalQuestion["nodes"];
+  readonly unanswered: readonly string[];
+  readonly disabled: readonly string[];
+}
+
+/** Of this node, for another: chunks from number `from` on. */
+export function pageOf(store: RecordStore | undefined, from: number): Uint8Array {
+  if (store === undefined) return bytesOf({ since: undefined, chunks: [], next: undefined });
+  const chunks: JsonChunk[] = [];
+  let bytes = 0;
+  let next: number | undefined;
+  for (const { number, chunk } of store.read(from)) {
+    const made = asJson(chunk);
+    bytes += made.rows.length + made.texts.reduce((sum, text) => sum + text.length + 8, 0);
+    if (chunks.length > 0 && bytes > PAGE_BYTES) {
+      next = number;
+      break;
+    }
+    chunks.push(made);
+  }
+  return bytesOf({ since: store.since(), chunks, next });
+}
+
+const bytesOf = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
+
+/** `since`: of requests that came earlier nothing is wanted, in milliseconds since 1970. */
+export async function gatherRecords(
+  cluster: Pick<Cluster, "status" | "askMember">,
+  store: RecordStore | undefined,
+  since: number,
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const { nodeId, members } = cluster.status();
+  const others = members.map(({ id }) => id).filter((id) => id !== nodeId);
+  const asked = await Promise.all(others.map((id) => allOf(cluster, id, since, signal)));
+  signal.throwIfAborted();
+  const own = store && { node: nodeId, since: store.since(), chunks: store.read().map(({ chunk }) => chunk) };
+  const answered = asked.flatMap((all) => (all === undefined || all.since === undefined ? [] : [all]));
+  const nodes = answered.map(({ node, since: covered, chunks }) => ({ node, since: covered ?? 0, chunks }));
+  return {
+    nodes: own === undefined ? nodes : [own, ...nodes],
+    unanswered: others.filter((_, at) => asked[at] === undefined),
+    disabled: [
+      ...(store === undefined ? [nodeId] : []),
+      ...others.filter((_, at) => asked[at] !== undefined && asked[at].since === undefined),
+    ],
+  };
+}
+
+interface All {
+  readonly node: string;
+  readonly since: number | undefined;
+  readonly chunks: readonly PackedChunk[];
+}
+
+/** `undefined` if the node gave no answer in time. */
+async function allOf(
+  cluster: Pick<Cluster, "askMember">,
+  node: string,
+  since: number,
+  signal: AbortSignal,
+): Promise<All | undefined> {
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+  const chunks: PackedChunk[] = [];
+  let covered: number | undefined;
+  let from = 0;
+  try {
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const question = { kind: "decisions", from, since };
+      const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS, signal: ending });
+      if (body === undefined) return undefined;
+      const read = JSON.parse(Buffer.from(body).toString("utf8")) as Page;
+      covered = read.since;
+      for (const chunk of read.chunks) chunks.push(fromJson(chunk));
+      if (read.next === undefined) return { node, since: covered, chunks };
+      from = read.next;
+    }
+  } catch {
+    return undefined; // too late, or the caller has gone, which is told by the signal
+  }
+  return { node, since: covered, chunks };
+}

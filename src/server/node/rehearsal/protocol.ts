@@ -1,0 +1,27 @@
+/** What the main thread and the thread of a rehearsal say to each other: one question, one answer. */
+import type { PackedChunk } from "../../core/rehearsal/index.ts";
+import type { BucketNow, KeyNow, RehearsalResult } from "../../rehearsal/index.ts";
+import type { CrossingInputs } from "../worker/index.ts";
+
+/** Holds secrets of the configuration, which stay in this process. */
+export interface RehearsalQuestion {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly inForce: CrossingInputs;
+  readonly proposed: CrossingInputs;
+  readonly nodes: readonly {
+    readonly node: string;
+    /** Milliseconds since 1970. */
+    readonly since: number;
+    readonly chunks: readonly PackedChunk[];
+  }[];
+  readonly keys: readonly (readonly [id: string, key: KeyNow])[];
+  readonly buckets: readonly BucketNow[];
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** Milliseconds of work, after which what was judged by then is the answer. */
+  readonly limitMs: number;
+}
+
+export type RehearsalAnswer =
+  | { readonly kind: "done"; readonly result: RehearsalResult }
+  | { readonly kind: "fault"; readonly message: string };

@@ -1,0 +1,47 @@
+/** The thread of a rehearsal: compiles both configurations, judges, answers and ends. */
+import { parentPort, workerData } from "node:worker_threads";
+import { unpack } from "../../core/rehearsal/index.ts";
+import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index.ts";
+import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
+import { compileSources } from "../sources.ts";
+import { type CrossingInputs, crossed } from "../worker/inputs.ts";
+import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
+
+const answer = (message: RehearsalAnswer): void => parentPort?.postMessage(message);
+
+try {
+  answer({ kind: "done", result: await run(workerData as RehearsalQuestion) });
+} catch (error) {
+  answer({ kind: "fault", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+}
+process.exit(0);
+
+async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
+  const { env, nodes, keys, buckets, since, limitMs } = question;
+  const startedAt = performance.now();
+  const texts = [question.inForce, question.proposed].flatMap(({ sources }) => sources.map(({ text }) => text));
+  const rules = await loadRules(texts);
+  const guardrails = await loadGuardrails(texts, { isSpare: true });
+  const sideOf = (inputs: CrossingInputs): Side => {
+    const { compiled, deployment } = compileSources({ ...crossed(inputs), env, rules, guardrails });
+    if (compiled.kind === "refused" || deployment.asWritten === undefined) {
+      throw new Error("a configuration that compiles on the main thread does not compile here");
+    }
+    const snapshot = compiled.kind === "compiled" ? compiled.snapshot : compiled.rest;
+    return { snapshot, document: deployment.asWritten, awaitsModels: compiled.kind === "awaits" };
+  };
+  const [inForce, proposed] = [sideOf(question.inForce), sideOf(question.proposed)];
+  const records = nodes.map(({ node, since: covered, chunks }) => ({
+    node,
+    since: covered,
+    requests: chunks.flatMap((chunk) => [...unpack(chunk)]),
+  }));
+  const input = { inForce, proposed, nodes: records, keys: new Map(keys), buckets, since };
+  let result: RehearsalResult | undefined;
+  for (const slice of rehearse(input)) {
+    result = slice;
+    if (performance.now() - startedAt > limitMs) break;
+  }
+  if (result === undefined) throw new Error("nothing was judged");
+  return result;
+}

@@ -1,0 +1,186 @@
+/** Routing, rules, lists and capabilities of a recorded request of a model, by the functions that the data plane asks. */
+import { GatewayError } from "../../base/index.ts";
+import { routeOfKey } from "../core/dialects/index.ts";
+import { llmVariables } from "../core/policy/variables/index.ts";
+import { type Admission, FACT, type RecordedRequest, type Resolve, type Step } from "../core/rehearsal/index.ts";
+import { causeOf, guardRoute, type Standing, type Target } from "../dataplane/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import type { Provider } from "../upstream/index.ts";
+import { type Before, channelStep } from "./channels.ts";
+import { rulesStep } from "./rules.ts";
+
+export interface Judging {
+  readonly snapshot: Snapshot;
+  readonly standing: Standing;
+  readonly request: RecordedRequest;
+  readonly resolve: Resolve;
+  readonly before: Before | undefined;
+}
+
+type Outcome =
+  | { readonly kind: "admitted"; readonly provider: Provider }
+  /** Another may stand in for it. */
+  | { readonly kind: "passed_over"; readonly step: Step }
+  | { readonly kind: "ended"; readonly step: Step };
+
+const PASSED = { kind: "passed" } as const;
+const NO_BODY = Buffer.alloc(0);
+const SOME_BODY = Buffer.from("{}");
+
+/** As `admit` of the data plane: the routed provider, or who stands in for it. */
+export function admitModel(judging: Judging): Admission {
+  const { request, snapshot, resolve } = judging;
+  const ended = (step: Step): Admission => ({ step, to: "" });
+  const route = routeOfKey(request.route);
+  if (route === undefined || request.dialect === "") {
+    return ended({ kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] });
+  }
+  const isBatch = route.model === "batch";
+  const routed = isBatch ? undefined : routedTo(request, snapshot);
+  const routing = resolve("routing", isBatch ? ofBatch : routed === undefined ? notRouted : PASSED);
+  if (routing.kind !== "passed") return ended(routing);
+  const addressed = routed ?? snapshot.byName.get(request.routed);
+  if (addressed === undefined) return ended({ kind: "unknown", reason: "its provider is gone" });
+  const target = targetOf(request, route, addressed);
+  const names = addressed.failover?.to ?? [];
+  const candidates = [addressed, ...names.flatMap((name) => snapshot.byName.get(name) ?? [])];
+  let first: Step | undefined;
+  for (const provider of candidates) {
+    const outcome = judgeProvider(provider, target, judging);
+    if (outcome.kind === "admitted") return { step: PASSED, to: provider.name };
+    if (provider === addressed) {
+      if (outcome.kind === "ended") return ended(outcome.step);
+      const guarded = guardStep(target, judging);
+      if (guarded.kind !== "passed") return ended(guarded);
+      first = outcome.step;
+    } else if (outcome.step.kind === "unknown") return ended(outcome.step);
+  }
+  return ended(first ?? notRouted);
+}
+
+/** Names of the providers that are admitted, in their order; `undefined` where one cannot be told. */
+export function admittedNames(judging: Judging): readonly string[] | undefined {
+  const { request, snapshot } = judging;
+  const route = routeOfKey(request.route);
+  const addressed = route === undefined || route.model === "batch" ? undefined : routedTo(request, snapshot);
+  if (route === undefined || addressed === undefined) return undefined;
+  const target = targetOf(request, route, addressed);
+  const names = addressed.failover?.to ?? [];
+  const admitted: string[] = [];
+  for (const provider of [addressed, ...names.flatMap((name) => snapshot.byName.get(name) ?? [])]) {
+    const outcome = judgeRules(provider, target, judging);
+    if (outcome.kind === "unknown") return undefined;
+    if (outcome.kind === "passed") admitted.push(provider.name);
+  }
+  return admitted;
+}
+
+const ofBatch: Step = {
+  kind: "unknown",
+  reason: "which models its batch names is not recorded",
+  decidedBy: ["providers", "default_provider"],
+};
+const notRouted: Step = { kind: "refused", code: "model_not_found", by: "" };
+
+const routedTo = ({ facts, model }: RecordedRequest, snapshot: Snapshot): Provider | undefined =>
+  ((facts & FACT.namesModel) === 0 ? snapshot.modelless : snapshot.route(model))?.provider;
+
+/** As much of it as rules of routes read. */
+function targetOf(request: RecordedRequest, route: Target["route"], provider: Provider): Target {
+  const { facts, model } = request;
+  const plain = (facts & FACT.hasBody) === 0 ? NO_BODY : SOME_BODY;
+  return {
+    provider,
+    label: "",
+    route,
+    dialect: request.dialect === "messages" ? "messages" : "compat",
+    path: "/",
+    query: "",
+    model: (facts & FACT.namesModel) === 0 ? undefined : model,
+    spot: { kind: "none" },
+    contentType: "application/json",
+    original: plain,
+    plain,
+    isJson: true,
+    isUnread: (facts & FACT.isUnread) !== 0,
+    streams: false,
+    streamOptions: undefined,
+    content: undefined,
+    thread: "none",
+    fallbacks: [],
+    isRewritten: false,
+  };
+}
+
+function judgeProvider(provider: Provider, target: Target, judging: Judging): Outcome {
+  const { request, standing, resolve, before } = judging;
+  if ((request.facts & FACT.metSuspension) !== 0) {
+    return { kind: "ended", step: resolve("rules", SUSPENDED) };
+  }
+  const { poolSubset } = standing.profile;
+  if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
+    return { kind: "passed_over", step: { kind: "refused", code: "no_pool_subset", by: profileOf(standing) } };
+  }
+  const ruled = judgeRules(provider, target, judging);
+  if (ruled.kind !== "passed") return { kind: "ended", step: ruled };
+  if (provider === target.provider) {
+    const guarded = guardStep(target, judging);
+    if (guarded.kind !== "passed") return { kind: "ended", step: guarded };
+  }
+  const { model: asked } = target;
+  const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const carried = { request, route: target.route, dialect: target.dialect, model, profile: standing.profile };
+  const step = resolve("channel", channelStep(provider, carried, before));
+  return step.kind === "passed" ? { kind: "admitted", provider } : { kind: "ended", step };
+}
+
+const SUSPENDED: Step = {
+  kind: "unknown",
+  reason: "a provider or model was suspended",
+  decidedBy: ["access_rules", "profiles", "providers", "default_provider"],
+};
+
+function judgeRules(
+  provider: Provider,
+  { route, model: asked }: Target,
+  { standing, request, resolve }: Judging,
+): Step {
+  const { profile, variables } = standing;
+  const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const step = rulesStep(
+    profile.policy,
+    "llm",
+    llmVariables(variables, { model: asked ?? "", upstreamModel: model ?? "", provider, route: route.name }),
+  );
+  if (step.kind !== "passed" || !profile.policy.readsModel) return resolve("rules", step);
+  return (request.facts & FACT.mayNameOthers) === 0 ? step : resolve("rules", NAMES_OTHERS);
+}
+
+const NAMES_OTHERS: Step = {
+  kind: "unknown",
+  reason: "it may name further models",
+  decidedBy: ["access_rules", "profiles", "providers", "default_provider"],
+};
+const MAY_BE_BATCH: Step = { ...NAMES_OTHERS, reason: "it may be a batch" };
+
+/** What a route may hide, and the list of models. */
+function guardStep(target: Target, { standing, request, snapshot, resolve }: Judging): Step {
+  const { facts } = request;
+  const { isRestricted, profile } = standing;
+  const isInspected = snapshot.guardrails.of(profile.name) !== undefined;
+  if ((facts & FACT.isBatch) !== 0 && (isRestricted || isInspected)) return resolve("rules", MAY_BE_BATCH);
+  if ((facts & FACT.mayNameOthers) !== 0 && isRestricted) return resolve("rules", NAMES_OTHERS);
+  const limitsFallbacks = profile.allows !== undefined || profile.policy.readsModel;
+  if ((facts & FACT.hasFallbacks) !== 0 && limitsFallbacks) return resolve("rules", NAMES_OTHERS);
+  try {
+    guardRoute(target, [], { standing, isInspected });
+    return PASSED;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code, by } = error;
+    const cause = causeOf({ caller: standing.caller, code, by });
+    return { kind: "refused", code, by: cause === undefined ? "" : `${cause.kind} ${cause.name}` };
+  }
+}
+
+const profileOf = ({ caller }: Standing): string => (caller.profile === undefined ? "" : `profile ${caller.profile}`);

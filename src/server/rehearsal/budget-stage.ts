@@ -1,0 +1,187 @@
+/** Budgets over recorded requests: charged again as they were, to the buckets and windows of the proposal. */
+
+import type { Caller } from "../auth/index.ts";
+import { type BudgetRule, bucketName } from "../core/budgets/index.ts";
+import { routeOfKey } from "../core/dialects/index.ts";
+import {
+  type Admission,
+  BudgetReplay,
+  type BudgetTerms,
+  endOf,
+  FACT,
+  type Guarding,
+  type RecordedRequest,
+  type ReplayedRequest,
+  type Resolve,
+  type Step,
+} from "../core/rehearsal/index.ts";
+import { canonicalText } from "./canonical-text.ts";
+import type { BucketNow, Side } from "./types.ts";
+
+const PASSED = { kind: "passed" } as const;
+
+export interface BudgetSides {
+  readonly inForce: Side;
+  readonly proposed: Side;
+  /** In the order of their time. */
+  readonly requests: readonly RecordedRequest[];
+  /** Time since which all requests of all nodes are among them. */
+  readonly since: number;
+  readonly buckets: readonly BucketNow[];
+  readonly callerOf: (side: Side, request: RecordedRequest) => Caller | undefined;
+  readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
+}
+
+export type BudgetStage = (
+  request: RecordedRequest,
+  admission: Admission,
+  guarding: () => Guarding,
+  resolve: Resolve,
+) => Step;
+
+export function budgetStage(sides: BudgetSides): BudgetStage {
+  const { inForce, proposed, isUntouched } = sides;
+  const replay = new BudgetReplay(usedBefore(sides));
+  return (request, admission, guarding, resolve) => {
+    const spent = spendingOf(sides, proposed, request);
+    if (spent === undefined) return PASSED;
+    const { rule, terms } = spent;
+    const before = spendingOf(sides, inForce, request);
+    const isPricedAlike = before !== undefined && priceOf(inForce, before.rule) === priceOf(proposed, rule);
+    const replayed = replayedOf(request, {
+      isPricedAlike,
+      isElsewhere: admission.to !== request.to,
+      flat: spent.flat ?? rule.constantCost,
+    });
+    if (admission.step.kind === "refused") {
+      replay.skip(terms, replayed);
+      return PASSED;
+    }
+    const charge = (isSure: boolean): void => {
+      const { step } = guarding();
+      if (step.kind === "refused") replay.skip(terms, replayed);
+      else replay.charge(terms, replayed, isSure && step.kind === "passed");
+    };
+    if (admission.step.kind === "unknown") {
+      charge(false);
+      return PASSED;
+    }
+    const isSame = before !== undefined && isSameBudget(before.terms, terms) && isPricedAlike;
+    const step = isSame ? recordedStep(request, resolve) : undefined;
+    const { hasLess, hasMore } = replay.driftOf(terms, request.at);
+    if (step?.kind === "passed" && !hasMore && isUntouched(request, ["budgets"])) {
+      charge(true);
+      return PASSED;
+    }
+    if (step?.kind === "refused" && !hasLess && !hasMore) {
+      replay.skip(terms, replayed);
+      return step;
+    }
+    const fits = replay.fits(terms, replayed);
+    if (fits === "exhausted") {
+      replay.skip(terms, replayed);
+      return { kind: "refused", code: "budget_exhausted", by: `budget ${rule.name}` };
+    }
+    charge(fits === "fits");
+    return fits === "fits" ? PASSED : fits;
+  };
+}
+
+/** What was decided then, where the budget is the same. */
+const recordedStep = (_request: RecordedRequest, resolve: Resolve): Step =>
+  resolve("budget", { kind: "unknown", reason: "", decidedBy: ["budgets"] });
+
+interface Spending {
+  readonly rule: BudgetRule;
+  readonly terms: BudgetTerms;
+  /** Units of a call whose cost the configuration names; `undefined`: its usage tells. */
+  readonly flat: number | undefined;
+}
+
+/** `undefined`: nothing is spent. */
+function spendingOf({ callerOf }: BudgetSides, side: Side, request: RecordedRequest): Spending | undefined {
+  const { snapshot } = side;
+  const caller = callerOf(side, request);
+  const rule = caller && snapshot.governance.profile(caller.profile)?.budget;
+  if (caller === undefined || rule === undefined) return undefined;
+  const { traffic, facts, to } = request;
+  let flat: number | undefined;
+  if (traffic === "mcp" || traffic === "a2a") {
+    flat = snapshot.fronted.all.find(({ kind, name }) => kind === traffic && name === to)?.costPerCall ?? 0;
+    if (flat === 0 || (facts & FACT.isNotification) !== 0) return undefined;
+  } else if (traffic === "none" || routeOfKey(request.route)?.usage === "none") return undefined;
+  const { name: budget, isShared, limit, windowMs } = rule;
+  const bucket = bucketName(budget, isShared, caller.principal);
+  return { rule, terms: { budget, bucket, limit, windowMs }, flat };
+}
+
+const isSameBudget = (one: BudgetTerms, other: BudgetTerms): boolean =>
+  one.bucket === other.bucket && one.limit === other.limit && one.windowMs === other.windowMs;
+
+const priceOf = ({ document }: Side, { name }: BudgetRule): string =>
+  canonicalText(document.budgets?.find((budget) => budget.name === name)?.cost ?? null);
+
+interface Pricing {
+  readonly isPricedAlike: boolean;
+  /** It would go to another provider, where it may use another number of tokens. */
+  readonly isElsewhere: boolean;
+  readonly flat: number | undefined;
+}
+
+function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat }: Pricing): ReplayedRequest {
+  const { at, totalMs, units, least, most, facts } = request;
+  const isCharged = (facts & FACT.isCharged) !== 0;
+  const charged = isCharged ? units : 0;
+  if (flat !== undefined) {
+    // Whether it is charged depends on what its upstream came to, which a charge of then tells.
+    const wasCharged = endOf(request).kind === "forwarded" && isCharged;
+    const known = wasCharged ? (units > 0 ? flat : 0) : undefined;
+    return { at, totalMs, units: isElsewhere && known === 0 ? undefined : known, least: flat, most: flat, charged };
+  }
+  const isKnown = isCharged && isPricedAlike;
+  return {
+    at,
+    totalMs,
+    units: isKnown && !isElsewhere ? units : undefined,
+    least: isPricedAlike && least >= 0 ? least : undefined,
+    most: isPricedAlike && most >= 0 && !isElsewhere ? most : undefined,
+    charged,
+  };
+}
+
+/** Nodes report twice a second: what was charged later than this before the newest request may not be in the ledger yet. */
+const LEDGER_LAG_MS = 2_000;
+
+/** Usage of a bucket that no record tells of: nothing where records begin before the window, else what the ledger has beside them. */
+function usedBefore(sides: BudgetSides) {
+  const { inForce, requests, since, buckets } = sides;
+  let charged: Map<string, { units: number; late: number }> | undefined;
+  const sums = (): Map<string, { units: number; late: number }> => {
+    if (charged !== undefined) return charged;
+    charged = new Map();
+    const newest = requests.reduce((latest, { at, totalMs }) => Math.max(latest, at + totalMs), 0);
+    for (const request of requests) {
+      if ((request.facts & FACT.isCharged) === 0) continue;
+      const terms = spendingOf(sides, inForce, request)?.terms;
+      if (terms === undefined) continue;
+      const key = keyOf(terms.bucket, terms.windowMs, request.at);
+      const sum = charged.get(key) ?? { units: 0, late: 0 };
+      sum.units += request.units;
+      if (request.at + request.totalMs > newest - LEDGER_LAG_MS) sum.late += request.units;
+      charged.set(key, sum);
+    }
+    return charged;
+  };
+  return (terms: BudgetTerms, windowStart: number) => {
+    if (since <= windowStart) return { least: 0, most: 0 };
+    const now = buckets.find(
+      (it) => it.bucket === terms.bucket && it.windowMs === terms.windowMs && it.windowStart === windowStart,
+    );
+    if (now === undefined) return { least: 0, most: Number.POSITIVE_INFINITY };
+    const { units, late } = sums().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? { units: 0, late: 0 };
+    return { least: Math.max(0, now.used - units), most: Math.max(0, now.used - units + late) };
+  };
+}
+
+const keyOf = (bucket: string, windowMs: number, at: number): string =>
+  `${bucket}\n${windowMs}\n${Math.floor(at / windowMs)}`;

@@ -1,0 +1,90 @@
+/** Callers of recorded requests, as a configuration would recognise them today. */
+import { ANONYMOUS, type Caller } from "../auth/index.ts";
+import type { RecordedCaller, RecordedRequest, Step } from "../core/rehearsal/index.ts";
+import type { KeyNow, Side } from "./types.ts";
+
+export interface Recognized {
+  /** `undefined` where the step does not pass. */
+  readonly caller: Caller | undefined;
+  readonly step: Step;
+  /** As people know it. */
+  readonly shown: string;
+}
+
+const NOBODY: Recognized = {
+  caller: undefined,
+  step: { kind: "unknown", reason: "its caller was not recognized", decidedBy: ["auth"] },
+  shown: "nobody",
+};
+
+/** `keys`: by id. Each caller is made once, so that what holds for it is found once. */
+export function recognizer(
+  side: Pick<Side, "snapshot">,
+  keys: ReadonlyMap<string, KeyNow>,
+): (request: Pick<RecordedRequest, "caller">) => Recognized {
+  const known = new Map<string, Recognized>();
+  return ({ caller: text }) => {
+    if (text === "") return NOBODY;
+    let recognized = known.get(text);
+    if (recognized === undefined) {
+      recognized = recognize(JSON.parse(text) as RecordedCaller, side, keys);
+      known.set(text, recognized);
+    }
+    return recognized;
+  };
+}
+
+const PASSED = { kind: "passed" } as const;
+
+function recognize(
+  recorded: RecordedCaller,
+  { snapshot }: Pick<Side, "snapshot">,
+  keys: ReadonlyMap<string, KeyNow>,
+): Recognized {
+  const { auth } = snapshot.governance;
+  const shown = nameOf(recorded);
+  const unknown = (reason: string, decidedBy?: readonly string[]): Recognized => ({
+    caller: callerOf(recorded),
+    step: { kind: "unknown", reason, ...(decidedBy !== undefined && { decidedBy }) },
+    shown,
+  });
+  if (auth === undefined) return { caller: ANONYMOUS, step: PASSED, shown };
+  const { key } = recorded;
+  if (recorded.kind === "anonymous") return unknown("callers would need a credential");
+  if (key === undefined) {
+    const issuer = auth.issuers.some((binding) => binding.issuer === recorded.issuer);
+    if (!issuer) return { caller: undefined, step: refusal(), shown };
+    return unknown("`auth` decides what its token allows", ["auth"]);
+  }
+  if (!auth.virtualKeys) return { caller: undefined, step: refusal(), shown };
+  const now = keys.get(key.id);
+  if (now === undefined) return unknown(`the key \`${key.name}\` is gone`);
+  const isSame =
+    now.name === key.name &&
+    (now.profile ?? undefined) === recorded.profile &&
+    canonical(now.metadata) === canonical(key.metadata);
+  if (!isSame) return unknown(`the key \`${key.name}\` has changed since`);
+  return { caller: callerOf(recorded), step: PASSED, shown };
+}
+
+const refusal = () => ({ kind: "refused", code: "unauthenticated", by: "auth" }) as const;
+
+const canonical = (metadata: Readonly<Record<string, string>>): string =>
+  JSON.stringify(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+const callerOf = ({ kind, key, agent, user, issuer, profile, principal }: RecordedCaller): Caller => ({
+  kind,
+  key,
+  agent,
+  user,
+  issuer,
+  profile,
+  principal,
+  onlyServer: undefined,
+});
+
+/** As the list of requests has it. */
+function nameOf({ kind, key, user, agent }: RecordedCaller): string {
+  if (kind === "anonymous") return "anonymous";
+  return key?.name ?? (user === undefined ? agent?.name : user.email === "" ? user.name : user.email) ?? "unknown";
+}

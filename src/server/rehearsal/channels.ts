@@ -1,0 +1,96 @@
+/**
+ * Whether a provider has a channel for a recorded request. What a request uses is not recorded, so that a channel is known
+ * to carry it only where nothing depends on that, or where it claims no less than the one that carried it.
+ */
+import type { Route } from "../core/dialects/index.ts";
+import { FACT, type RecordedRequest, type Step } from "../core/rehearsal/index.ts";
+import { servedBy } from "../dataplane/index.ts";
+import type { Profile } from "../snapshot/index.ts";
+import type { Provider, UpstreamChannel } from "../upstream/index.ts";
+
+export interface Carried {
+  readonly request: RecordedRequest;
+  readonly route: Route;
+  readonly dialect: "compat" | "messages";
+  /** As the provider is sent it. */
+  readonly model: string | undefined;
+  readonly profile: Profile;
+}
+
+const PASSED = { kind: "passed" } as const;
+
+/** `before`: the provider that carried the request then, of the configuration that decided it; `undefined` if not known. */
+export function channelStep(provider: Provider, carried: Carried, before: Before | undefined): Step {
+  const { request, route, profile } = carried;
+  const serving = channelsFor(provider, carried);
+  if (serving.length === 0) return { kind: "refused", code: "fidelity_loss", by: "" };
+  const usesThread = (request.facts & FACT.usesThread) !== 0;
+  if (route.form === undefined && !usesThread) return PASSED;
+  if (!usesThread && profile.requireCaps.length === 0 && serving.some(losesNothing)) return PASSED;
+  const isSame = before !== undefined && before.name === provider.name && sameCapabilities(before.profile, profile);
+  if (isSame) {
+    const decidedBy = [`providers/${provider.name}`, "on_fidelity_loss", "catalog_overlays"];
+    return { kind: "unknown", reason: unknownAt(provider), decidedBy };
+  }
+  if (
+    before !== undefined &&
+    before.provider !== undefined &&
+    isPlain(request) &&
+    carriesPlain(serving, before, carried)
+  )
+    return PASSED;
+  return { kind: "unknown", reason: unknownAt(provider) };
+}
+
+export interface Before {
+  readonly name: string;
+  readonly profile: Profile | undefined;
+  /** Of the configuration in force, where it decided the request. */
+  readonly provider: Provider | undefined;
+}
+
+const unknownAt = ({ name }: Provider): string => `what it uses of a model at provider \`${name}\` is not recorded`;
+
+const sameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
+  before !== undefined &&
+  before.requireCaps.join("\n") === now.requireCaps.join("\n") &&
+  (before.budget === undefined) === (now.budget === undefined);
+
+/** Sent as bytes, and nothing of it was lost. */
+const isPlain = ({ facts }: RecordedRequest): boolean =>
+  (facts & FACT.isAdmitted) !== 0 && (facts & (FACT.losesSomething | FACT.isTranslated | FACT.usesThread)) === 0;
+
+interface Serving {
+  readonly channel: UpstreamChannel;
+  readonly isAsItIs: boolean;
+}
+
+/** Its claims refuse nothing: it claims all that its dialect can express, and is sent what the client wrote. */
+const losesNothing = ({ channel, isAsItIs }: Serving): boolean => isAsItIs && channel.caps === undefined;
+
+/** Those that serve the route and claim what the profile requires. */
+function channelsFor(provider: Provider, { route, dialect, model, profile }: Carried): readonly Serving[] {
+  const { requireCaps } = profile;
+  return provider.channels.flatMap((listed) => {
+    const served = servedBy(listed, { route, dialect }, model);
+    if (served === undefined) return [];
+    const isAsItIs = served === "as_it_is";
+    const isJudged = !isAsItIs || !listed.isOwnSurface || requireCaps.length > 0;
+    const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
+    return requireCaps.every((name) => channel.claims(name)) ? [{ channel, isAsItIs }] : [];
+  });
+}
+
+/** A channel that takes the request as it is and claims all that the one before claimed loses nothing of it. */
+function carriesPlain(serving: readonly Serving[], { provider, profile }: Before, carried: Carried): boolean {
+  if (provider === undefined || profile === undefined) return false;
+  const asked = carried.request.model;
+  const model = carried.model === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const carrying = channelsFor(provider, { ...carried, model, profile }).filter(({ isAsItIs }) => isAsItIs);
+  return serving.some(
+    ({ channel, isAsItIs }) => isAsItIs && carrying.length > 0 && carrying.every((it) => covers(channel, it.channel)),
+  );
+}
+
+const covers = ({ caps }: UpstreamChannel, { caps: needed }: UpstreamChannel): boolean =>
+  caps === undefined || (needed !== undefined && [...needed].every((name) => caps.has(name)));

@@ -1,0 +1,44 @@
+/** Which parts of the document a proposal changes. */
+import { type Difference, differencesOf } from "../core/config/index.ts";
+import type { Side } from "./types.ts";
+
+export interface Differing {
+  readonly differences: readonly Difference[];
+  /** Whether something differs at or below a part: a section such as `auth`, an entry such as `providers/main`, or "" for all. */
+  readonly differs: (part: string) => boolean;
+}
+
+/** Names that a path writes after a dot. */
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+export function differingParts(inForce: Side, proposed: Side): Differing {
+  const differences = differencesOf(inForce.document, proposed.document);
+  const known = new Map<string, boolean>();
+  const look = (part: string): boolean => {
+    if (part === "") return differences.length > 0;
+    const slash = part.indexOf("/");
+    const section = slash < 0 ? part : part.slice(0, slash);
+    const name = slash < 0 ? undefined : part.slice(slash + 1);
+    return differences.some(({ path }) => {
+      if (!isAt(path, section)) return false;
+      // Its place among the others, or a name that paths write in another way.
+      if (name === undefined || path === section || !PLAIN.test(name)) return true;
+      const below = path.slice(section.length + 1);
+      return isAt(below, name) || path[section.length] !== ".";
+    });
+  };
+  return {
+    differences,
+    differs(part) {
+      let differs = known.get(part);
+      if (differs === undefined) {
+        differs = look(part);
+        known.set(part, differs);
+      }
+      return differs;
+    },
+  };
+}
+
+const isAt = (path: string, name: string): boolean =>
+  path === name || (path.startsWith(name) && (path[name.length] === "." || path[name.length] === "["));

@@ -1,0 +1,44 @@
+/** Judges the recorded requests of all nodes by a proposed configuration, in slices and within a time. */
+import { type Counted, type Judged, judge, type RecordedRequest, Tally } from "../core/rehearsal/index.ts";
+import { openProposal, type ProposalInput } from "./configuration.ts";
+import type { NodeRecords } from "./types.ts";
+
+export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets"> {
+  readonly nodes: readonly NodeRecords[];
+  /** Requests that came earlier are replayed for budgets and not counted; milliseconds since 1970. */
+  readonly since: number;
+}
+
+export interface RehearsalResult extends Counted {
+  /** Requests that were left when the time was over. */
+  readonly left: number;
+}
+
+const SLICE = 500;
+
+/**
+ * Yields between slices, so that whoever drives it can stop it: what was judged by then is the result. `seen`: told of each
+ * request that counts.
+ */
+export function* rehearse(
+  { nodes, since, ...input }: RehearsalInput,
+  seen: (request: RecordedRequest, judged: Judged) => void = () => undefined,
+): Generator<RehearsalResult> {
+  const all = nodes
+    .flatMap(({ node, requests }) => requests.map((request) => ({ node, request })))
+    .sort((one, other) => one.request.at - other.request.at);
+  const requests = all.map(({ request }) => request);
+  const covered = Math.max(...nodes.map((it) => it.since));
+  const proposal = openProposal({ ...input, requests, since: covered });
+  const tally = new Tally();
+  const result = (left: number): RehearsalResult => ({ ...tally.counted(), left });
+  for (const [at, { node, request }] of all.entries()) {
+    const judged = judge(request, proposal);
+    if (request.at >= since) {
+      tally.add(request, judged, proposal.shownCaller(request), node);
+      seen(request, judged);
+    }
+    if ((at + 1) % SLICE === 0) yield result(all.length - at - 1);
+  }
+  yield result(0);
+}

@@ -1,0 +1,47 @@
+/** Access rules over a recorded request. A rule that reads what is not recorded makes the answer unknown. */
+import type { AccessPolicy, Decision, Hop, HopVariables, Verdict } from "../core/policy/index.ts";
+import type { Refusal, Step } from "../core/rehearsal/index.ts";
+
+/** What is not recorded, by hop, with the word for it. */
+const UNRECORDED: Readonly<Record<string, string>> = {
+  args: "arguments",
+  task_id: "task ids",
+  context_id: "context ids",
+  parts: "parts of messages",
+};
+
+/** `variables`: those that are recorded. The others are noticed when a rule reads them. */
+export function rulesStep<At extends Hop>(policy: AccessPolicy, hop: At, variables: Partial<HopVariables[At]>): Step {
+  if (policy.count[hop] === 0) return { kind: "passed" };
+  let asked: Decision | undefined;
+  let unrecorded: { readonly rule: Decision | undefined; readonly what: string } | undefined;
+  const watched = { ...variables };
+  for (const [name, what] of Object.entries(UNRECORDED)) {
+    if (name in watched) continue;
+    Object.defineProperty(watched, name, {
+      enumerable: true,
+      get() {
+        unrecorded ??= { rule: asked, what };
+        return undefined;
+      },
+    });
+  }
+  const verdict = policy.decide(hop, watched as HopVariables[At], (rule) => {
+    asked = rule;
+  });
+  if (unrecorded !== undefined) {
+    const { rule, what } = unrecorded;
+    const name = rule === undefined ? "" : ` \`${ruleName(rule)}\``;
+    return { kind: "unknown", reason: `rule${name} reads ${what}`, decidedBy: ["access_rules", "profiles"] };
+  }
+  return stepOf(verdict);
+}
+
+function stepOf(verdict: Verdict): Step {
+  if (verdict.kind === "allow") return { kind: "passed" };
+  return { kind: "refused", code: verdict.code, by: `rule ${ruleName(verdict.by)}` } satisfies Refusal;
+}
+
+/** As lists of refusals have it. */
+const ruleName = ({ rule, layer }: Pick<Decision, "rule" | "layer">): string =>
+  layer.kind === "profile" ? `profile ${layer.profile}/${rule}` : rule;

@@ -1,0 +1,175 @@
+/**
+ * Changes rehearsed on the traffic of three nodes before they are applied: a rule that would refuse one team, a budget cut
+ * in half, a list of models narrowed, a route to another provider, a rule that reads arguments, a new detector. Nothing that
+ * was said is in any record, answer, log or audit record.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { AdminError, type RehearsalResult } from "../../../src/admin-api/index.ts";
+import type { Document } from "../support/config.ts";
+import { type Recorded, reply, scriptedUpstream } from "../support/upstream.ts";
+import { chat, mint, say, simProvider, startGoverned } from "./support/governed.ts";
+
+const CANARY = "canary-7f3a";
+const file = { after };
+const tools = await scriptedUpstream(file, (socket, { body }: Recorded) => {
+  const { id } = JSON.parse(body.toString()) as { readonly id: unknown };
+  const result = { resultType: "complete", content: [] };
+  reply(socket, { headers: ["content-type: application/json"], body: JSON.stringify({ jsonrpc: "2.0", id, result }) });
+});
+
+let inForce: Document = {};
+const { nodes, node, gateway, simulator } = await startGoverned(file, {
+  ids: ["n1", "n2", "n3"],
+  deployment: (started) => {
+    inForce = {
+      auth: { virtual_keys: true },
+      providers: [
+        { ...simProvider("sim", started), models: ["sim-*"] },
+        { ...simProvider("other", started), models: ["other-*"] },
+      ],
+      mcp: [{ name: "tools", url: `${tools.url}/rpc` }],
+      access_rules: [{ name: "no-nine", at: ["llm"], condition: 'model == "sim-9"', action: "deny" }],
+      budgets: [{ name: "calls", limit: 12, window: "24h", shared: true, cost: { type: "CEL", cel: "1" } }],
+      profiles: [{ name: "ci" }, { name: "web", budget: "calls" }],
+    };
+    return inForce;
+  },
+});
+const { client } = node;
+const ci = await mint(node, "ci", { profile: "ci", metadata: { team: "build" } });
+const web = await mint(node, "web", { profile: "web" });
+const started = nodes.map(({ gateway: at }) => at);
+
+const mcp = (name: string) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name, arguments: { secret: CANARY }, _meta: META },
+});
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const talk = (content: string) => chat({ model: "sim-1", messages: [{ role: "user", content }] });
+
+const statuses: number[] = [];
+for (const at of started) {
+  for (let i = 0; i < 4; i++) {
+    const headers = { "x-words": CANARY };
+    statuses.push(
+      (await say(at, { key: ci, body: { ...talk(CANARY), model: i === 3 ? "sim-9" : "sim-1-preview" }, headers }))
+        .status,
+    );
+  }
+  for (let i = 0; i < 3; i++) statuses.push((await say(at, { key: web, body: talk(CANARY) })).status);
+}
+const called = await say(gateway, {
+  key: ci,
+  path: "/mcp/tools",
+  body: mcp("search"),
+  headers: {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "search",
+    accept: "application/json, text/event-stream",
+  },
+});
+
+const rehearse = async (change: Document, more: Document = {}): Promise<RehearsalResult> =>
+  await client.call("rehearse", { body: { document: JSON.stringify({ ...inForce, ...change }), ...more } });
+
+const outcomes = ({ same, refused, served, other_provider, other_guardrail, unknown }: RehearsalResult) => ({
+  same,
+  refused,
+  served,
+  other_provider,
+  other_guardrail,
+  unknown,
+});
+const NONE = { same: 0, refused: 0, served: 0, other_provider: 0, other_guardrail: 0, unknown: 0 };
+
+test("the configuration in force makes of each request what it was", async () => {
+  assert.deepEqual(
+    statuses,
+    started.flatMap(() => [200, 200, 200, 403, 200, 200, 200]),
+  );
+  assert.equal(called.status, 200, called.text);
+  const result = await client.call("rehearse", { body: {} });
+  assert.deepEqual(outcomes(result), { ...NONE, same: 22 });
+  assert.deepEqual([...result.nodes].sort(), ["n1", "n2", "n3"]);
+  assert.deepEqual(result.unanswered, []);
+  assert.equal(result.configuration_changed, false);
+  assert.deepEqual(outcomes(await rehearse({})), { ...NONE, same: 22 });
+});
+
+test("a rule that would refuse one team is told with the team and the requests", async () => {
+  const rule = { name: "no-previews", at: ["llm"], condition: 'model.endsWith("-preview")', action: "deny" };
+  const result = await rehearse({ access_rules: [rule] });
+  assert.deepEqual(outcomes(result), { ...NONE, same: 10, refused: 9, served: 3 });
+  assert.deepEqual(result.changes, [
+    { outcome: "refused", cause: "rule no-previews", requests: 9, callers: [{ caller: "ci", requests: 9 }] },
+    { outcome: "served", cause: "rule no-nine", requests: 3, callers: [{ caller: "ci", requests: 3 }] },
+  ]);
+  assert.equal(result.examples?.length, 12);
+  const explained = await client.call("list_requests", { query: { nodes: "all" } });
+  const ids = new Set(explained.items.map(({ id }) => id));
+  for (const { id } of result.examples ?? []) assert.ok(ids.has(id), id);
+});
+
+test("a budget cut in half refuses those that came after it was spent", async () => {
+  const [budget] = inForce["budgets"] as readonly Document[];
+  const result = await rehearse({ budgets: [{ ...budget, limit: 6 }] });
+  assert.deepEqual(outcomes(result), { ...NONE, same: 19, refused: 3 });
+  assert.deepEqual(result.changes[0]?.cause, "budget calls");
+});
+
+test("a list of models narrowed refuses what is not on it", async () => {
+  const profiles = [
+    { name: "ci", allowed_models: ["sim-9"] },
+    { name: "web", budget: "calls" },
+  ];
+  const result = await rehearse({ profiles });
+  assert.deepEqual(outcomes(result), { ...NONE, same: 13, refused: 9 });
+});
+
+test("a route to another provider is told with its name", async () => {
+  const providers = [
+    { ...simProvider("other", simulator), models: ["other-*", "sim-1"] },
+    { ...simProvider("sim", simulator), models: ["sim-*"] },
+  ];
+  const result = await rehearse({ providers });
+  assert.deepEqual(outcomes(result), { ...NONE, same: 13, other_provider: 9 });
+  assert.deepEqual(result.changes[0]?.cause, "other");
+});
+
+test("what is not recorded is not guessed: arguments, new detectors", async () => {
+  const reads = { name: "no-secrets", at: ["mcp"], condition: "has(args.secret)", action: "deny" };
+  const byArguments = await rehearse({ access_rules: [...(inForce["access_rules"] as Document[]), reads] });
+  assert.deepEqual(outcomes(byArguments), { ...NONE, same: 21, unknown: 1 });
+  assert.deepEqual(byArguments.reasons, [{ reason: "rule `no-secrets` reads arguments", requests: 1 }]);
+  const guardrails = {
+    detectors: [{ type: "pii", name: "mails", entities: ["EMAIL_ADDRESS"], prefilter: "pure" }],
+    rules: [{ name: "mask", action: "redact", operator: "replace" }],
+  };
+  const detected = await rehearse({ guardrails });
+  assert.deepEqual(outcomes(detected), { ...NONE, same: 3, unknown: 19 });
+  assert.deepEqual(detected.reasons, [{ reason: "detector `mails` is new", requests: 19 }]);
+});
+
+test("a document that does not compile is refused with its problems", async () => {
+  const refused = client.call("rehearse", { body: { document: '{"providers":[{}]}' } });
+  await assert.rejects(refused, (error) => error instanceof AdminError && error.code === "refused");
+});
+
+test("nothing that was said is in an answer, a log or the audit trail; who rehearsed what is recorded", async () => {
+  const answers = [await client.call("rehearse", { body: {} }), await rehearse({ access_rules: [] })];
+  assert.doesNotMatch(JSON.stringify(answers), new RegExp(CANARY));
+  const { items } = await client.call("list_audit_records", { query: { limit: 1000 } });
+  const own = items.filter(({ data }) => data["action"] === "rehearse");
+  assert.ok(own.length > 5);
+  assert.equal(own.at(-1)?.data["dry_run"], true);
+  assert.equal(typeof own.at(-1)?.data["refused"], "number");
+  for (const { node: one } of nodes) assert.doesNotMatch(one.output(), new RegExp(CANARY));
+});
