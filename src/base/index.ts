@@ -2,6 +2,7 @@
 
 export * from "./address.ts";
 export * from "./allotment.ts";
+export * from "./any-signal.ts";
 export * from "./clock.ts";
 export * from "./descriptors.ts";
 export * from "./done.ts";

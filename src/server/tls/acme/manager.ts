@@ -2,7 +2,9 @@
  * Drives the machine on the node that leads: reads the rows, does what is next, writes what becomes of them, and begins
  * anew. Whatever ends it between two steps, whoever leads next goes on from the rows.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { anySignal } from "../../../base/index.ts";
 import { AttemptFailed } from "./failed.ts";
 import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./machine.ts";
 import { type Hands, perform } from "./perform.ts";
@@ -57,7 +59,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     const woken = new AbortController();
     wake = () => woken.abort();
     const wait = Math.min(Math.max(ms, 0), LONGEST_WAIT_MS);
-    await sleep(wait, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
+    await sleep(wait, undefined, { signal: anySignal([signal, woken.signal]) }).catch(() => undefined);
     wake = () => undefined;
   }
 
@@ -65,7 +67,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
   async function untilReady(): Promise<void> {
     if (ready === undefined) return;
     const late = new AbortController();
-    const limit = sleep(READY_MS, undefined, { signal: AbortSignal.any([stop.signal, late.signal]) });
+    const limit = sleep(READY_MS, undefined, { signal: anySignal([stop.signal, late.signal]) });
     await Promise.race([ready, limit.catch(() => undefined)]);
     late.abort();
   }
@@ -79,7 +81,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
         continue;
       }
       leading = new AbortController();
-      const signal = AbortSignal.any([stop.signal, leading.signal]);
+      const signal = anySignal([stop.signal, leading.signal]);
       try {
         await store.caughtUp(signal);
         await lead(signal);
