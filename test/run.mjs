@@ -1,7 +1,8 @@
 /**
  * `npm test`, `npm run test:all` and `npm run test:long`: the tests of one tier (test/runner/tiers.mjs). The first also
  * checks types and style; the last also runs the random tests of the other two at their full length, and writes
- * test/LONG.md. `npm test -- test/base test/cli/flags.test.ts` runs those tests alone, whatever their tier, and shows each.
+ * test/LONG.md. `npm test -- test/base test/cli/flags.test.ts` runs those tests alone, whatever their tier, and shows each;
+ * `npm run test:long -- FILE…` does so at full length and puts what came of them into test/LONG.md.
  *
  * `--keep-times` writes what each job took into test/runner/times.json, by which the next run is scheduled. Any other option
  * goes to Node's test runner. `GATEWAY_TEST_COUNTS` names a file to which the counts of the run are appended, in place of the
@@ -54,7 +55,7 @@ const tier = args.find((arg) => arg.startsWith("--tier="))?.slice("--tier=".leng
 if (!TIERS.includes(tier)) throw new Error(`--tier is one of ${TIERS.join(", ")}, not ${tier}`);
 const isWhole = paths.length === 0;
 
-const length = process.env.GATEWAY_TEST_LENGTH ?? (isWhole && tier === "long" ? "full" : "short");
+const length = process.env.GATEWAY_TEST_LENGTH ?? (tier === "long" ? "full" : "short");
 const folder = join(cache, `tests-${process.pid}`);
 const startsFile = join(folder, "starts");
 const env = {
@@ -67,7 +68,7 @@ const env = {
   GATEWAY_TEST_COUNTS: undefined,
   // Test support appends a character for each gateway that it starts.
   GATEWAY_TEST_STARTS: startsFile,
-  ...(isWhole && tier === "long" && { GATEWAY_VERSIONS: process.env.GATEWAY_VERSIONS ?? "all" }),
+  ...(tier === "long" && { GATEWAY_VERSIONS: process.env.GATEWAY_VERSIONS ?? "all" }),
 };
 const limitMs = env.GATEWAY_VERSIONS === "all" ? JOB_LIMIT_MS.long : JOB_LIMIT_MS[isWhole ? tier : "all"];
 
@@ -84,20 +85,19 @@ const startedAt = performance.now();
 const failedChecks = isWhole && tier === "test" ? (await Promise.all(CHECKS.map(check))).flat() : [];
 
 const read = (file) => readFileSync(join(root, file), "utf8");
-const found = (isWhole ? ["test"] : paths).flatMap(testFiles).map((file) => {
-  const text = read(file);
-  return { file, tier: tierOf(file, text) ?? "test", isRandom: isRandom(text) };
-});
+const found = (isWhole ? ["test"] : paths).flatMap(testFiles).map(withTier);
 const isOfTier = (one) => one.tier === tier || (tier === "long" && one.isRandom);
 const files = found.filter((one) => !isWhole || isOfTier(one)).map(({ file }) => file);
 if (files.length === 0) throw new Error(`no test under ${paths.join(", ")}`);
 
 mkdirSync(folder, { recursive: true });
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
+const END_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+for (const signal of END_SIGNALS) process.once(signal, () => process.exit(1));
 const programs = await bundle(files, folder);
 
 let number = 0;
+const finished = [];
 
 async function runJob(job) {
   number += 1;
@@ -106,14 +106,17 @@ async function runJob(job) {
   const result = { job, ...(await runTests(program, { told, options, limitMs, cwd: root, env })) };
   if (!result.isOk || !isWhole) process.stdout.write(`\n${result.output}\n`);
   tellJob(result);
+  finished.push(result);
   return result;
 }
 
 const times = readTimes(TIMES);
-const jobs = jobsOf(files, (file) => (times[file]?.[0] ?? 0) > LONG_SECONDS).map((job) => {
+const isLong = (file) => (times[file]?.[0] ?? 0) > LONG_SECONDS;
+const jobs = jobsOf(files, isLong).map((job) => {
   const [seconds, cpu] = times[job.name] ?? [];
   return seconds === undefined ? { ...job, ...UNKNOWN } : { ...job, seconds, load: cpu / seconds };
 });
+if (tier === "long") for (const signal of END_SIGNALS) process.prependOnceListener(signal, reportLong);
 let results = await runAll(jobs, Math.max(2, availableParallelism()), runJob);
 
 const bad = results.filter(({ isOk }) => !isOk).map(({ job }) => job);
@@ -130,6 +133,11 @@ if (isWhole && isRunAgain && bad.length > 0 && bad.length <= MOST_RUN_AGAIN) {
 writeLastTimes(join(cache, "test-times.json"), results);
 if (args.includes("--keep-times")) keepTimes(TIMES, results, (name) => /\*/.test(name) || isFile(join(root, name)));
 
+function withTier(file) {
+  const text = read(file);
+  return { file, tier: tierOf(file, text) ?? "test", isRandom: isRandom(text) };
+}
+
 function isFile(path) {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
@@ -144,14 +152,28 @@ const summary = {
   length,
   seconds: Math.round((performance.now() - startedAt) / 1000),
   cpu: Math.round((own.user + own.system) / 1e6 + childrenSeconds()),
-  starts: isFile(startsFile) ? statSync(startsFile).size : 0,
+  starts: countStarts(),
 };
 const counts = countsOf(results, failedChecks);
 tellSummary(summary);
-if (isWhole && tier === "long") writeLongReport(LONG_REPORT, root, summary, counts);
+if (tier === "long") reportLong();
 if (process.env.GATEWAY_TEST_COUNTS === undefined) process.stdout.write(`${countsLine(counts)}\n`);
 else appendFileSync(process.env.GATEWAY_TEST_COUNTS, `${JSON.stringify(counts)}\n`);
 process.exitCode = counts.failed > 0 || results.some(({ isOk }) => !isOk) ? 1 : 0;
+
+function countStarts() {
+  return isFile(startsFile) ? statSync(startsFile).size : 0;
+}
+
+/** Puts the jobs that ended into the report. One that is still running when the run is interrupted is not among them. */
+function reportLong() {
+  const whole = testFiles("test").map(withTier).filter(isOfTier);
+  const names = jobsOf(
+    whole.map(({ file }) => file),
+    isLong,
+  ).map(({ name }) => name);
+  writeLongReport(LONG_REPORT, root, { results: finished, names, starts: countStarts() });
+}
 
 function leftToOthers() {
   return TIERS.flatMap((other) => {

@@ -10,6 +10,7 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { anySignal } from "../base/index.ts";
 import { type AdminDoor, doorName, type TokenSource } from "./door.ts";
 import { AdminError } from "./errors.ts";
 
@@ -92,8 +93,8 @@ export function openTransport(door: AdminDoor, { timeLimitMs: ownLimit }: Transp
       const closing = new AbortController();
       underWay.add(closing);
       if (isClosed) closing.abort();
-      const given = options.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, options.signal]);
-      const signal = AbortSignal.any([late.signal, given]);
+      const given = options.signal === undefined ? closing.signal : anySignal([closing.signal, options.signal]);
+      const signal = anySignal([late.signal, given]);
       let isOver = true;
       const over = (): void => void underWay.delete(closing);
       try {

@@ -2,6 +2,7 @@
 
 export * from "./abortable-pause.ts";
 export * from "./address.ts";
+export * from "./any-signal.ts";
 export * from "./cgroup-limits.ts";
 export * from "./clock.ts";
 export * from "./completion-callback.ts";

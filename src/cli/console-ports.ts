@@ -5,7 +5,7 @@
 
 import { access, mkdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { escapeControls } from "../base/index.ts";
+import { anySignal, escapeControls } from "../base/index.ts";
 import type { ConsolePorts, JobOptions } from "../console/index.ts";
 import { completePath } from "./complete-path.ts";
 import { runCommand } from "./console-command.ts";
@@ -153,7 +153,7 @@ async function readBounded(path: string, limit: number, signal?: AbortSignal): P
 }
 
 async function scrape(url: string, signal: AbortSignal): Promise<string> {
-  const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(SCRAPE_LIMIT_MS)]) });
+  const answer = await fetch(url, { signal: anySignal([signal, AbortSignal.timeout(SCRAPE_LIMIT_MS)]) });
   if (!answer.ok || answer.body === null) {
     await answer.body?.cancel();
     throw new Error(`${url} answered ${answer.status}`);

@@ -1,56 +1,89 @@
-/** Writes test/LONG.md: date, commit and figures of the last `npm run test:long`. */
+/**
+ * Writes test/LONG.md: what came of each job of `npm run test:long`, with date and commit.
+ *
+ * A run that was interrupted, or of some files alone, replaces the rows of the jobs that it finished and keeps the others. The
+ * report names what was never run.
+ */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 
 function commitOf(root) {
   try {
     const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-    const changed = git("status", "--porcelain", "--untracked-files=no") === "" ? "" : ", with changes";
+    // The report itself may be written several times between two commits.
+    const changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!test/LONG.md") === "" ? "" : "+";
     return `${git("rev-parse", "--short=12", "HEAD")}${changed}`;
   } catch {
-    return "unknown (no git repository)";
+    return "unknown";
   }
 }
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** Writes the report of a whole run to `path`. */
-export function writeLongReport(path, root, { results, seconds, cpu, starts }, { passed, failed, skipped }) {
-  const gib = (totalmem() / 2 ** 30).toFixed(1);
-  const rows = [...results]
-    .sort((a, b) => (a.job.name < b.job.name ? -1 : 1))
-    .map(({ job, isOk, pass, fail, skipped, seconds, cpu }) =>
-      [
-        `\`${job.name}\``,
-        isOk ? "passed" : "**failed**",
-        pass,
-        fail,
-        skipped.length,
-        seconds.toFixed(1),
-        cpu.toFixed(1),
-      ].join(" | "),
+/** Returns the rows of an earlier report and its skipped tests, by job. */
+function earlier(path) {
+  const rows = new Map();
+  const skips = new Map();
+  for (const line of textOf(path).split("\n")) {
+    const row = /^\| `([^`]+)` \| (passed|\*\*failed\*\*) \| (\d+) \| (\d+) \| (\d+) \|/.exec(line);
+    if (row !== null) rows.set(row[1], { line, isOk: row[2] === "passed", counts: row.slice(3, 6).map(Number) });
+    const skip = /^- `([^`]+)`: (.*): /.exec(line);
+    if (skip !== null) skips.set(skip[1], [...(skips.get(skip[1]) ?? []), line]);
+  }
+  return { rows, skips };
+}
+
+function textOf(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Writes the report to `path`. `results` are those of the jobs that ended, `names` are the jobs of a whole run, and rows of
+ * jobs that are not among them are dropped.
+ */
+export function writeLongReport(path, root, { results, names, starts }) {
+  const { rows, skips } = earlier(path);
+  const now = `${new Date().toISOString().slice(0, 16).replace("T", " ")}`;
+  const commit = commitOf(root);
+  for (const { job, isOk, pass, fail, skipped, seconds, cpu } of results) {
+    const counts = [pass, fail, skipped.length];
+    const outcome = isOk ? "passed" : "**failed**";
+    const cells = [`\`${job.name}\``, outcome, ...counts, seconds.toFixed(1), cpu.toFixed(1), now, `\`${commit}\``];
+    rows.set(job.name, { line: `| ${cells.join(" | ")} |`, isOk, counts });
+    const own = skipped.map(
+      ({ name, reason }) => `- \`${job.name}\`: ${cell(name)}: ${cell(reason || "no reason given")}`,
     );
-  const skips = results.flatMap(({ job, skipped }) =>
-    skipped.map(({ name, reason }) => `- \`${job.name}\`: ${cell(name)}: ${cell(reason || "no reason given")}`),
-  );
+    skips.set(job.name, own);
+  }
+  const isOfRun = (name) => names.includes(name) || results.some(({ job }) => job.name === name);
+  const kept = [...rows].filter(([name]) => isOfRun(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const left = names.filter((name) => !rows.has(name)).sort();
+  const sum = (at) => kept.reduce((total, [, { counts }]) => total + counts[at], 0);
+  const gib = (totalmem() / 2 ** 30).toFixed(1);
+  const skipLines = kept.flatMap(([name]) => skips.get(name) ?? []);
   const lines = [
-    "# Last run of the long tests",
+    "# Results of the long tests",
     "",
     "`npm run test:long` writes this file. It runs what takes hours or needs more than npm and Debian, and the random tests of",
-    "the other commands at their full length.",
+    "the other commands at their full length. `npm run test:long -- FILE…` runs some of it and replaces their rows, as does a run",
+    "that was interrupted. A commit with `+` had changes that were not committed.",
     "",
-    `- Date: ${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`,
-    `- Commit: ${commitOf(root)}`,
+    `- Jobs: ${kept.length} of ${kept.length + left.length} run, ${kept.filter(([, { isOk }]) => !isOk).length} failed`,
+    `- Tests: ${sum(0)} passed, ${sum(1)} failed, ${sum(2)} skipped`,
+    `- Last run: ${now} UTC, commit \`${commit}\`, ${results.length} jobs, ${starts} starts of the gateway`,
     `- Machine: ${cpus().length} cores, ${gib} GiB, Node.js ${process.version}, ${process.platform}-${process.arch}`,
-    `- Result: ${passed} passed, ${failed} failed, ${skipped} skipped`,
-    `- Time: ${seconds} s, ${cpu} s of CPU, ${starts} starts of the gateway`,
     "",
-    "| File | Result | Passed | Failed | Skipped | Seconds | CPU seconds |",
-    "|---|---|---|---|---|---|---|",
-    ...rows.map((row) => `| ${row} |`),
+    "| Job | Result | Passed | Failed | Skipped | Seconds | CPU seconds | Date (UTC) | Commit |",
+    "|---|---|---|---|---|---|---|---|---|",
+    ...kept.map(([, { line }]) => line),
     "",
-    ...(skips.length === 0 ? [] : ["## Skipped", "", ...skips, ""]),
+    ...(skipLines.length === 0 ? [] : ["## Skipped", "", ...skipLines, ""]),
+    ...(left.length === 0 ? [] : ["## Not run", "", ...left.map((name) => `- \`${name}\``), ""]),
   ];
   writeFileSync(path, lines.join("\n"));
 }

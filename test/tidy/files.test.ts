@@ -102,3 +102,8 @@ test("the process is ended in one place", () => {
     ],
   );
 });
+
+test("signals are joined where their sources are kept, since Node 20 loses timeouts otherwise", () => {
+  const modules = files.filter((path) => /^src\/.*\.tsx?$/.test(path) && path !== "src/base/any-signal.ts");
+  assert.deepEqual(linesWith(/AbortSignal\.any\(/, modules), [], "call anySignal of src/base");
+});

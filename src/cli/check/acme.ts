@@ -5,7 +5,7 @@
  */
 import { Resolver } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
-import { formatDuration, parseAddress, systemClock } from "../../base/index.ts";
+import { anySignal, formatDuration, parseAddress, systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { acmeSettingsOf } from "../../server/node/index.ts";
 import { type AcmeSettings, AttemptFailed, type DnsProvider, openAuthority } from "../../server/tls/index.ts";
@@ -52,7 +52,7 @@ const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Pr
   async ask({ timeoutMs, signal }: Limits) {
     const limit = AbortSignal.timeout(timeoutMs);
     try {
-      return { subject, ...(await ask(AbortSignal.any([signal, limit]))) };
+      return { subject, ...(await ask(anySignal([signal, limit]))) };
     } catch (error) {
       const words = error instanceof AttemptFailed ? error.message : undefined;
       const late = `no answer within ${formatDuration(timeoutMs)}`;

@@ -2,6 +2,7 @@
  * What `gateway check` asks of credentials: that there is something to present. Static keys are proven by the requests that
  * bear them. Source: specification document 1, "gateway check".
  */
+import { anySignal } from "../../base/index.ts";
 import type { Credential, Presenter } from "../../server/credentials/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
@@ -24,7 +25,7 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
       subject,
       async ask({ signal, timeoutMs }) {
         if (isSealed(credential)) return { verdict: "note", subject, words: "not asked: it is sealed in the cluster" };
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
         return { subject, ...(await presenter.rehearse(credential, limit)) };
       },
     };

@@ -3,6 +3,7 @@
  * prove that labels and text reach their template. Source: judge-formats reference, 1; kserve-v2 and presidio-analyze
  * references, "Client behaviour".
  */
+import { anySignal } from "../../base/index.ts";
 import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Io } from "../io.ts";
@@ -32,7 +33,7 @@ async function ask(
   const limit = AbortSignal.timeout(timeoutMs);
   const startedAt = performance.now();
   try {
-    const { words, isDoubtful } = await probe(calls.callModel, AbortSignal.any([signal, limit]));
+    const { words, isDoubtful } = await probe(calls.callModel, anySignal([signal, limit]));
     const ms = Math.round(performance.now() - startedAt);
     return { verdict: isDoubtful ? "note" : "ok", subject, words: `${words}, answered in ${ms} ms` };
   } catch (error) {

@@ -2,6 +2,7 @@
  * What `gateway check` says of models that are not in the cache: nothing is downloaded, and each is asked for what it would
  * take. Source: design decisions, section 12.
  */
+import { anySignal } from "../../base/index.ts";
 import { ModelError, openModelStore } from "../../server/models/index.ts";
 import { type LoadedNode, modelCacheOf } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
@@ -22,7 +23,7 @@ export async function absentModelAnswers(
     const answers = awaits.map(async ({ model, parts }): Promise<Answer> => {
       const subject = `model ${model.name}`;
       try {
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+        const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
         const { files } = await store.resolve(model, parts, limit);
         const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
         return { verdict: "fail", subject, words: `not in ${directory}: ${size} would be fetched` };

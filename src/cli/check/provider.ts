@@ -1,6 +1,6 @@
 /** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
 import { Agent, type Dispatcher, request as undiciRequest } from "undici";
-import { asRefusal } from "../../base/index.ts";
+import { anySignal, asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
 import { type ForwardProxies, openProxyAgent } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
@@ -62,7 +62,7 @@ async function askProvider(
     const answer = await undiciRequest(url, {
       headers: [...(presented?.headers ?? headers)],
       dispatcher,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      signal: anySignal([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });
     const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;

@@ -1,6 +1,6 @@
 /** What `gateway check` asks of providers that are audited: yesterday's usage report, with the administrator's key. */
 
-import { formatDuration } from "../../base/index.ts";
+import { anySignal, formatDuration } from "../../base/index.ts";
 import { openGuardedDialler } from "../../server/credentials/index.ts";
 import type { ForwardProxies } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
@@ -33,7 +33,7 @@ async function ask(
   const startedAt = performance.now();
   try {
     const ports = { send: dialler.send, now: Date.now };
-    const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, AbortSignal.any([signal, limit]));
+    const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
     if (report.kind === "failed") return { verdict: "fail", subject, words: report.problem };
     if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report has no counter that is known" };
     const whose = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its keys`;

@@ -1,5 +1,6 @@
 /** What is evaluated: the guardrails of a document, compiled as the gateway compiles them. */
 
+import { anySignal } from "../../base/index.ts";
 import { formatProblem, type Guardrails } from "../../server/core/config/index.ts";
 import type { GuardrailPolicy } from "../../server/core/guardrails/index.ts";
 import type { Ensemble } from "../../server/detectors/index.ts";
@@ -127,7 +128,7 @@ async function compile(
   const { assembled, problems: told } = engine.assemble(own, profiles, at);
   if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: linesOf(told) };
   const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
-  const prepared = assembled.prepare?.(AbortSignal.any([signal, limit])).catch((error: unknown): Problems => {
+  const prepared = assembled.prepare?.(anySignal([signal, limit])).catch((error: unknown): Problems => {
     signal.throwIfAborted();
     if (!limit.aborted) throw error;
     const message = `the models of its detectors were not loaded within ${LOAD_LIMIT_MS / 1_000} s`;

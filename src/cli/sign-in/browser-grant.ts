@@ -7,6 +7,7 @@
  */
 
 import type { TokenEndpointResponse } from "openid-client";
+import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
 import { openBrowser } from "./browser.ts";
 import { type Arrival, listenForCallback } from "./callback.ts";
@@ -69,7 +70,7 @@ export async function browserGrant(provider: Provider, offer: Offer, io: Io): Pr
 async function arrival(wait: (signal: AbortSignal) => Promise<Arrival>, { signal }: Io): Promise<Arrival> {
   const late = AbortSignal.timeout(WAIT_MS);
   try {
-    return await wait(AbortSignal.any([signal, late]));
+    return await wait(anySignal([signal, late]));
   } catch (error) {
     if (signal.aborted || !late.aborted) throw error;
     throw new SignInError(`nobody signed in within ${WAIT_MS / 60_000} minutes`);

@@ -5,6 +5,7 @@
  */
 
 import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
+import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
 import type { Offer } from "./gateway-door.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
@@ -38,7 +39,7 @@ async function poll(
   io: Io,
 ): Promise<TokenEndpointResponse> {
   const late = AbortSignal.timeout(Math.ceil(Math.min(device.expires_in, MAX_WAIT_SECONDS) * 1_000));
-  const signal = AbortSignal.any([io.signal, late]);
+  const signal = anySignal([io.signal, late]);
   const stopped = new Promise<never>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });

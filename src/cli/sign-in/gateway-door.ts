@@ -7,6 +7,7 @@
  */
 
 import type { RequestOptions } from "node:http";
+import { anySignal } from "../../base/index.ts";
 import { field, isBearerToken, type TokenKind, text } from "./entry.ts";
 import { failureCode, printable, SignInError, tlsHint } from "./words.ts";
 
@@ -92,7 +93,7 @@ async function get(address: string, token: string | undefined, signal: AbortSign
   try {
     return await exchange(new URL(address), {
       headers: { accept: "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-      signal: AbortSignal.any([signal, late]),
+      signal: anySignal([signal, late]),
     });
   } catch (error) {
     if (signal.aborted || error instanceof SignInError) throw error;

@@ -8,6 +8,7 @@
  */
 
 import type { Configuration, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
+import { anySignal } from "../../base/index.ts";
 import { isBearerToken, isTime, type SignIn, type TokenKind } from "./entry.ts";
 import { failureCode, printable, SignInError, tlsHint } from "./words.ts";
 
@@ -64,7 +65,7 @@ function boundedFetch(signal: AbortSignal): (url: string, options: CustomFetchOp
   return async (url, options) => {
     const signals = options.signal === undefined ? [signal] : [signal, options.signal];
     const { body, ...rest } = options;
-    const answer = await fetch(url, { ...rest, ...(body == null ? {} : { body }), signal: AbortSignal.any(signals) });
+    const answer = await fetch(url, { ...rest, ...(body == null ? {} : { body }), signal: anySignal(signals) });
     if (answer.body === null) return answer;
     const chunks: Uint8Array[] = [];
     let size = 0;

@@ -4,7 +4,7 @@
  */
 
 import { paramOf, type QueryResult } from "../../admin-api/index.ts";
-import { escapeControls } from "../../base/index.ts";
+import { anySignal, escapeControls } from "../../base/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event, Remembering } from "../model/state.ts";
@@ -62,7 +62,7 @@ export function createEffects(options: EffectsOptions): Effects {
     const stop = new AbortController();
     running.set(id, stop);
     try {
-      await work(AbortSignal.any([options.signal, stop.signal]));
+      await work(anySignal([options.signal, stop.signal]));
     } catch (error) {
       if (!options.signal.aborted) onFailure(error);
     } finally {

@@ -4,7 +4,7 @@
  */
 
 import { type AdminClient, AdminError, createAdminClient, type OperationAnswer } from "../../admin-api/index.ts";
-import { pause } from "../../base/index.ts";
+import { anySignal, pause } from "../../base/index.ts";
 import type { ConsoleDoor } from "../model/ports.ts";
 
 const LIMIT_MS = 5_000;
@@ -28,7 +28,7 @@ export async function follow(
   onChange: (now: Visibility) => void,
   signal: AbortSignal,
 ): Promise<Visibility> {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+  const until = anySignal([signal, AbortSignal.timeout(LIMIT_MS)]);
   const { node, applied_index: index } = await persistently(
     () => client.call("get_status", {}, { signal: until }),
     until,

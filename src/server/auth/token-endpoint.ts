@@ -2,7 +2,9 @@
  * Finds an issuer's token endpoint in its discovery document. Source: OpenID Connect Discovery 1.0 section 3; RFC 8414 section
  * 2; specification document 3 (`token_exchange`). The bearer token for the issuer's documents is sent only to their origin.
  */
+
 import type { SecureContext } from "node:tls";
+import { anySignal } from "../../base/index.ts";
 import { discovered, endpointIn, type LoadOptions, readBearer, trustIn } from "./load-keys.ts";
 import type { IssuerOptions } from "./types.ts";
 
@@ -26,7 +28,7 @@ export function tokenEndpointFinder(issuer: IssuerOptions): FindTokenEndpoint {
     const token = await readBearer(issuer.tokenFile);
     const limit = AbortSignal.timeout(limitMs);
     const { proxies } = issuer;
-    const found = await discovered(issuer, { secureContext, token, proxies, signal: AbortSignal.any([signal, limit]) });
+    const found = await discovered(issuer, { secureContext, token, proxies, signal: anySignal([signal, limit]) });
     const methods = found.document["token_endpoint_auth_methods_supported"];
     const authMethods = Array.isArray(methods) ? methods.filter((it) => typeof it === "string") : DEFAULT_METHODS;
     return { url: endpointIn(found, "token_endpoint"), authMethods, secureContext };

@@ -14,6 +14,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, pack } from "tar-stream";
+import { anySignal } from "../../base/index.ts";
 import { createStateDecoder, StateFormatError } from "../core/state/index.ts";
 import { ClusterError } from "./failure.ts";
 
@@ -112,7 +113,7 @@ export async function readArchive(
   const tar = extract();
   const gunzip = createGunzip();
   const stop = new AbortController();
-  const fed = feed(source, gunzip, tar, AbortSignal.any([signal, stop.signal]));
+  const fed = feed(source, gunzip, tar, anySignal([signal, stop.signal]));
   const reading = readMembers(tar, statePath, visit);
   // A failure of the bytes matters more than what it makes of the members.
   const failed = fed.then(() => new Promise<never>(() => undefined));

@@ -1,6 +1,8 @@
 /** The store of models: declarations resolved, files fetched and verified, views laid out. Source: design decisions, section 12. */
+
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { anySignal } from "../../base/index.ts";
 import { type Layout, layoutOf, makeFolders, storageError } from "./cache/layout.ts";
 import { LOCK_TIMES, type LockTimes } from "./cache/lock.ts";
 import { keepManifest, readManifest } from "./cache/manifest-file.ts";
@@ -71,7 +73,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
     { signal, onBytes }: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
   ): Promise<readonly ManifestFile[]> => {
     const stop = new AbortController();
-    const bytes = { signal: AbortSignal.any([signal, stop.signal]), onBytes };
+    const bytes = { signal: anySignal([signal, stop.signal]), onBytes };
     const settled: ManifestFile[] = [];
     let next = 0;
     const work = async (): Promise<void> => {

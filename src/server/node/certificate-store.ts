@@ -1,4 +1,5 @@
 /** The port `CertificateStore` of ACME orders, over the cluster's rows: values are sealed here, before they go anywhere. */
+import { anySignal } from "../../base/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { acmeRowKey, certificateRowKey, commands, readAcme, readCertificate } from "../core/state/index.ts";
 import { planPutAccount, planPutCertificate } from "../secrets/index.ts";
@@ -73,7 +74,7 @@ export function certificateStore(
       const behind = (): boolean =>
         cluster.status().members.some(({ state, applied }) => state === "reachable" && (applied ?? 0) < index);
       if (!behind()) return;
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(SPREAD_MS)]);
+      const limit = anySignal([signal, AbortSignal.timeout(SPREAD_MS)]);
       await new Promise<void>((resolve) => {
         const end = (): void => {
           unwatch();

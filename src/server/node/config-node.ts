@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { GatewayError, type Lifetime, systemClock, withResolvers } from "../../base/index.ts";
+import { anySignal, GatewayError, type Lifetime, systemClock, withResolvers } from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
@@ -190,7 +190,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         if (dataPlane === undefined) throw new GatewayError("busy", "no provider is called before the first request");
         return await dataPlane.callModel(question, until, tracer);
       },
-      signal: AbortSignal.any([signal, stop.signal]),
+      signal: anySignal([signal, stop.signal]),
       elsewhere: fleet,
       isSpare: fleet !== undefined && nodeFile.extproc?.inspect_listen === undefined,
       onNodeFile(next) {

@@ -3,7 +3,9 @@
  * deployment document on disk stands to what the cluster stores. Source: specification document 1, States and
  * transitions; design decisions, section 3.
  */
+
 import { createHash } from "node:crypto";
+import { anySignal } from "../../base/index.ts";
 import type { NamedOverlay } from "../core/catalog/index.ts";
 import {
   type ComposedDeployment,
@@ -85,7 +87,7 @@ export async function preparedSources(sources: CompiledSources, signal: AbortSig
   const { compiled, deployment } = sources;
   if (compiled.kind !== "compiled" || compiled.prepare === undefined) return sources;
   const limit = AbortSignal.timeout(PREPARE_LIMIT_MS);
-  const found = await compiled.prepare(AbortSignal.any([signal, limit])).catch((error: unknown) => {
+  const found = await compiled.prepare(anySignal([signal, limit])).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!limit.aborted) throw error;
     const message = `the models of its detectors were not loaded within ${PREPARE_LIMIT_MS / 1_000} s`;

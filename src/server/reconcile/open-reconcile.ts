@@ -5,7 +5,7 @@
  * When a round is due is read off the ledger, so that a new leader goes on where the old one was: nothing is fetched twice
  * for a change of leader, and nothing is left out.
  */
-import type { Clock, Instruments, Log } from "../../base/index.ts";
+import { anySignal, type Clock, type Instruments, type Log } from "../../base/index.ts";
 import type { Audited, Audits } from "../snapshot/index.ts";
 import { dayOf, windowAt } from "./judge/days.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -100,7 +100,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
       const { provider } = audited;
       if (dueIn(audited, now) > 0) continue;
       changed.delete(provider);
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(ROUND_LIMIT_MS)]);
+      const limited = anySignal([signal, AbortSignal.timeout(ROUND_LIMIT_MS)]);
       try {
         const { isHad, isStale } = await runRound(audited, now, ports, limited);
         metrics.fetched(provider, isHad);

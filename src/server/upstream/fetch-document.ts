@@ -1,6 +1,6 @@
 /** One bounded answer of a server or agent, asked for beside its calls: a card, what it speaks. */
 import type { Pool } from "undici";
-import { formatDuration } from "../../base/index.ts";
+import { anySignal, formatDuration } from "../../base/index.ts";
 
 const MAX_DOCUMENT_BYTES = 1 << 20;
 
@@ -31,7 +31,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
       path,
       headers: [...headers, "accept-encoding", "identity"],
       body: body ?? null,
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      signal: signal === undefined ? limit : anySignal([signal, limit]),
     });
     const chunks: Buffer[] = [];
     let length = 0;

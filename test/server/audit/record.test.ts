@@ -138,3 +138,23 @@ test("what is long is cut first, with a mark; what is short is kept", () => {
   assert.deepEqual({ ...record.data, long: "" }, { ...data, long: "" });
   assert.match(record.data.long, /^é{900,}…$/);
 });
+
+test("events that share a template read as without it, whatever else has the text of the request", () => {
+  const textsOf = (requests: readonly string[], dataOf: (request: string) => AuditEvent["data"]): void => {
+    const template = {};
+    for (const request of requests) {
+      const event: AuditEvent = { event: "access.decision", controls: ["AC-3"], data: dataOf(request) };
+      assert.equal(eventText({ ...event, prepared: { template, request } }), eventText(event), request);
+    }
+  };
+  const requests = ["r1", "r2", "data", "access.decision", 'r"3', "r1", "r\u00e9", "r4".repeat(100), "r1"];
+  textsOf(requests, (request) => ({ key: "k", request, rule: "x" }));
+  // The value of another member, before and after it in the text.
+  textsOf(requests, (request) => ({ key: "r1", request, rule: "x" }));
+  textsOf(requests, (request) => ({ key: "k", request, rule: "r1" }));
+  // The name of a member.
+  textsOf(requests, (request) => ({ r1: "k", request, rule: "x" }));
+  textsOf(["rule", "r2"], (request) => ({ key: "k", request, rule: "x" }));
+  // Longer than a template may be.
+  textsOf(requests, (request) => ({ key: "k".repeat(3_000), request, rule: "x" }));
+});

@@ -5,6 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { anySignal } from "../../../base/index.ts";
 import { parseKey } from "../../auth/index.ts";
 import type { AuditSink } from "../ports.ts";
 import type { Principal } from "../principal.ts";
@@ -76,7 +77,7 @@ const LATE: TokenVerdict = { kind: "refused", fault: "late" };
 async function checked(check: CheckToken, token: string, limitMs: number, signal: AbortSignal): Promise<TokenVerdict> {
   const limit = AbortSignal.timeout(limitMs);
   try {
-    return await check(token, AbortSignal.any([signal, limit]));
+    return await check(token, anySignal([signal, limit]));
   } catch (error) {
     if (limit.aborted && !signal.aborted) return LATE;
     throw error;

@@ -7,6 +7,7 @@
  */
 
 import type { QueryResult } from "../../../admin-api/index.ts";
+import { anySignal } from "../../../base/index.ts";
 import type { GatherRows } from "../everywhere.ts";
 import { refusal } from "../refusal.ts";
 import { gatherAll } from "./gather-all.ts";
@@ -57,7 +58,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     clearTimeout(idle);
     const running = open();
     running.hold(true);
-    const signal = AbortSignal.any([caller, closing.signal]);
+    const signal = anySignal([caller, closing.signal]);
     /** It works on something: what comes next from it would be the answer to that. */
     let isAsked = false;
     try {
@@ -111,7 +112,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       if (closing.signal.aborted) throw stopping();
       if (sql.length > MAX_SQL_LENGTH) throw invalid(`A statement has at most ${MAX_SQL_LENGTH} characters.`);
       const plan: Plan = { kind: "plan", sql, parameters: params.map(checkedParameter), tables };
-      const leave = await queue.enter(AbortSignal.any([signal, closing.signal]));
+      const leave = await queue.enter(anySignal([signal, closing.signal]));
       return await perform({ plan, gather }, signal, leave);
     },
     async close() {

@@ -3,6 +3,7 @@
  * Source: cluster reference, section 4.1.
  */
 
+import { anySignal } from "../../../base/index.ts";
 import type { Message } from "../../core/raft/index.ts";
 import {
   createRivals,
@@ -122,7 +123,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
         message,
         record,
         path,
-        signal: AbortSignal.any([signal, stop.signal]),
+        signal: anySignal([signal, stop.signal]),
       });
       const settled = sending.catch(() => undefined);
       sendings.add(settled);

@@ -1,4 +1,5 @@
 /** Items of responses over the processes of a node: whoever asks the node asks each of them. */
+import { anySignal } from "../../../base/index.ts";
 import type { OtherNodes } from "../../dataplane/index.ts";
 import type { Channel } from "../../workers/index.ts";
 
@@ -20,7 +21,7 @@ export function othersOver(channel: Channel): OtherNodes {
       const limit = AbortSignal.timeout(timeoutMs);
       try {
         const asked = { id, question, timeoutMs } satisfies MemberQuestion;
-        const answer = await channel.ask("member", asked, AbortSignal.any([signal, limit]));
+        const answer = await channel.ask("member", asked, anySignal([signal, limit]));
         return typeof answer === "string" ? Buffer.from(answer, "base64") : undefined;
       } catch (error) {
         if (signal.aborted) throw error;

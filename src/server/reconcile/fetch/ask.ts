@@ -3,7 +3,7 @@
  * none of the provider's own words, which may quote a key.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { formatDuration, wireReason } from "../../../base/index.ts";
+import { anySignal, formatDuration, wireReason } from "../../../base/index.ts";
 import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 
 /** Timeout of one request, including the connection, in milliseconds. */
@@ -48,7 +48,7 @@ export async function askPage(
     const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
     let told: Failure;
     try {
-      const answer = await send({ method: "GET", url, headers, signal: AbortSignal.any([signal, limit]) });
+      const answer = await send({ method: "GET", url, headers, signal: anySignal([signal, limit]) });
       const failure = failureOf(answer, now());
       if (failure === undefined) return objectIn(answer.text);
       told = failure;

@@ -3,9 +3,11 @@
  * be interrupted, has no limits, one set of roots for the whole process, and loses the cause of what failed. The
  * context of a call (signal, roots) is that of the asynchronous context, since the client has no place for it.
  */
+
 import { AsyncLocalStorage } from "node:async_hooks";
 import type acmeClient from "acme-client";
 import { type Dispatcher, request } from "undici";
+import { anySignal } from "../../../base/index.ts";
 import { AttemptFailed, unreachable } from "./failed.ts";
 import { retryAtOf } from "./retry-after.ts";
 import { remoteWords } from "./words.ts";
@@ -82,7 +84,7 @@ async function call(url: string, method: string, given: Readonly<Record<string, 
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === "string" && name.toLowerCase() !== "user-agent") headers[name] = value;
   }
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
+  const limited = anySignal([signal, AbortSignal.timeout(REQUEST_MS)]);
   const verb = method === "POST" || method === "HEAD" ? method : "GET";
   try {
     const content = typeof body === "string" ? body : null;

@@ -2,7 +2,9 @@
  * Drives the state machine on the leader: reads the rows, runs the next effect, writes the result, and repeats. If it stops
  * between two steps, the next leader continues from the rows.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { anySignal } from "../../../base/index.ts";
 import { AttemptFailed } from "./failed.ts";
 import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./machine.ts";
 import { type Hands, perform } from "./perform.ts";
@@ -60,7 +62,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
     const woken = new AbortController();
     wake = () => woken.abort();
     const wait = Math.min(Math.max(ms, 0), LONGEST_WAIT_MS);
-    await sleep(wait, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
+    await sleep(wait, undefined, { signal: anySignal([signal, woken.signal]) }).catch(() => undefined);
     wake = () => undefined;
   }
 
@@ -68,7 +70,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
   async function untilReady(): Promise<void> {
     if (ready === undefined) return;
     const late = new AbortController();
-    const limit = sleep(READY_MS, undefined, { signal: AbortSignal.any([stop.signal, late.signal]) });
+    const limit = sleep(READY_MS, undefined, { signal: anySignal([stop.signal, late.signal]) });
     await Promise.race([ready, limit.catch(() => undefined)]);
     late.abort();
   }
@@ -82,7 +84,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
         continue;
       }
       leading = new AbortController();
-      const signal = AbortSignal.any([stop.signal, leading.signal]);
+      const signal = anySignal([stop.signal, leading.signal]);
       try {
         await store.caughtUp(signal);
         await lead(signal);

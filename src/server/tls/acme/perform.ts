@@ -1,7 +1,7 @@
 /** The effects of the machine, done: each ends with an answer, with `AttemptFailed`, or with the reason of the signal. */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { generatePrivatePem } from "../../../base/index.ts";
+import { anySignal, generatePrivatePem } from "../../../base/index.ts";
 import { readCertificate } from "../read-certificate.ts";
 import {
   type AccountSession,
@@ -319,7 +319,7 @@ async function polled<T>(
     if (answer.kind === "done") return answer.value;
     const wanted = answer.retryAt === undefined ? 0 : answer.retryAt - now();
     const wait = wanted <= 0 ? pause : Math.min(Math.max(wanted, POLL_MS.least), POLL_MS.most);
-    await sleep(wait, undefined, { signal: AbortSignal.any([signal, limit]) }).catch(() => signal.throwIfAborted());
+    await sleep(wait, undefined, { signal: anySignal([signal, limit]) }).catch(() => signal.throwIfAborted());
     if (limit.aborted) {
       throw new AttemptFailed("processing", `${what} is still being worked on by the authority`, {
         keepsOrder: true,

@@ -1,5 +1,7 @@
 /** Keeps so many processes of the data plane as there are to be. Source: hot-path reference, section 3. */
+
 import { setTimeout as pause } from "node:timers/promises";
+import { anySignal } from "../../../base/index.ts";
 import { isProcessorScarce } from "./scarce.ts";
 import { startWorker } from "./start-worker.ts";
 import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts";
@@ -50,7 +52,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     const ending = new AbortController();
     void worker.gone.then(() => ending.abort(new Error(`worker ${number} ended while it started`)));
     try {
-      await begin(worker, AbortSignal.any([ending.signal, over.signal]));
+      await begin(worker, anySignal([ending.signal, over.signal]));
     } catch (error) {
       worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
       const by = await worker.gone;

@@ -26,6 +26,8 @@ export interface Scene {
   readonly gateway: Gateway;
   /** Path of the admin socket. */
   readonly socket: string;
+  /** Has the provider that fails fail some more. */
+  fail(): Promise<void>;
   /** The provider that fails is called so only for a minute after it did. */
   failAgain(): Promise<void>;
 }
@@ -89,8 +91,11 @@ export async function startScene(
   const key = await mint(node, KEYS.used, { profile: "standard" });
   await mint(node, KEYS.unused, { profile: "batch" });
   await node.client.call("put_secret", { params: { name: SECRET }, body: { value: sealed ?? "a sealed value" } });
-  const failAgain = async (): Promise<void> => {
+  const fail = async (): Promise<void> => {
     for (let each = 0; each < 6; each += 1) await say(gateway, { key, body: chat({ model: "alt-1" }) });
+  };
+  const failAgain = async (): Promise<void> => {
+    await fail();
     await eventually("the failures of a provider", async () => {
       const { items } = await node.client.call("list_backends");
       return items.some(({ name, state }) => name === PROVIDERS.failing && state === "failing");
@@ -99,7 +104,7 @@ export async function startScene(
   for (let each = 0; each < 6; each += 1) await say(gateway, { key });
   await say(gateway, { key: "not-one-of-ours" });
   await failAgain();
-  return { node, gateway, socket: join(node.dir, "admin.sock"), failAgain };
+  return { node, gateway, socket: join(node.dir, "admin.sock"), fail, failAgain };
 }
 
 export interface ConsoleOptions {
@@ -121,6 +126,9 @@ export interface SeenConsole extends TestTerminal {
 /** Stands in the last line while the editor of the workbench takes all letters; a prompt is left by Esc too. */
 export const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
 
+/** The line of a prompt that `:` opened. */
+const PROMPT = /^ :/m;
+
 /** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
 export async function openConsole(
   owner: Owner,
@@ -137,13 +145,11 @@ export async function openConsole(
   });
   await terminal.until(awaits);
   const command = async (words: string): Promise<void> => {
-    // What the keys do is told by the last line, which is drawn with the rest; on a slow machine it may come after it
-    // seemed settled, and the colon stands in the editor then.
+    // What was pressed before may yet open the editor of the workbench, which then takes the colon.
     for (let times = 0; times < 3; times += 1) {
-      await terminal.settled();
       await leaveEditor(terminal, EDITOR_HINT);
       await terminal.press(":");
-      await terminal.settled();
+      await terminal.until((screen) => PROMPT.test(screen) || EDITOR_HINT.test(screen), "the prompt");
       if (!EDITOR_HINT.test(terminal.screen())) break;
       await terminal.press("backspace");
     }

@@ -1,6 +1,8 @@
 /** Queries one DNS server: three times over UDP, then over TCP. Rejects with the system's error or the signal's reason. */
+
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
+import { anySignal } from "../../../../base/index.ts";
 import { type DnsMessage, readMessage } from "./message.ts";
 
 export interface DnsServer {
@@ -54,7 +56,7 @@ function overUdp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSigna
 
 function overTcp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSignal): Promise<DnsMessage> {
   return new Promise((resolve, reject) => {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(TCP_MS)]);
+    const limit = anySignal([signal, AbortSignal.timeout(TCP_MS)]);
     const socket = connect({ host: address, port, signal: limit });
     let received = Buffer.alloc(0);
     socket.on("connect", () => {

@@ -4,6 +4,7 @@
  */
 
 import { request } from "undici";
+import { anySignal } from "../../../../base/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../../forward-proxy/index.ts";
 import { AttemptFailed, unreachable } from "../failed.ts";
 import type { DnsProvider } from "../ports.ts";
@@ -59,7 +60,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     body: object | undefined,
     signal: AbortSignal,
   ) {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
+    const limited = anySignal([signal, AbortSignal.timeout(REQUEST_MS)]);
     let answer: ApiAnswer;
     try {
       const {

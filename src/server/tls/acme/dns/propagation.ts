@@ -2,7 +2,9 @@
  * Waits until every authoritative server that can be reached answers with the records: an authority that asks before finds
  * nothing, and counts it as a failed proof. Resolvers are not asked, since they remember that there was nothing.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { anySignal } from "../../../../base/index.ts";
 import { AttemptFailed } from "../failed.ts";
 import type { DnsServer } from "./ask.ts";
 import { holds } from "./names.ts";
@@ -30,9 +32,7 @@ export async function awaitRecords(
     for (;;) {
       const seen = await Promise.all(record.servers.map((server) => holds(server, record, signal)));
       if (!seen.includes(false)) break;
-      await sleep(everyMs, undefined, { signal: AbortSignal.any([signal, limit]) }).catch(() =>
-        signal.throwIfAborted(),
-      );
+      await sleep(everyMs, undefined, { signal: anySignal([signal, limit]) }).catch(() => signal.throwIfAborted());
       if (!limit.aborted) continue;
       const behind = record.servers.filter((_, at) => seen[at] === false).map(({ address }) => address);
       const words = `${record.name} is not at every name server of its zone after ${limitMs / 1_000} s; still without it: ${behind.join(", ")}`;

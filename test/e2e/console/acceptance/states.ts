@@ -1,15 +1,9 @@
 /** Acceptance item 4, against doors that have nothing or fail: each view says so, and what to do next. */
-import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { BASE_PATH, OPERATIONS } from "../../../src/admin-api/index.ts";
-import { ptySkip } from "../../console/support/terminal.ts";
-import { isShort } from "../../support/random-length.ts";
-import { startPlane } from "../admin/support/plane.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { provider } from "../config/support/nodes.ts";
-import { openDoor, type Rule, type RuledAnswer } from "./support/door.ts";
-import { openConsole } from "./support/scene.ts";
-import { shows, sweep } from "./support/views.ts";
+import { test } from "node:test";
+import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
+import { openDoor, type Rule, type RuledAnswer } from "../support/door.ts";
+import { openConsole, type Scene } from "../support/scene.ts";
+import { shows, sweep } from "../support/views.ts";
 
 const LISTS = Object.entries(OPERATIONS)
   .filter(([id]) => id.startsWith("list_"))
@@ -28,20 +22,14 @@ const failure: RuledAnswer = {
   json: { error: { code: "internal", message: "the disk is full\nand more of that", details: null } },
 };
 
-describe("a view without its rows", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const { local } = await startPlane(owner, { deployment: { providers: [provider("one", "http://127.0.0.1:9")] } });
-  assert.equal(local.kind, "local");
-  const { socketPath } = local;
-
-  test("says in a sentence that there is nothing, and what to do next", async (t) => {
+export function statesTests({ socket: socketPath }: Scene, isShort: boolean): void {
+  test("a view without rows says in a sentence that there is nothing, and what to do next", async (t) => {
     const { socket } = await openDoor(t, socketPath, hasNothing);
     const console = await openConsole(t, { socket });
     await sweep(console, ({ empty, normal }) => shows(console, ...(empty ?? [normal])), { isShort });
   });
 
-  test("says that it could not be read, and why", async (t) => {
+  test("a view that fails says that it could not be read, and why", async (t) => {
     const { socket } = await openDoor(t, socketPath, () => failure);
     const console = await openConsole(t, { socket }, /could not be read/);
     await sweep(
@@ -54,4 +42,4 @@ describe("a view without its rows", { skip: ptySkip }, async () => {
       { isShort },
     );
   });
-});
+}

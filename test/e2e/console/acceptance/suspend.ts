@@ -1,19 +1,16 @@
 /** Acceptance item 5: three keys suspend the provider that fails, and nothing less deliberate does. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { ptySkip } from "../../console/support/terminal.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { eventually } from "../support/wait.ts";
-import { openDoor } from "./support/door.ts";
-import { openConsole, PROVIDERS, startScene } from "./support/scene.ts";
+import { test } from "node:test";
+import { eventually } from "../../support/wait.ts";
+import { openDoor } from "../support/door.ts";
+import { openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 
-describe("the suspension of a provider", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const { node, socket } = await startScene(owner);
+export function suspendTests({ node, socket }: Scene): void {
   const suspended = async (): Promise<readonly string[]> => {
     const { items } = await node.client.call("list_suspensions");
-    return items.filter(({ status }) => status === "active").map(({ kind, name }) => `${kind}:${name}`);
+    return items
+      .filter(({ status, name }) => status === "active" && name !== PROVIDERS.idle)
+      .map(({ kind, name }) => `${kind}:${name}`);
   };
 
   test("is sent by no Enter, no paste and no other letter", async (t) => {
@@ -91,4 +88,4 @@ describe("the suspension of a provider", { skip: ptySkip }, async () => {
     await console.press("y");
     await eventually("its end", async () => (await suspended()).length === 0);
   });
-});
+}

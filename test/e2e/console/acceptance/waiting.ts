@@ -2,16 +2,13 @@
  * Acceptance item 4, the rest: views whose rows are awaited, and views that the policy of the node does not permit.
  */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { BASE_PATH, OPERATIONS } from "../../../src/admin-api/index.ts";
-import { ptySkip } from "../../console/support/terminal.ts";
-import { isShort } from "../../support/random-length.ts";
-import { startPlane } from "../admin/support/plane.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { provider } from "../config/support/nodes.ts";
-import { openDoor } from "./support/door.ts";
-import { openConsole } from "./support/scene.ts";
-import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "./support/views.ts";
+import { test } from "node:test";
+import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
+import { startPlane } from "../../admin/support/plane.ts";
+import { provider } from "../../config/support/nodes.ts";
+import { openDoor } from "../support/door.ts";
+import { openConsole, type Scene } from "../support/scene.ts";
+import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 
 const STATUS_PATH = `${BASE_PATH}${OPERATIONS.get_status.path}`;
 const deployment = { providers: [provider("one", "http://127.0.0.1:9")] };
@@ -24,15 +21,9 @@ const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
   ["profiles", /No profiles\./],
 ]);
 
-describe("a view whose rows do not come", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const { local } = await startPlane(owner, { deployment, policy: POLICY });
-  assert.equal(local.kind, "local");
-  const { socketPath } = local;
-
+export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): void {
   for (const [turn, size] of SIZES.entries()) {
-    test(`says that it is loading, at ${size.join(" by ")}`, async (t) => {
+    test(`a view whose rows do not come says that it is loading, at ${size.join(" by ")}`, async (t) => {
       const { socket } = await openDoor(t, socketPath, ({ path }) => {
         return path === STATUS_PATH ? undefined : { kind: "stalls" };
       });
@@ -49,8 +40,10 @@ describe("a view whose rows do not come", { skip: ptySkip }, async () => {
     });
   }
 
-  test("names the action that the policy does not permit, and the others work", async (t) => {
-    const console = await openConsole(t, { socket: socketPath });
+  test("a view that is not permitted names the action that the policy does not permit, and the others work", async (t) => {
+    const { local } = await startPlane(t, { deployment, policy: POLICY });
+    assert.equal(local.kind, "local");
+    const console = await openConsole(t, { socket: local.socketPath });
     await sweep(
       console,
       async ({ id, reads, normal }) => {
@@ -68,4 +61,4 @@ describe("a view whose rows do not come", { skip: ptySkip }, async () => {
       { isShort },
     );
   });
-});
+}

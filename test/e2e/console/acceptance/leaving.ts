@@ -6,12 +6,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
-import { openTerminal, ptySkip, type TestTerminal } from "../../console/support/terminal.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { createOne, led, provider } from "../config/support/nodes.ts";
-import { eventually, type Owner, within } from "../support/wait.ts";
-import { consoleArgs, homeOf } from "./support/scene.ts";
+import { test } from "node:test";
+import { openTerminal, type TestTerminal } from "../../../console/support/terminal.ts";
+import { eventually, type Owner, within } from "../../support/wait.ts";
+import { consoleArgs, homeOf, type Scene } from "../support/scene.ts";
 
 const BEFORE = "the shell was here";
 
@@ -32,13 +30,8 @@ interface Shell {
 const fault = (code: string): string =>
   `--import data:text/javascript,${encodeURIComponent(`process.on("SIGUSR2", () => { ${code} })`)}`;
 
-describe("the end of the console", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const node = await createOne(owner, { deployment: { providers: [provider("one", "http://127.0.0.1:9")] } });
-  await node.start();
-  await led(node);
-  const program = [process.execPath, ...consoleArgs(join(node.dir, "admin.sock"))];
+export function leavingTests({ socket }: Scene): void {
+  const program = [process.execPath, ...consoleArgs(socket)];
 
   async function open(t: Owner, env: Readonly<Record<string, string>> = {}): Promise<Shell> {
     const home = await homeOf(t);
@@ -161,4 +154,4 @@ describe("the end of the console", { skip: ptySkip }, async () => {
     await within("the end of the shell", terminal.ended);
     assert.deepEqual([terminal.bytes.clears, terminal.bytes.scrollbackClears], [3, 0], "once each time it begins");
   });
-});
+}

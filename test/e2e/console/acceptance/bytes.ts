@@ -1,12 +1,10 @@
 /** Acceptance items 1 and 8: what is written to the terminal is never a clear after the first frame, nor a colour where none is wanted. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { ptySkip } from "../../console/support/terminal.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { faultsOf } from "./support/frame.ts";
-import { EDITOR_HINT, KEYS, openConsole, type SeenConsole, startScene } from "./support/scene.ts";
-import { coloursIn, hasStyle } from "./support/sequences.ts";
-import { goTo, SIZES, sweep, VIEWS_UNDER_TEST } from "./support/views.ts";
+import { test } from "node:test";
+import { faultsOf } from "../support/frame.ts";
+import { EDITOR_HINT, KEYS, openConsole, type Scene, type SeenConsole } from "../support/scene.ts";
+import { coloursIn, hasStyle } from "../support/sequences.ts";
+import { goTo, SIZES, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 
 const RESIZES = [
   [61, 17],
@@ -44,11 +42,7 @@ async function everything(console: SeenConsole): Promise<void> {
   await console.settled();
 }
 
-describe("what is written to the terminal", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const { socket, failAgain } = await startScene(owner);
-
+export function bytesTests({ socket, failAgain }: Scene): void {
   test("never clears the screen or what was above it after the first frame", async (t) => {
     const console = await openConsole(t, { socket });
     const { clears, scrollbackClears } = console.bytes;
@@ -100,4 +94,4 @@ describe("what is written to the terminal", { skip: ptySkip }, async () => {
     assert.notDeepEqual(coloursIn(console.bytes.text()), []);
     assert.ok(hasStyle(console.bytes.text()));
   });
-});
+}

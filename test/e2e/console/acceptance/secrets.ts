@@ -3,18 +3,14 @@
  * of a key that is minted is there while its dialog is open, and never after.
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
-import { ptySkip } from "../../console/support/terminal.ts";
-import { suiteOwner } from "../admin/support/suite.ts";
-import { within } from "../support/wait.ts";
-import { homeOf, openConsole, SECRET, type SeenConsole, startScene } from "./support/scene.ts";
-import { goTo, VIEWS_UNDER_TEST } from "./support/views.ts";
+import { test } from "node:test";
+import { within } from "../../support/wait.ts";
+import { openConsole, type Scene, SECRET, type SeenConsole } from "../support/scene.ts";
+import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
+import { CREDENTIAL, CREDENTIAL_NAME, SEALED } from "./scene.ts";
 
-const SEALED = "cnry-sealed-5ea1ed-x7Qz";
-const CREDENTIAL = "cnry-upstreams-c4ed17-x7Qz";
-const CREDENTIAL_NAME = "alt-key";
 /** A piece of so many characters is as good as found: a narrow screen breaks a text over its lines. */
 const PIECE = 10;
 
@@ -39,7 +35,7 @@ async function lookAtAll(console: SeenConsole, views = VIEWS_UNDER_TEST): Promis
     await console.settled();
     for (const chord of ["enter", "d", "J", "v", "h", "e", "o"]) {
       await console.press(chord);
-      if (!console.screen().includes("does nothing here")) await console.settled();
+      // It waits until the screen is settled.
       await goTo(console, view);
     }
   }
@@ -60,30 +56,8 @@ async function query(console: SeenConsole, sql: string): Promise<void> {
   await console.settled();
 }
 
-describe("what is secret", { skip: ptySkip }, async () => {
-  if (ptySkip !== false) return;
-  const owner = suiteOwner();
-  const secrets = await homeOf(owner);
-  writeFileSync(join(secrets, CREDENTIAL_NAME), CREDENTIAL, { mode: 0o600 });
-  const told: string[] = [];
-  const { node, socket } = await startScene(owner, {
-    changes: { secrets_dir: secrets },
-    sealed: SEALED,
-    failing: {
-      apiKey: `\${secret:${CREDENTIAL_NAME}}`,
-      // As careless providers do.
-      answer(headers) {
-        told.push(headers.map(([, value]) => value).join(" "));
-        return JSON.stringify({ error: { message: `these were the headers: ${told.at(-1)}` } });
-      },
-    },
-  });
-  assert.ok(
-    told.some((text) => text.includes(CREDENTIAL)),
-    "the provider was given its credential, and told it",
-  );
-
-  test("is in nothing that is written while everything is looked at", async (t) => {
+export function secretsTests({ socket }: Scene): void {
+  test("what is secret is in nothing that is written while everything is looked at", async (t) => {
     const console = await openConsole(t, { socket });
     await lookAtAll(console);
     for (const sql of [
@@ -104,7 +78,9 @@ describe("what is secret", { skip: ptySkip }, async () => {
       assert.ok(!isIn(filesIn(console.home), secret), `${secret} was kept`);
     }
   });
+}
 
+export function mintingTests({ node, socket }: Scene): void {
   for (const [columns, rows] of [
     [120, 35],
     [60, 16],
@@ -159,4 +135,4 @@ describe("what is secret", { skip: ptySkip }, async () => {
       assert.ok(console.bytes.total > from);
     });
   }
-});
+}

@@ -1,0 +1,45 @@
+/**
+ * What the console promises, tried in real terminals before one gateway that has something of everything. The parts are in
+ * acceptance/, each with its own consoles; what changes the gateway comes after what only looks, and its end comes last.
+ */
+import { describe } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { isShort } from "../../support/random-length.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { bytesTests } from "./acceptance/bytes.ts";
+import { leavingTests } from "./acceptance/leaving.ts";
+import { readonlyTests } from "./acceptance/readonly.ts";
+import { openAcceptanceScene } from "./acceptance/scene.ts";
+import { mintingTests, secretsTests } from "./acceptance/secrets.ts";
+import { spokenTests } from "./acceptance/spoken.ts";
+import { statesTests } from "./acceptance/states.ts";
+import { suspendTests } from "./acceptance/suspend.ts";
+import { viewsGoneTests, viewsTests } from "./acceptance/views.ts";
+import { waitingTests } from "./acceptance/waiting.ts";
+
+/** Consoles that run at once. They wait for their screens most of the time. */
+const AT_ONCE = 4;
+
+describe("the console", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const scene = await openAcceptanceScene(owner);
+
+  describe("that only looks", { concurrency: AT_ONCE }, () => {
+    secretsTests(scene);
+    waitingTests(scene, isShort);
+    readonlyTests(scene);
+    bytesTests(scene);
+    viewsTests(scene, isShort);
+    statesTests(scene, isShort);
+    spokenTests(scene);
+    leavingTests(scene);
+  });
+
+  describe("that changes the gateway", () => {
+    suspendTests(scene);
+    mintingTests(scene);
+  });
+
+  describe("whose gateway is gone", () => viewsGoneTests(scene, isShort));
+});

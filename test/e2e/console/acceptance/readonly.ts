@@ -1,0 +1,72 @@
+/** Acceptance item 6: whatever is pressed wherever in read-only mode, nothing is sent that could change the gateway. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDoor } from "../support/door.ts";
+import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
+import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
+
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+/** Without the one that leaves the console, and the one that leaves the view for an editor. */
+const PRESSED = LETTERS.filter((letter) => letter !== "q" && letter !== "o");
+
+export function readonlyTests({ node, socket }: Scene): void {
+  test("read-only mode sends nothing but reads, whatever is pressed", async (t) => {
+    const before = {
+      suspensions: (await node.client.call("list_suspensions")).items.map(({ name }) => name),
+      keys: (await node.client.call("list_keys")).items.map(({ id }) => id),
+      sources: (await node.client.call("list_sources")).items.map(({ revision }) => revision),
+    };
+    const door = await openDoor(t, socket);
+    const console = await openConsole(t, { socket: door.socket, args: ["-readonly"] });
+    await console.until("READ-ONLY");
+    for (const view of VIEWS_UNDER_TEST) {
+      await goTo(console, view);
+      await console.settled();
+      const isWorkbench = view.id === "query";
+      for (const letter of PRESSED) {
+        // What a letter may have opened (a dialog, a prompt) is confirmed, if anything does; then it is left.
+        if (isWorkbench) await console.press("esc");
+        console.type(isWorkbench ? `${letter}y\r` : `${letter}y\r:${view.command}\r`);
+      }
+      await console.settled();
+      if (isWorkbench) continue;
+      await console.until(new RegExp(`^┌─ ${view.title} `, "m"));
+      // Leads to the workbench, whose editor takes letters.
+      await console.press("o");
+      await console.settled();
+    }
+    const sent = new Set(door.requests.map(({ method, path }) => (method === "GET" ? method : `${method} ${path}`)));
+    assert.ok(sent.delete("POST /admin/v1/query"), "the rows of a view were opened as a query");
+    assert.deepEqual([...sent], ["GET"]);
+    assert.deepEqual(
+      (await node.client.call("list_suspensions")).items.map(({ name }) => name),
+      before.suspensions,
+    );
+    const { items } = await node.client.call("list_keys");
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      before.keys,
+    );
+    assert.equal(items.length, Object.keys(KEYS).length);
+    const { items: sources } = await node.client.call("list_sources");
+    assert.deepEqual(
+      sources.map(({ revision }) => revision),
+      before.sources,
+    );
+    await console.command("providers");
+    await console.until(PROVIDERS.failing);
+    await console.press("s");
+    await console.until("read-only: s is not available");
+    await console.press("q");
+    // Of what was typed into the workbench, where that was not run.
+    const isAsked = await Promise.race([
+      console.ended.then(() => false),
+      console.until("statement not saved; leave?").then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    if (isAsked) console.type("yes\r");
+    assert.deepEqual(await console.ended, { status: 0, signal: null });
+  });
+}

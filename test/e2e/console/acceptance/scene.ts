@@ -1,0 +1,42 @@
+/** The gateway of the acceptance tests. Its failing provider repeats its credential, as careless providers do. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { atEnd, type Owner } from "../../support/wait.ts";
+import { homeOf, PROVIDERS, type Scene, startScene } from "../support/scene.ts";
+
+/** Value of the sealed secret. */
+export const SEALED = "cnry-sealed-5ea1ed-x7Qz";
+/** Credential of the failing provider, and its name in the secrets folder. */
+export const CREDENTIAL = "cnry-upstreams-c4ed17-x7Qz";
+export const CREDENTIAL_NAME = "alt-key";
+
+/** A provider is called failing for a minute after its last failure. */
+const FAIL_EVERY_MS = 25_000;
+
+export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
+  const secrets = await homeOf(owner);
+  writeFileSync(join(secrets, CREDENTIAL_NAME), CREDENTIAL, { mode: 0o600 });
+  const told: string[] = [];
+  const scene = await startScene(owner, {
+    changes: { secrets_dir: secrets },
+    sealed: SEALED,
+    failing: {
+      apiKey: `\${secret:${CREDENTIAL_NAME}}`,
+      answer(headers) {
+        told.push(headers.map(([, value]) => value).join(" "));
+        return JSON.stringify({ error: { message: `these were the headers: ${told.at(-1)}` } });
+      },
+    },
+  });
+  assert.ok(
+    told.some((text) => text.includes(CREDENTIAL)),
+    "the provider was given its credential, and told it",
+  );
+  const params = { kind: "provider", name: PROVIDERS.idle } as const;
+  await scene.node.client.call("put_suspension", { params, body: { reason: "spare", duration: "1h" } });
+  // The last tests end the gateway.
+  const timer = setInterval(() => void scene.fail().catch(() => undefined), FAIL_EVERY_MS);
+  atEnd(owner, () => clearInterval(timer));
+  return scene;
+}

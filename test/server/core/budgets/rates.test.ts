@@ -1,0 +1,79 @@
+/** The rate at which a bucket is used, and what is asked of the cluster by it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bucketOf, createLedger } from "../../../../src/server/core/budgets/ledger.ts";
+import { aheadOf, chunkOf, noteAdmitted, noteRate, risksOf } from "../../../../src/server/core/budgets/rates.ts";
+
+const LIMIT = { limit: 100_000, windowMs: 60_000, limitRev: 1 };
+
+function open(limit = LIMIT.limit) {
+  const ledger = createLedger("n1");
+  const bucket = bucketOf(ledger, "b/team", { ...LIMIT, limit });
+  assert.ok(bucket);
+  return { ledger, bucket };
+}
+
+test("nothing is asked ahead of a bucket that no request has used", () => {
+  const { ledger, bucket } = open();
+  assert.deepEqual([chunkOf(ledger, bucket), risksOf(bucket), aheadOf(ledger, bucket)], [0, 0, 0]);
+});
+
+test("the rate counts the first request, and is known once half a second has passed", () => {
+  const { ledger, bucket } = open();
+  noteAdmitted(bucket, { units: 100, risk: 10 }, 1_000);
+  noteAdmitted(bucket, { units: 100, risk: 10 }, 1_499);
+  assert.deepEqual([bucket.rate, chunkOf(ledger, bucket), aheadOf(ledger, bucket)], [0, 0, 200]);
+  noteAdmitted(bucket, { units: 200, risk: 10 }, 1_500);
+  // 400 units within 500 ms, of which half counts against a second without any.
+  assert.equal(bucket.rate, 0.4);
+  assert.equal(chunkOf(ledger, bucket), 800);
+});
+
+test("after a second without requests the rate is zero, and a long stretch counts no more than a second", () => {
+  for (const pause of [1_000, 60_000]) {
+    const { bucket } = open();
+    noteAdmitted(bucket, { units: 100, risk: 10 }, 0);
+    noteAdmitted(bucket, { units: 100, risk: 10 }, 500);
+    assert.equal(bucket.rate, 0.2);
+    noteRate(bucket, 0, 500 + pause);
+    assert.equal(bucket.rate, 0, `after ${pause} ms`);
+  }
+});
+
+test("a clock that was set back begins a new stretch", () => {
+  const { bucket } = open();
+  noteAdmitted(bucket, { units: 100, risk: 10 }, 10_000);
+  noteRate(bucket, 50, 5_000);
+  assert.equal(bucket.rate, 0);
+  noteRate(bucket, 0, 5_500);
+  assert.equal(bucket.rate, 0.05);
+});
+
+test("what two more requests may cost is asked for as well, up to a sixteenth of the limit", () => {
+  for (const [limit, risks] of [
+    [100_000, 20],
+    [160, 10],
+  ] as const) {
+    const { bucket } = open(limit);
+    noteAdmitted(bucket, { units: 100, risk: 10 }, 0);
+    noteAdmitted(bucket, { units: 100, risk: 10 }, 500);
+    assert.equal(risksOf(bucket), risks);
+  }
+});
+
+test("a node whose answers take long asks for four times of that", () => {
+  const { ledger, bucket } = open();
+  noteAdmitted(bucket, { units: 1_000, risk: 10 }, 0);
+  noteAdmitted(bucket, { units: 1_000, risk: 10 }, 500);
+  const rate = 2;
+  assert.equal(bucket.rate, rate);
+  for (const [answerMs, aheadMs] of [
+    [0, 1_000],
+    [500, 2_000],
+    [1_000, 4_000],
+    [60_000, 8_000],
+  ] as const) {
+    ledger.answerMs = answerMs;
+    assert.equal(aheadOf(ledger, bucket), rate * aheadMs, `answers in ${answerMs} ms`);
+  }
+});

@@ -1,0 +1,85 @@
+/** Bytes that wait for a peer to read them: how many there may be, and when the peer counts as stuck. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { countUnread } from "../../../src/server/inspector/unread.ts";
+
+const LIMIT_MS = 1_000;
+const ROOM = 100;
+
+function open(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  let held = 0;
+  let stuck = 0;
+  const hold = (bytes: number): boolean => {
+    if (held + bytes > ROOM) return false;
+    held += bytes;
+    return true;
+  };
+  const unread = countUnread(hold, LIMIT_MS, () => {
+    stuck += 1;
+  });
+  return {
+    unread,
+    wait: (ms: number) => t.mock.timers.tick(ms),
+    get held() {
+      return held;
+    },
+    get stuck() {
+      return stuck;
+    },
+  };
+}
+
+test("bytes beyond the room are refused, and are not held", (t) => {
+  const scene = open(t);
+  assert.equal(scene.unread.add(60), true);
+  assert.equal(scene.unread.add(60), false);
+  assert.equal(scene.held, 60);
+  scene.unread.left(60);
+  assert.equal(scene.held, 0);
+  assert.equal(scene.unread.add(60), true);
+  scene.unread.end();
+});
+
+test("a peer that reads nothing is stuck, at most at twice the limit", (t) => {
+  const scene = open(t);
+  scene.unread.add(60);
+  assert.equal(scene.unread.isWaiting(), true);
+  scene.wait(LIMIT_MS - 1);
+  assert.equal(scene.stuck, 0);
+  scene.wait(1);
+  assert.equal(scene.stuck, 1);
+});
+
+test("a peer that reads slowly is not stuck, however long it takes", (t) => {
+  const scene = open(t);
+  scene.unread.add(60);
+  for (let bytes = 0; bytes < 50; bytes += 1) {
+    scene.wait(LIMIT_MS - 1);
+    scene.unread.left(1);
+  }
+  assert.deepEqual([scene.stuck, scene.held, scene.unread.isWaiting()], [0, 10, true]);
+  scene.wait(LIMIT_MS);
+  scene.wait(LIMIT_MS);
+  assert.ok(scene.stuck > 0);
+});
+
+test("a peer that has read everything is not waited for, and is again with the next bytes", (t) => {
+  const scene = open(t);
+  scene.unread.add(60);
+  scene.unread.left(60);
+  assert.equal(scene.unread.isWaiting(), false);
+  scene.wait(10 * LIMIT_MS);
+  assert.equal(scene.stuck, 0);
+  scene.unread.add(1);
+  scene.wait(LIMIT_MS);
+  assert.equal(scene.stuck, 1);
+});
+
+test("what has ended is not watched", (t) => {
+  const scene = open(t);
+  scene.unread.add(60);
+  scene.unread.end();
+  scene.wait(10 * LIMIT_MS);
+  assert.equal(scene.stuck, 0);
+});
