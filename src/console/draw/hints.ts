@@ -74,8 +74,6 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt) };
   if (state.dialog !== undefined)
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
-  if (state.isHelpOpen)
-    return { own: [], always: [common(MOVING.page_up), common(MOVING.page_down), common(COMMON.back)] };
   if (state.page !== undefined) {
     return {
       own: [],
@@ -114,6 +112,14 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
 }
 
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
+  if (kind === "help") {
+    return [
+      { key: "Enter", does: "do it" },
+      { key: "Up Down", does: "choose" },
+      common(MOVING.page_down),
+      { key: "Esc", does: "close" },
+    ];
+  }
   const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
   const complete: Hint = { key: "Tab", does: "complete" };

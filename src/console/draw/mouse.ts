@@ -10,7 +10,7 @@ import type { Event, State } from "../model/state.ts";
 import { type Line, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { bodyRows, isTooSmall, tableRegions } from "../store/layout.ts";
-import { listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
+import { isHelpOpen, listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
 import { drawHints } from "./hints.ts";
 import { drawTitle } from "./title.ts";
 import { viewsBar } from "./views-bar.ts";
@@ -36,9 +36,9 @@ const key = (chord: Chord): Event => ({ kind: "key", chord });
 const pressed = (chord: Chord | undefined): readonly Event[] => (chord === undefined ? [] : [key(chord)]);
 
 function wheel(state: State, views: readonly View[], isDown: boolean): readonly Event[] {
-  if (state.prompt !== undefined || state.isSorting) return [];
+  if ((state.prompt !== undefined && !isHelpOpen(state)) || state.isSorting) return [];
   const { kind } = viewOf(state, views).body;
-  const isOver = state.page !== undefined || state.isHelpOpen;
+  const isOver = state.page !== undefined || isHelpOpen(state);
   if (state.dialog !== undefined || (kind === "workbench" && !isOver)) return [key(isDown ? "pagedown" : "pageup")];
   if (kind === "charts" && !isOver) return [key(isDown ? "right" : "left")];
   return Array.from({ length: WHEEL_ROWS }, () => key(isDown ? "down" : "up"));
@@ -94,7 +94,7 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
   const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
   const title = textOfLine(drawTitle(state, views, statusOf(state, views)));
   let from = title.indexOf("Tab: ");
-  if (tabs.length < 2 || from < 0 || state.page !== undefined || state.isHelpOpen) return [];
+  if (tabs.length < 2 || from < 0 || state.page !== undefined || isHelpOpen(state)) return [];
   for (const [at, tab] of tabs.entries()) {
     from = title.indexOf(tab.title, from);
     if (from < 0) return [];
@@ -109,7 +109,7 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
 
 /** A press on the row under the cursor opens it, which changes nothing; on another it moves the cursor there. */
 function rowAt(state: State, views: readonly View[], line: number): readonly Event[] {
-  if (state.page !== undefined || state.isHelpOpen) return [];
+  if (state.page !== undefined || isHelpOpen(state)) return [];
   const listing = listingOf(state, views);
   if (listing === undefined) return [];
   const { above, head, rows } = tableRegions(state.size, viewOf(state, views));

@@ -15,6 +15,7 @@ import { bodyCells, bodyRows, isRoomy, isTooSmall, LEAST_SIZE, screenRows, table
 import {
   contextOf,
   cursorRowOf,
+  isHelpOpen,
   type Listing,
   listingOf,
   statusOf,
@@ -98,7 +99,7 @@ interface Body {
 function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkbench, status: ViewStatus): Body {
   const { size } = state;
   const { columns } = size;
-  if (state.isHelpOpen) {
+  if (isHelpOpen(state)) {
     const { lines, offset } = helpOf(state, views);
     const shown = lines.slice(offset, offset + bodyRows(size));
     return { lines: inSides(shown, columns), position: [positionWords(offset, shown.length, lines.length)] };

@@ -79,7 +79,7 @@ export const VERBS = {
 
 export type VerbId = keyof typeof VERBS;
 
-interface CommonKey {
+export interface CommonKey {
   /** The first is the one that hints show. */
   readonly chords: readonly Chord[];
   readonly does: string;
@@ -103,7 +103,12 @@ export const COMMON = {
     help: "filter by text or /regex/, ! before inverts; Enter keeps, Esc clears",
     isHinted: true,
   },
-  help: { chords: ["?"], does: "help", help: "keys of this view; again closes them", isHinted: true },
+  help: {
+    chords: ["?"],
+    does: "help",
+    help: "keys and actions: type to search, Up and Down choose, Enter does it; again closes them",
+    isHinted: true,
+  },
   back: { chords: ["esc"], does: "back", help: "one step back", isHinted: true },
   previous: { chords: ["-"], does: "previous", help: "the view before" },
   refresh: { chords: ["r", "ctrl-l", "f5"], does: "refresh", help: "read again now and draw the screen anew" },

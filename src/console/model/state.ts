@@ -99,7 +99,8 @@ export interface PageState {
 }
 
 export interface PromptState {
-  readonly kind: "command" | "filter" | "ask";
+  /** `help`: what is searched for in the help, which is open as long as this is. */
+  readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
   /** Of `ask`. */
@@ -107,7 +108,7 @@ export interface PromptState {
   /** Of `ask`: Tab completes the names of files, and found these, of which one may be chosen. */
   readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
-  /** Of `command` and of what was found: the one that was gone to; undefined: none was chosen. */
+  /** Of `command`, `help` and of what was found: the one that was gone to; undefined: none was chosen. */
   readonly chosen?: number | undefined;
   /** What the line was before a filter was typed, which Esc brings back. */
   readonly before: string;
@@ -161,9 +162,6 @@ export interface State {
   readonly recent: readonly Place[];
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
-  readonly isHelpOpen: boolean;
-  /** The first line of the help on the screen. */
-  readonly helpOffset: number;
   readonly dialog: DialogState | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;

@@ -44,8 +44,6 @@ export function initialState(options: InitialOptions): State {
     recent: [place],
     tables: new Map(),
     page: undefined,
-    isHelpOpen: false,
-    helpOffset: 0,
     dialog: undefined,
     undo: undefined,
     prompt: undefined,

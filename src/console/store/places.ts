@@ -37,7 +37,6 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     recent: [place, ...state.recent.filter((one) => placeKey(one) !== placeKey(place))].slice(0, MAX_PAST),
     frozen: undefined,
     page: undefined,
-    isHelpOpen: false,
     prompt: undefined,
     isSorting: false,
     // Who comes to the query workbench types: no letter is a hot key there until Esc says so.

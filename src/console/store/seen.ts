@@ -44,6 +44,9 @@ const UNTOUCHED: TableState = {
   isNarrowed: false,
 };
 
+/** The help is on the screen for as long as it can be searched. */
+export const isHelpOpen = ({ prompt }: State): boolean => prompt?.kind === "help";
+
 /** Of the place; also of a view that is a page, whose offset and filter it holds. */
 export const tableStateOf = ({ tables, place }: State): TableState => tables.get(placeKey(place)) ?? UNTOUCHED;
 

@@ -17,6 +17,7 @@ export type { Listing } from "./listing.ts";
 export {
   contextOf,
   cursorRowOf,
+  isHelpOpen,
   listingOf,
   placeKey,
   type Text,
