@@ -29,7 +29,10 @@ const common = (entry: { readonly chords: readonly string[]; readonly does: stri
 
 export function drawHints(state: State, views: readonly View[]): Line {
   const { columns } = state.size;
-  if (state.isSorting) return cutLine([{ text: " sort by  " }, ...sortHints(state, views)], columns);
+  if (state.awaits !== undefined) {
+    const label = state.awaits === "sort" ? " sort by  " : " copy the cell of  ";
+    return cutLine([{ text: label }, ...columnHints(state, views)], columns);
+  }
   const { own, always } = hintsOf(state, views);
   return cutLine([{ text: " " }, ...spansOf(fitting([...own, ...always], columns - 1))], columns);
 }
@@ -159,7 +162,7 @@ function dialogHints(
   ];
 }
 
-function sortHints(state: State, views: readonly View[]): Line {
+function columnHints(state: State, views: readonly View[]): Line {
   const columns = listingOf(state, views)?.table.columns ?? [];
   return spansOf(columns.map(({ letter, id }) => ({ key: letter, does: id })));
 }

@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { Line } from "./text.ts";
+import type { SaveText } from "./view.ts";
 
 export type Field =
   /** Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
@@ -65,6 +66,8 @@ export type JobRequest =
   /** A program of this machine, with its arguments as they are. */
   | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }
+  /** Changes nothing at the gateway. */
+  | SaveText
   /** Into its file, which is then reloaded; or as a new revision over the one that was looked at. `does`: for what is said. */
   | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
   | {

@@ -143,6 +143,13 @@ export const MOVING = {
   mark_range: { chords: ["ctrl-space"], does: "mark range", help: "mark the rows from the nearest mark to here" },
   mark_all: { chords: ["*"], does: "mark all", help: "mark all rows that the filter leaves; again none" },
   copy: { chords: ["c"], does: "copy", help: "copy the name; in a dialog, the command line" },
+  copy_row: { chords: ["C"], does: "copy row", help: "copy the row, its columns separated by tabs" },
+  copy_cell: { chords: ["Y"], does: "copy cell", help: "copy the cell of the column whose letter comes next" },
+  save_table: {
+    chords: ["ctrl-s"],
+    does: "save table",
+    help: "save the rows to a file: CSV or JSON by the end of its name; a page as text",
+  },
   query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
   wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },
   bad: { chords: ["b"], does: "narrow", help: "only rows that want attention; again all" },

@@ -41,8 +41,12 @@ export interface ConsolePorts {
   readDocument(file: string, signal: AbortSignal): Promise<string>;
   /** Paths that begin with `text`, folders with a slash at their end, by name; none where it cannot be looked. */
   completePath(text: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Whole or not at all, mode 0600; refuses a file that is there. */
-  saveText(file: string, text: string, signal: AbortSignal): Promise<void>;
+  /** Whole or not at all, mode 0600. A file that exists is left as it is unless `replaces` is set. `path` is absolute. */
+  saveText(
+    file: string,
+    text: string,
+    options: { readonly signal: AbortSignal; readonly replaces: boolean },
+  ): Promise<{ readonly kind: "saved" | "exists"; readonly path: string }>;
   /** Kept over runs, for this user alone; both resolve when they cannot be read or kept, which is no fault. */
   readonly memory: {
     load(name: "history" | "statements"): Promise<string>;

@@ -15,7 +15,7 @@ import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
-import type { Intent, LocalJob, Place } from "./view.ts";
+import type { Intent, LocalJob, Place, SaveText } from "./view.ts";
 
 export type { Verification } from "./verification.ts";
 
@@ -165,8 +165,8 @@ export interface State {
   readonly dialog: DialogState | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
-  /** `S` was pressed and a column's letter is awaited. */
-  readonly isSorting: boolean;
+  /** The letter of a column is awaited: after `S` to sort by it, after `Y` to copy its cell. */
+  readonly awaits: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
   /** The audit stream that was given; undefined: none was. */
   readonly tail: readonly string[] | undefined;
@@ -243,6 +243,8 @@ export type Event =
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
   /** A row of the table on the screen, by its place in the order that is shown. */
   | { readonly kind: "pointed"; readonly index: number }
+  /** A text was not saved: the file exists. */
+  | { readonly kind: "file_exists"; readonly job: SaveText; readonly path: string }
   /** A page of what a program of this machine said. */
   | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }

@@ -43,12 +43,22 @@ export type Intent =
   | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
 
+/** `what`: what is saved, in words: `12 rows`. */
+export interface SaveText {
+  readonly kind: "save_text";
+  readonly file: string;
+  readonly text: string;
+  readonly what: string;
+  /** A file of that name may be replaced; left out: it is asked first. */
+  readonly replaces?: true;
+}
+
 /** Work of this machine that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
   /** `words`: data files with flags before them. */
   | { readonly kind: "sweep"; readonly words: string }
-  | { readonly kind: "save_text"; readonly file: string; readonly text: string }
+  | SaveText
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
 /** Rows that a verb is about: those marked, else the one under the cursor. */

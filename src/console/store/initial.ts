@@ -47,7 +47,7 @@ export function initialState(options: InitialOptions): State {
     dialog: undefined,
     undo: undefined,
     prompt: undefined,
-    isSorting: false,
+    awaits: undefined,
     workbench: EMPTY_WORKBENCH,
     tail: hasTail ? [] : undefined,
     tailWhy: undefined,

@@ -100,6 +100,7 @@ function wordsOf(job: LocalJob): string {
     case "sweep":
       return `sweeping ${job.words}`;
     case "save_text":
+      return `saving ${job.what} to ${job.file}`;
     case "save_snapshot":
       return `saving ${job.file}`;
     default:

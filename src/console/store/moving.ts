@@ -17,6 +17,7 @@ import { openedPage } from "./page.ts";
 import { clamp, onRow, withTable } from "./places.ts";
 import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
+import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
 
 interface Seen {
   readonly view: View;
@@ -36,13 +37,16 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.right)) return only(scrolledBy(state, listing, 1));
   if (isOneOf(chord, MOVING.wide)) return only(withTable(state, { isWide: !isWide, scrolled: 0 }));
   if (isOneOf(chord, MOVING.bad)) return only(withTable(state, { isNarrowed: !isNarrowed }));
-  if (isOneOf(chord, MOVING.sort)) return only({ ...state, isSorting: true });
+  if (isOneOf(chord, MOVING.sort)) return only({ ...state, awaits: "sort" });
   if (isOneOf(chord, MOVING.sort_next)) return only(sortedByNeighbour(state, listing, 1));
   if (isOneOf(chord, MOVING.sort_before)) return only(sortedByNeighbour(state, listing, -1));
   if (isOneOf(chord, MOVING.query)) return query(state, body, views);
   const marked = stepMarks(state, listing, chord);
   if (marked !== undefined) return only(marked);
   if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
+  if (isOneOf(chord, MOVING.copy_row)) return copyRows(state, listing, views);
+  if (isOneOf(chord, MOVING.copy_cell)) return only({ ...state, awaits: "copy" });
+  if (isOneOf(chord, MOVING.save_table)) return followed(state, saveTable(state, listing, views), views);
   if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
   if (isOneOf(chord, MOVING.describe)) return only(described(state, seen));
   if (isOneOf(chord, MOVING.raw)) return only(raw(state, listing));
@@ -79,17 +83,25 @@ function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
   return withTable(state, { scrolled: clamp(scrolled + by, 0, table.columns.length - 1) });
 }
 
-/** The key after `S`. */
-export function stepSorting(state: State, listing: Listing | undefined, chord: Chord): State {
-  const awaited = { ...state, isSorting: false };
-  if (chord === "esc" || listing === undefined) return awaited;
+/** The key after `S` or `Y`. */
+export function stepColumnLetter(
+  state: State,
+  listing: Listing | undefined,
+  chord: Chord,
+  views: readonly View[],
+): Step {
+  const awaited: State = { ...state, awaits: undefined };
+  if (chord === "esc" || listing === undefined) return only(awaited);
   const { columns } = listing.table;
   const column =
     columns.find(({ letter }) => letter === chord) ??
     columns.find(({ letter }) => letter.toLowerCase() === chord.toLowerCase());
-  if (column !== undefined) return sortedBy(awaited, listing, column);
+  if (column !== undefined) {
+    if (state.awaits === "copy") return copyCells(awaited, listing, columns.indexOf(column), views);
+    return only(sortedBy(awaited, listing, column));
+  }
   const letters = columns.map(({ letter, head }) => `${letter} ${head}`).join(", ");
-  return flashed(awaited, `no column sorts by ${chord}: ${letters}`);
+  return only(flashed(awaited, `no column has the letter ${chord}: ${letters}`));
 }
 
 /** Numbers, which stand at the right, are more telling from the largest on. */

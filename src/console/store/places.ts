@@ -38,7 +38,7 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     frozen: undefined,
     page: undefined,
     prompt: undefined,
-    isSorting: false,
+    awaits: undefined,
     // Who comes to the query workbench types: no letter is a hot key there until Esc says so.
     workbench: { ...state.workbench, isEditing: true },
   };

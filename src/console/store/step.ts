@@ -19,13 +19,14 @@ import type { EntryRun } from "./help-entries.ts";
 import { followed, quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { pointedAt, stepSorting, stepTable } from "./moving.ts";
+import { pointedAt, stepColumnLetter, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
+import { savePage } from "./shown-rows.ts";
 import { openedHelp, stepHelp } from "./step-help.ts";
 import { stepVerb } from "./verbs.ts";
 
@@ -97,7 +98,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       return (takesText(state, views) ? toWorkbench(state, event) : undefined) ?? only(flashed(state, DROPPED, "warn"));
     }
     if (takesText(state, views)) return stepView(state, event.chord);
-    if (state.isSorting) return only(stepSorting(state, listingOf(state, views), event.chord));
+    if (state.awaits !== undefined) return stepColumnLetter(state, listingOf(state, views), event.chord, views);
     const custom = state.page === undefined ? stepCommand(state, event.chord, views) : undefined;
     if (custom !== undefined) return custom;
     const chord = ownChord(state.keys, event.chord);
@@ -108,6 +109,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   /** A chord of the tables of keys, on the page that is open or on the view. */
   function stepChord(state: State, chord: Chord): Step {
     if (state.page === undefined) return stepView(state, chord);
+    if (isOneOf(chord, MOVING.save_table)) return followed(state, savePage(state.page), views);
     return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");
   }
 
@@ -180,8 +182,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
 /** Whether the workbench is on top and in one of its editors. */
 function takesText(state: State, views: readonly View[]): boolean {
-  const { workbench, page, isSorting } = state;
-  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && !isSorting;
+  const { workbench, page, awaits } = state;
+  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && awaits === undefined;
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
@@ -191,7 +193,7 @@ function withoutAnswered(before: State, now: State): State {
     now.place === before.place &&
     now.dialog?.id === before.dialog?.id &&
     now.page?.id === before.page?.id &&
-    now.isSorting === before.isSorting &&
+    now.awaits === before.awaits &&
     now.prompt?.kind === before.prompt?.kind;
   const isOld = now.flash !== undefined && now.flash === before.flash && now.flash.tone === "plain";
   return isSame || !isOld ? now : { ...now, flash: undefined };

@@ -51,7 +51,7 @@ test("Enter does what is chosen: opens a dialog, goes to a view, moves, and says
   assert.equal(suspend.dialog?.dialog.title, pressed(online(), "s").dialog?.dialog.title);
   assert.equal(suspend.prompt, undefined);
   assert.equal(pressed(searched("all at a glance"), "enter").place.view, "overview");
-  assert.equal(pressed(searched("sort by the column whose"), "enter").isSorting, true);
+  assert.equal(pressed(searched("sort by the column whose"), "enter").awaits, "sort");
   assert.equal(pressed(searched("hold the screen"), "enter").frozen?.now, NOW);
   assert.match(pressed(searched("lift it"), "enter").flash?.words ?? "", /is not suspended/);
   const copied = lastStep(searched("copy the name"), "enter");
