@@ -18,5 +18,4 @@ export const replaceDialog = (job: SaveText, path: string): Dialog => ({
   ],
   confirm: { kind: "yes", does: "replace" },
   deed: () => ({ kind: "job", job: { ...job, replaces: true } }),
-  commands: () => [],
 });

@@ -60,6 +60,12 @@ export const VERBS = {
   errors: { chord: "e", does: "errors", group: "read", help: "errors or evidence behind the row" },
   members: { chord: "M", does: "members", group: "read", help: "the servers of the provider's pool" },
   requests: { chord: "l", does: "requests", group: "read", help: "the last requests of what the row names" },
+  xray: {
+    chord: "i",
+    does: "xray",
+    group: "read",
+    help: "what the row depends on, as a tree with the state of each part",
+  },
   follow: {
     chord: "f",
     does: "follow",

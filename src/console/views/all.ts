@@ -34,6 +34,7 @@ import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
 import { sweepsView } from "./sweeps.ts";
 import { usageView } from "./usage.ts";
+import { xrayView } from "./xray.ts";
 
 export const VIEWS: readonly View[] = [
   overviewView,
@@ -55,6 +56,7 @@ export const VIEWS: readonly View[] = [
   packsView,
   sweepsView,
   keysView,
+  xrayView,
   profilesView,
   budgetsView,
   reconcileView,

@@ -20,7 +20,7 @@ interface Row extends Serving {
   readonly isSuspended: boolean;
 }
 
-const modelRows = (data: Data): readonly Row[] => {
+export const modelRows = (data: Data): readonly Row[] => {
   const off = new Set(activeSuspensions(data).flatMap(({ kind, name }) => (kind === "model" ? [name] : [])));
   return servings(data).map((serving, at) => ({
     ...serving,
@@ -37,7 +37,7 @@ interface Standing {
   readonly tone: Tone;
 }
 
-function standingOf({ isSuspended, first, model }: Row): Standing {
+export function standingOf({ isSuspended, first, model }: Row): Standing {
   if (first === undefined) return { rank: 0, mark: "!", word: "NOBODY", tone: "fail" };
   if (isSuspended) return { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" };
   if (first !== model.provider) return { rank: 2, mark: "~", word: "failover", tone: "warn" };
