@@ -10,8 +10,10 @@ import type { Event, State } from "../model/state.ts";
 import { type Line, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { bodyRows, isTooSmall, tableRegions } from "../store/layout.ts";
-import { isHelpOpen, listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
+import { contextOf, isHelpOpen, type Listing, listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
+import { GAP } from "./columns.ts";
 import { drawHints } from "./hints.ts";
+import { placedColumns, type TableSize } from "./table.ts";
 import { drawTitle } from "./title.ts";
 import { viewsBar } from "./views-bar.ts";
 
@@ -29,7 +31,7 @@ export function eventsOfMouse(state: State, views: readonly View[], report: Mous
   if (state.dialog !== undefined || state.prompt !== undefined || state.awaits !== undefined) return [];
   if (row === foot) return pressed(digitAt(state, views, column));
   if (row === ABOVE_BODY - 1) return tabsTo(state, views, column);
-  return rowAt(state, views, row - ABOVE_BODY);
+  return rowAt(state, views, row - ABOVE_BODY, column);
 }
 
 const key = (chord: Chord): Event => ({ kind: "key", chord });
@@ -108,14 +110,27 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
 }
 
 /** A press on the row under the cursor opens it, which changes nothing; on another it moves the cursor there. */
-function rowAt(state: State, views: readonly View[], line: number): readonly Event[] {
+function rowAt(state: State, views: readonly View[], line: number, column: number): readonly Event[] {
   if (state.page !== undefined || isHelpOpen(state)) return [];
   const listing = listingOf(state, views);
   if (listing === undefined) return [];
-  const { above, head, rows } = tableRegions(state.size, viewOf(state, views));
+  const { above, head, rows, side } = tableRegions(state.size, viewOf(state, views), state.preferences.isSplit);
+  if (column >= state.size.columns - side) return [];
+  if (line === above) return headAt(state, listing, { columns: state.size.columns - side, rows }, column);
   const at = line - above - head;
   if (at < 0 || at >= rows) return [];
   const index = tableStateOf(state).offset + at;
   if (listing.order[index] === undefined) return [];
   return index === listing.cursor ? [key("enter")] : [{ kind: "pointed", index }];
+}
+
+/** A press on the head of a column sorts by it, and again the other way round. */
+function headAt(state: State, listing: Listing, size: TableSize, column: number): readonly Event[] {
+  // Behind the border and a blank.
+  let from = 2;
+  for (const { head, cells } of placedColumns(listing, tableStateOf(state), size, contextOf(state).now)) {
+    if (column >= from && column < from + cells) return [{ kind: "pointed_head", column: head.id }];
+    from += cells + GAP;
+  }
+  return [];
 }

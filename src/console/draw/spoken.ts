@@ -109,7 +109,7 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
   const { table, order, cursor, total, sort } = listing;
   const { marks, offset, filter } = tableStateOf(state);
   const context = contextOf(state);
-  const rows = tableRegions(state.size, view).rows;
+  const rows = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const shown = order.slice(offset, offset + rows);
   const items = shown.map((at, index): SpokenNode => {
     const cells = table.columns.map(

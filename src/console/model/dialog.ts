@@ -7,6 +7,7 @@ import type { Action } from "./action.ts";
 import type { Context } from "./context.ts";
 import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { PreferenceChange } from "./preferences.ts";
 import type { Line } from "./text.ts";
 import type { SaveText } from "./view.ts";
 
@@ -52,6 +53,14 @@ export type Deed =
   | SingleDeed
   /** One after the other, as a snapshot before what cannot be undone; the first that fails ends the row. */
   | { readonly kind: "steps"; readonly steps: readonly SingleDeed[] };
+
+/** How tables are shown from now on; nothing is sent. */
+export interface Keeping {
+  readonly kind: "keep";
+  readonly change: PreferenceChange;
+  /** Said once it is kept. */
+  readonly words: string;
+}
 
 export type SingleDeed =
   /** One after the other; the first that fails ends the row, and what was done is said. */
@@ -99,7 +108,7 @@ export interface Dialog {
     | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
   /** Why it cannot be confirmed as it stands; undefined when it can. */
   why?(values: FieldValues, context: Context): string | undefined;
-  deed(values: FieldValues, context: Context): Deed;
+  deed(values: FieldValues, context: Context): Deed | Keeping;
   /** What takes it back, as things stand when it is confirmed; left out, or undefined: it is for good. */
   undo?(values: FieldValues, context: Context): Undoing | undefined;
   /** Command lines that do the same; left out, those of the deed's actions. */

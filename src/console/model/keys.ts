@@ -3,7 +3,7 @@
  * means one thing in all views; what a view offers of it is the view's own list. Source: operator console reference, B2.
  */
 
-import type { Chord } from "./key.ts";
+import { type Chord, FAVORITE_CHORDS } from "./key.ts";
 
 /** `write`: it can change the gateway, once confirmed; read-only mode neither shows nor takes it. */
 export type VerbGroup = "read" | "write";
@@ -119,6 +119,12 @@ export const COMMON = {
   previous: { chords: ["-"], does: "previous", help: "the view before" },
   refresh: { chords: ["r", "ctrl-l", "f5"], does: "refresh", help: "read again now and draw the screen anew" },
   freeze: { chords: ["z"], does: "freeze", help: "hold the screen still; again lets it go on" },
+  favorite: {
+    chords: FAVORITE_CHORDS,
+    does: "favorite",
+    help: "go to the view that is kept under the function key (not F5)",
+  },
+  keep: { chords: ["K"], does: "keep view", help: "keep this view, with its filter and sort, under a function key" },
   door: { chords: ["O"], does: "next door", help: "go on with the next gateway that was given" },
   quit: { chords: ["q", "ctrl-c"], does: "quit", help: "leave the console" },
   suspend_process: { chords: ["ctrl-z"], does: "to the shell", help: "stop the console; `fg` brings it back" },
@@ -158,6 +164,8 @@ export const MOVING = {
   },
   query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
   wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },
+  columns: { chords: ["#"], does: "columns", help: "choose the columns of the table, which are kept" },
+  split: { chords: ["|"], does: "panes", help: "from 160 columns on: the detail beside the table, or below it" },
   bad: { chords: ["b"], does: "narrow", help: "only rows that want attention; again all" },
   tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
 } as const satisfies Readonly<Record<string, CommonKey>>;

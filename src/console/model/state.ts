@@ -9,7 +9,8 @@ import type { Data, Failure, Need } from "./data.ts";
 import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
-import type { ConsoleDoor } from "./ports.ts";
+import type { ConsoleDoor, Remembered } from "./ports.ts";
+import type { PreferenceChange, Preferences } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
@@ -168,6 +169,7 @@ export interface State {
   /** The letter of a column is awaited: after `S` to sort by it, after `Y` to copy its cell. */
   readonly awaits: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
+  readonly preferences: Preferences;
   /** The audit stream that was given; undefined: none was. */
   readonly tail: readonly string[] | undefined;
   /** Why that stream cannot be read; undefined while it can. */
@@ -241,6 +243,8 @@ export type Event =
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
   /** On how many nodes it is seen. `deed`: what it said when it was done. */
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
+  /** The head of a column of the table on the screen, by the id of the column. */
+  | { readonly kind: "pointed_head"; readonly column: string }
   /** A row of the table on the screen, by its place in the order that is shown. */
   | { readonly kind: "pointed"; readonly index: number }
   /** A text was not saved: the file exists. */
@@ -252,7 +256,7 @@ export type Event =
   | { readonly kind: "sweep"; readonly sweep: Sweep }
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
-  | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }
+  | { readonly kind: "remembered"; readonly name: Remembered; readonly text: string }
   /** Names of files that begin with `text`, folders with a slash at their end. */
   | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
@@ -262,7 +266,8 @@ export type Event =
 export type Remembering =
   | { readonly name: "history"; readonly statement: string }
   /** An empty statement: none has the name any more. */
-  | { readonly name: "statements"; readonly as: string; readonly statement: string };
+  | { readonly name: "statements"; readonly as: string; readonly statement: string }
+  | { readonly name: "preferences"; readonly change: PreferenceChange };
 
 export type Effect =
   /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */

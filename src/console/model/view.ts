@@ -9,6 +9,7 @@ import type { Need } from "./data.ts";
 import type { Dialog, JobRequest } from "./dialog.ts";
 import type { VerbId } from "./keys.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
@@ -22,7 +23,9 @@ export interface Place {
 /** What a key leads to. Only a dialog leads to a change of the gateway. */
 export type Intent =
   | { readonly kind: "dialog"; readonly dialog: Dialog }
-  | { readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string }
+  | ({ readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string } & Partial<
+      Pick<Favorite, "sort" | "isNarrowed">
+    >)
   /** A page of text over the view; `load` reads what it needs from the gateway first. */
   | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }

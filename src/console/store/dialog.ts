@@ -15,6 +15,7 @@ import { commonStart } from "./common-start.ts";
 import { flashed } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
 import { isOneOf, only } from "./only.ts";
+import { withPreference } from "./preferences.ts";
 import { contextOf } from "./seen.ts";
 import { whyNoWrite } from "./select.ts";
 
@@ -70,7 +71,8 @@ export function whyNotConfirmed(state: State): string | undefined {
 /** Command lines that do the same as the dialog would. */
 export function commandsOf(state: State, { dialog, values }: DialogState): readonly string[] {
   const context = contextOf(state);
-  return dialog.commands?.(values, context) ?? commandsOfDeed(dialog.deed(values, context), context);
+  const deed = dialog.deed(values, context);
+  return dialog.commands?.(values, context) ?? (deed.kind === "keep" ? [] : commandsOfDeed(deed, context));
 }
 
 export function stepDialog(state: State, open: DialogState, event: KeyEvent): Step {
@@ -218,6 +220,8 @@ function stepText(state: State, open: DialogState, field: Field & { readonly kin
 }
 
 function stepChoice(state: State, open: DialogState, field: Field, chord: Chord): Step {
+  const named = field.kind === "choice" ? field.choices.find((one) => one.toLowerCase() === chord) : undefined;
+  if (named !== undefined) return only(withDialog(state, valued(open, field.id, named)));
   const by =
     chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" || chord === "space" ? 1 : 0;
   if (by === 0) return only(flashed(state, `${field.label}: Left and Right change it, Tab leaves it`));
@@ -256,12 +260,14 @@ function confirmed(state: State, open: DialogState): Step {
   if (why !== undefined) return only(flashed(state, why, "warn"));
   const { dialog, values, id } = open;
   const context = contextOf(state);
+  const deed = dialog.deed(values, context);
+  if (deed.kind === "keep") return withPreference({ ...state, dialog: undefined }, deed.change, deed.words);
   const running: DialogState = {
     ...open,
     stage: { kind: "running", words: dialog.confirm.does, since: state.now },
     undo: dialog.undo?.(values, context),
   };
-  const effect: Effect = { kind: "deed", id, deed: dialog.deed(values, context) };
+  const effect: Effect = { kind: "deed", id, deed };
   return { state: withDialog(state, running), effects: [effect] };
 }
 

@@ -17,6 +17,7 @@ export type Report = Exclude<
   Event,
   | KeyEvent
   | { readonly kind: "pointed" }
+  | { readonly kind: "pointed_head" }
   | { readonly kind: "query_done" }
   | { readonly kind: "query_failed" }
   | { readonly kind: "remembered" }

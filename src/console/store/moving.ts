@@ -7,14 +7,16 @@ import { MOVING } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
 import type { ColumnHead } from "../model/table.ts";
 import type { TableBody, View } from "../model/view.ts";
+import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
-import type { Listing } from "./listing.ts";
+import { type Listing, tableOfView } from "./listing.ts";
 import { stepMarks } from "./marks.ts";
 import { isOneOf, only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { clamp, onRow, withTable } from "./places.ts";
+import { columnsDialog, turnedSplit } from "./preferences.ts";
 import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
@@ -44,6 +46,8 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   const marked = stepMarks(state, listing, chord);
   if (marked !== undefined) return only(marked);
   if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
+  if (isOneOf(chord, MOVING.split)) return turnedSplit(state, views);
+  if (isOneOf(chord, MOVING.columns)) return only(chooseColumns(state, seen));
   if (isOneOf(chord, MOVING.copy_row)) return copyRows(state, listing, views);
   if (isOneOf(chord, MOVING.copy_cell)) return only({ ...state, awaits: "copy" });
   if (isOneOf(chord, MOVING.save_table)) return followed(state, saveTable(state, listing, views), views);
@@ -60,7 +64,7 @@ export function pointedAt(state: State, listing: Listing | undefined, index: num
 
 function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
   const { cursor, order } = listing;
-  const page = tableRegions(state.size, view).rows;
+  const page = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const last = order.length - 1;
   const to = (index: number): State => onRow(state, listing, clamp(index, 0, last));
   if (isOneOf(chord, MOVING.up)) return to(cursor - 1);
@@ -81,6 +85,17 @@ function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
   const { isWide, scrolled } = tableStateOf(state);
   if (!isWide) return flashed(state, "t shows all columns; left and right then scroll them");
   return withTable(state, { scrolled: clamp(scrolled + by, 0, table.columns.length - 1) });
+}
+
+function chooseColumns(state: State, { view, body }: Seen): State {
+  const hidden = state.preferences.hidden.get(view.id) ?? [];
+  return openedDialog(state, columnsDialog(view, tableOfView(view, body, contextOf(state)), hidden));
+}
+
+/** By the column whose head was pointed at; again the other way round. */
+export function sortedByHead(state: State, listing: Listing | undefined, id: string): State {
+  const column = listing?.table.columns.find((one) => one.id === id);
+  return listing === undefined || column === undefined ? state : sortedBy(state, listing, column);
 }
 
 /** The key after `S` or `Y`. */

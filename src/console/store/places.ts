@@ -106,7 +106,7 @@ export function settled(state: State, views: readonly View[]): State {
   const row = cursorRowOf(listing);
   if (row === undefined) return offset === 0 ? settledPage : withTable(settledPage, { offset: 0 });
   const { cursor, order } = listing;
-  const { rows } = tableRegions(settledPage.size, view);
+  const { rows } = tableRegions(settledPage.size, view, settledPage.preferences.isSplit);
   const shown = clamp(clamp(offset, cursor - rows + 1, cursor), 0, order.length - rows);
   const followed = cursorId === undefined ? undefined : row;
   if (followed === cursorId && cursor === cursorAt && shown === offset) return settledPage;

@@ -6,23 +6,25 @@
 
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { COMMON, MOVING } from "../model/keys.ts";
+import { preferencesOf } from "../model/preferences.ts";
 import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { withAttachment } from "./attached.ts";
 import { stepCharts } from "./charts.ts";
 import { ownChord, stepCommand } from "./custom.ts";
-import { DROPPED, stepDialog } from "./dialog.ts";
+import { DROPPED, openedDialog, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { answered, flashed } from "./flash.ts";
 import type { EntryRun } from "./help-entries.ts";
 import { followed, quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { pointedAt, stepColumnLetter, stepTable } from "./moving.ts";
+import { pointedAt, sortedByHead, stepColumnLetter, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
+import { favoriteIntent, keepDialog } from "./preferences.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
@@ -46,10 +48,14 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "key":
       case "paste":
         return stepKey(state, event);
+      case "remembered":
+        if (event.name === "preferences") return only({ ...state, preferences: preferencesOf(event.text) });
+        return toWorkbench(state, event) ?? only(state);
       case "query_done":
       case "query_failed":
-      case "remembered":
         return toWorkbench(state, event) ?? only(state);
+      case "pointed_head":
+        return only(sortedByHead(state, listingOf(state, views), event.column));
       case "pointed":
         return only(pointedAt(state, listingOf(state, views), event.index));
       case "data":
@@ -160,6 +166,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (isOneOf(chord, COMMON.previous)) return only(toPrevious(state));
     if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
     if (isOneOf(chord, COMMON.freeze)) return only(turnedFreeze(state));
+    if (isOneOf(chord, COMMON.favorite)) return followed(state, favoriteIntent(state, chord, views), views);
+    if (isOneOf(chord, COMMON.keep)) return only(openedDialog(state, keepDialog(state, views)));
     if (isOneOf(chord, COMMON.door)) return nextDoor(state);
     if (isOneOf(chord, COMMON.quit)) return quit(state, views);
     return undefined;

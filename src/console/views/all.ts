@@ -14,6 +14,7 @@ import { clusterView } from "./cluster.ts";
 import { configView } from "./config.ts";
 import { controlsView } from "./controls.ts";
 import { errorsView } from "./errors.ts";
+import { favoritesView } from "./favorites.ts";
 import { guardrailsView } from "./guardrails.ts";
 import { keysView } from "./keys.ts";
 import { mcpView } from "./mcp.ts";
@@ -71,4 +72,5 @@ export const VIEWS: readonly View[] = [
   auditVerifyView,
   changesView,
   queryView,
+  favoritesView,
 ];

@@ -3,8 +3,8 @@
 import type { ModelRecord } from "../../admin-api/index.ts";
 import { count } from "../format/numbers.ts";
 import type { Data } from "../model/data.ts";
-import { type MeasuredTable, type Met, metRows } from "./measured.ts";
-import { modelRows, standingOf } from "./models.ts";
+import { type MeasuredTable, type Met, metRows, STATES } from "./measured.ts";
+import { type ModelRow, type ModelState, modelRows, standingOf } from "./models.ts";
 import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.ts";
 
 /** Models, and providers of each, that a tree lists; the view of models lists all. */
@@ -43,7 +43,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
     },
     (id) => [
       ...shown.map((row) => {
-        const { word, tone, mark } = standingOf(row);
+        const { word, tone, mark } = stateOf(row, providers);
         return node(
           id,
           {
@@ -56,7 +56,10 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
             target: { place: { view: "models" }, row: row.model.model },
             json: row.model,
           },
-          (of) => [...new Set(row.plan)].map((name) => measuredNode(data, of, "provider", name, providers.get(name), "providers")),
+          (of) =>
+            [...new Set(row.plan)].map((name) =>
+              measuredNode(data, of, "provider", name, providers.get(name), "providers"),
+            ),
         );
       }),
       ...unserved.map((name) =>
@@ -72,6 +75,13 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
       ),
     ],
   );
+}
+
+/** As the view of models has it, and failing if the provider that is asked first fails. */
+function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<ModelState, "word" | "tone" | "mark"> {
+  const state = standingOf(row);
+  const first = row.first === undefined ? undefined : providers.get(row.first);
+  return state.mark === " " && first?.state === "failing" ? STATES.failing : state;
 }
 
 const modelWords = ({ upstream_model: upstream, provider }: ModelRecord, first: string | undefined): string =>

@@ -137,7 +137,8 @@ export const xrayView: View = {
           sentence: "No caller is named.",
           next: "Type `:xray NAME` with a key or profile, or press i on a key (3).",
         };
-      const meant = nearest(subject, namesOf(data));
+      const names = namesOf(data);
+      const meant = names.find((name) => name.toLowerCase().includes(subject.toLowerCase())) ?? nearest(subject, names);
       return {
         sentence: `No key or profile is named ${escapeControls(subject)}.`,
         next: meant === undefined ? "`:keys` and `:profiles` list them." : `Did you mean ${escapeControls(meant)}?`,

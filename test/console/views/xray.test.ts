@@ -111,7 +111,7 @@ test("the tree of a key names each part with its state, parents before children"
     "   │  ├─ detector pii | ERRORS | pii, 12 texts read, 2 errors, fail_closed",
     "   │  └─ guardrail rule no-cards | ok | deny, acted 7 times",
     "   ├─ models |  | allowed: acme-*, pool-*",
-    "   │  ├─ model acme-large | ok | ",
+    "   │  ├─ model acme-large | FAILING | ",
     "   │  │  ├─ provider acme-chat | FAILING | 9.1 req/s, 50.0 % fail, first byte 201ms",
     "   │  │  └─ provider acme-alt | ok | 9.1 req/s, 0.2 % fail, first byte 201ms",
     "   │  └─ model pattern pool-* | NOBODY | no provider of its plan serves",
@@ -128,7 +128,7 @@ test("what wants attention is what has failed, is suspended, spent or refuses", 
   const bad = Array.from({ length: table.count }, (_, at) => at).filter((at) => table.isBad(at));
   assert.deepEqual(
     bad.map((at) => table.nameOf(at)),
-    ["budget_exceeded by budget day-5m", "day-5m (shared)", "pii", "acme-chat", "pool-*", "pool-eu"],
+    ["budget_exceeded by budget day-5m", "day-5m (shared)", "pii", "acme-large", "acme-chat", "pool-*", "pool-eu"],
   );
 });
 
@@ -199,7 +199,7 @@ test("other callers: without a profile, with one that is missing, suspended, exp
 });
 
 test("what was not read is said, and nothing is claimed of it", () => {
-  const { list_keys: keys } = ANSWERS;
+  const { list_keys: keys = [] } = ANSWERS;
   assert.deepEqual(treeOf("ci-main", { list_keys: keys }), [
     "key ci-main | active | id abcd1234, last used 1m ago, never expires",
     "└─ profile standard | UNKNOWN | not read yet",
@@ -252,6 +252,7 @@ test("a name that is no caller, and none at all, say what to do next", () => {
     sentence: "No key or profile is named ci-mian.",
     next: "Did you mean ci-main?",
   });
+  assert.equal(empty(contextFor("CI-M")).next, "Did you mean ci-main?");
   assert.match(empty(contextFor("zzzzzzzz")).next, /:keys/);
   assert.match(empty(contextFor(undefined)).next, /:xray NAME/);
 });
