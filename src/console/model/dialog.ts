@@ -56,7 +56,6 @@ export type Deed =
 
 /** How tables are shown from now on; nothing is sent. */
 export interface Keeping {
-  readonly kind: "keep";
   readonly change: PreferenceChange;
   /** Said once it is kept. */
   readonly words: string;
@@ -108,7 +107,9 @@ export interface Dialog {
     | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
   /** Why it cannot be confirmed as it stands; undefined when it can. */
   why?(values: FieldValues, context: Context): string | undefined;
-  deed(values: FieldValues, context: Context): Deed | Keeping;
+  deed(values: FieldValues, context: Context): Deed;
+  /** Changes how tables are shown, in place of the deed, which has no actions then. */
+  keeps?(values: FieldValues): Keeping;
   /** What takes it back, as things stand when it is confirmed; left out, or undefined: it is for good. */
   undo?(values: FieldValues, context: Context): Undoing | undefined;
   /** Command lines that do the same; left out, those of the deed's actions. */

@@ -71,8 +71,7 @@ export function whyNotConfirmed(state: State): string | undefined {
 /** Command lines that do the same as the dialog would. */
 export function commandsOf(state: State, { dialog, values }: DialogState): readonly string[] {
   const context = contextOf(state);
-  const deed = dialog.deed(values, context);
-  return dialog.commands?.(values, context) ?? (deed.kind === "keep" ? [] : commandsOfDeed(deed, context));
+  return dialog.commands?.(values, context) ?? commandsOfDeed(dialog.deed(values, context), context);
 }
 
 export function stepDialog(state: State, open: DialogState, event: KeyEvent): Step {
@@ -260,14 +259,14 @@ function confirmed(state: State, open: DialogState): Step {
   if (why !== undefined) return only(flashed(state, why, "warn"));
   const { dialog, values, id } = open;
   const context = contextOf(state);
-  const deed = dialog.deed(values, context);
-  if (deed.kind === "keep") return withPreference({ ...state, dialog: undefined }, deed.change, deed.words);
+  const kept = dialog.keeps?.(values);
+  if (kept !== undefined) return withPreference({ ...state, dialog: undefined }, kept.change, kept.words);
   const running: DialogState = {
     ...open,
     stage: { kind: "running", words: dialog.confirm.does, since: state.now },
     undo: dialog.undo?.(values, context),
   };
-  const effect: Effect = { kind: "deed", id, deed };
+  const effect: Effect = { kind: "deed", id, deed: dialog.deed(values, context) };
   return { state: withDialog(state, running), effects: [effect] };
 }
 

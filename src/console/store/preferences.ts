@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { chordText } from "../format/keys-text.ts";
-import type { Dialog } from "../model/dialog.ts";
+import type { Deed, Dialog } from "../model/dialog.ts";
 import { type Chord, FAVORITE_CHORDS } from "../model/key.ts";
 import { type Favorite, type PreferenceChange, preferencesAfter } from "../model/preferences.ts";
 import type { State, Step } from "../model/state.ts";
@@ -13,6 +13,9 @@ import { flashed } from "./flash.ts";
 import { SPLIT_COLUMNS } from "./layout.ts";
 import { only } from "./only.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
+
+/** These dialogs ask nothing of a gateway. */
+const NO_DEED: Deed = { kind: "actions", actions: [] };
 
 /** Makes the change, and keeps it. */
 export function withPreference(state: State, change: PreferenceChange, words: string): Step {
@@ -49,12 +52,13 @@ export function columnsDialog(view: View, table: Table, hidden: readonly string[
     ],
     confirm: { kind: "yes", does: "keep these columns" },
     why: ({ [SHOWN]: text }) => (ticked(text).length === 0 ? "tick at least one column" : undefined),
-    deed({ [SHOWN]: text }) {
+    deed: () => NO_DEED,
+    keeps({ [SHOWN]: text }) {
       const shown = ticked(text);
       const change = { kind: "columns", view: view.id, hidden: ids.filter((id) => !shown.includes(id)) } as const;
       const words =
         shown.length === ids.length ? "all columns are shown" : `${shown.length} of ${ids.length} columns are shown`;
-      return { kind: "keep", change, words };
+      return { change, words };
     },
   };
 }
@@ -121,10 +125,10 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
     confirm: { kind: "yes", does: "keep" },
     why: ({ key, does }) =>
       does === FORGET && !favorites.has(chordOf(key)) ? `nothing is kept under ${key}` : undefined,
-    deed({ key = "", does }) {
+    deed: () => NO_DEED,
+    keeps({ key = "", does }) {
       const favorite = does === FORGET ? undefined : here;
       return {
-        kind: "keep",
         change: { kind: "favorite", key: chordOf(key), favorite },
         words: favorite === undefined ? `${key} is free again` : `${key} goes to: ${words}`,
       };
