@@ -7,7 +7,20 @@ import { artifacts } from "./artifact-columns.ts";
 import { certificates } from "./certificate-columns.ts";
 import { history } from "./history-columns.ts";
 import { reconcile, reconcile_verdicts } from "./reconcile-columns.ts";
-import { choice, flag, integer, list, map, nullable, number, object, type TypeOf, text, time } from "./schema.ts";
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  optional,
+  type TypeOf,
+  text,
+  time,
+} from "./schema.ts";
 import { usage } from "./usage-columns.ts";
 
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
@@ -67,6 +80,18 @@ export const TABLES = {
     allowed_models: list("Models that may be asked for; empty: every routed one.", text("Name or pattern.")),
     require_caps: list("Capabilities that a channel must claim to serve it.", text("Capability.")),
     access_rules: integer("How many rules of its own it has."),
+    // Earlier nodes have none.
+    rules: optional(
+      list(
+        "Access rules that apply to its callers, in the order in which they are evaluated: those of the deployment first.",
+        object("An access rule.", {
+          name: text("Name, unique within its list."),
+          action: choice("What happens to a request that it matches.", ["allow", "deny"]),
+          layer: choice("List that it belongs to.", ["deployment", "profile"]),
+          at: list("Traffic types that it is evaluated for.", choice("Traffic type.", ["llm", "mcp", "a2a"])),
+        }),
+      ),
+    ),
     detectors: nullable(list("Detectors that inspect its traffic; null: all of them.", text("Name of a detector."))),
     keys: integer("Virtual keys that refer to it."),
   }),

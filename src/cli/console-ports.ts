@@ -67,9 +67,12 @@ export function createPorts(io: Io): ConsolePorts {
     },
     readDocument: (file, signal) => readBounded(resolvePath(io, file), MAX_DOCUMENT_BYTES, signal),
     completePath: (text, signal) => completePath(io, text, signal),
-    async saveText(file, text, signal) {
+    async saveText(file, text, { signal, replaces }) {
       signal.throwIfAborted();
-      await writeWhole(await freshTarget(io, file), bytesOf(text));
+      const path = resolvePath(io, fromHome(io, file));
+      if (!replaces && (await isFile(path))) return { kind: "exists", path };
+      await writeWhole(await fileTarget(path), bytesOf(text));
+      return { kind: "saved", path };
     },
     memory: createMemory(io),
     follow: (file, fromEnd, signal, onWaiting) => follow(resolvePath(io, file), fromEnd, signal, onWaiting),
@@ -82,8 +85,16 @@ export function createPorts(io: Io): ConsolePorts {
 /** Not over what is there: a slip of the fingers must not cost an archive. */
 async function freshTarget(io: Io, file: string): ReturnType<typeof fileTarget> {
   const path = resolvePath(io, file);
-  if ((await stat(path).catch(() => undefined))?.isFile()) throw new UsageError(`${file} is there already`);
+  if (await isFile(path)) throw new UsageError(`${file} is there already`);
   return await fileTarget(path);
+}
+
+const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isFile() === true;
+
+/** Replaces `~/` as a shell would. */
+function fromHome({ env }: Io, file: string): string {
+  const home = env["HOME"] ?? "";
+  return home !== "" && file.startsWith("~/") ? join(home, file.slice(2)) : file;
 }
 
 function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(bytes: number): void } {

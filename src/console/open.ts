@@ -264,7 +264,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   );
   life.own("clock", clock, clearInterval);
   watch.need(needsOf(state, VIEWS));
-  for (const name of ["history", "statements"] as const) {
+  for (const name of ["history", "statements", "preferences"] as const) {
     void ports.memory.load(name).then((text) => dispatch({ kind: "remembered", name, text }));
   }
   if (auditFile !== undefined) {

@@ -13,6 +13,7 @@ import { atEnd, type Owner } from "../e2e/support/wait.ts";
 import { bufferIo } from "./buffers.ts";
 
 const never = new AbortController().signal;
+const once = { signal: never, replaces: false };
 
 interface Machine {
   readonly folder: string;
@@ -22,7 +23,10 @@ interface Machine {
 async function machine(owner: Owner): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), "ports-"));
   atEnd(owner, () => rm(folder, { recursive: true }));
-  return { folder, ports: createPorts(bufferIo({ cwd: folder, env: { XDG_STATE_HOME: join(folder, "state") } })) };
+  return {
+    folder,
+    ports: createPorts(bufferIo({ cwd: folder, env: { HOME: folder, XDG_STATE_HOME: join(folder, "state") } })),
+  };
 }
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
@@ -76,7 +80,8 @@ test("nothing remembered, too much of it, and a place that cannot be written are
 
 test("a text is saved beside the working directory, for this user alone", async (t) => {
   const { folder, ports } = await machine(t);
-  await ports.saveText("a.json", "[]\n", never);
+  const path = join(folder, "a.json");
+  assert.deepEqual(await ports.saveText("a.json", "[]\n", once), { kind: "saved", path });
   assert.equal(await readFile(join(folder, "a.json"), "utf8"), "[]\n");
   assert.equal(await modeOf(join(folder, "a.json")), "600");
 });
@@ -84,13 +89,22 @@ test("a text is saved beside the working directory, for this user alone", async 
 test("a file that is there is not written over, by a text or by a snapshot", async (t) => {
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a"), "mine");
-  await assert.rejects(ports.saveText("a", "other", never), /a is there already/);
+  assert.deepEqual(await ports.saveText("a", "other", once), { kind: "exists", path: join(folder, "a") });
   const door = { kind: "socket", path: join(folder, "no.sock") } as const;
   await assert.rejects(
     ports.saveSnapshot(door, "a", { isStale: false, signal: never, onProgress: () => {} }),
     /a is there already/,
   );
   assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
+});
+
+test("a file that exists is replaced once that was confirmed, and ~ is the home of the user", async (t) => {
+  const { folder, ports } = await machine(t);
+  const saved = await ports.saveText("~/a.csv", "one", once);
+  assert.deepEqual(saved, { kind: "saved", path: join(folder, "a.csv") });
+  await ports.saveText("~/a.csv", "two", { ...once, replaces: true });
+  assert.equal(await readFile(join(folder, "a.csv"), "utf8"), "two");
+  assert.deepEqual(await readdir(folder), ["a.csv"]);
 });
 
 test("a save without a gateway leaves no file", async (t) => {
@@ -102,7 +116,7 @@ test("a save without a gateway leaves no file", async (t) => {
 
 test("nothing is saved once the console ends", async (t) => {
   const { folder, ports } = await machine(t);
-  await assert.rejects(ports.saveText("a", "b", AbortSignal.abort()));
+  await assert.rejects(ports.saveText("a", "b", { ...once, signal: AbortSignal.abort() }));
   assert.deepEqual(await readdir(folder), []);
 });
 

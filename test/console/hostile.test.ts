@@ -134,7 +134,7 @@ const SIZES = [
 ] as const;
 
 /** Ways to look at a row: its fields, its JSON, where it leads, and what each verb asks. */
-const LOOKS = ["d", "J", "enter", "t", "space", "b"] as const;
+const LOOKS = ["d", "J", "enter", "t", "space", "b", "#", "K", "?", "ctrl-s"] as const;
 const KEYS = [...LOOKS, ...Object.values(VERBS).map(({ chord }) => chord)];
 
 /** Of texts that are long, which cost what they measure, a few. */

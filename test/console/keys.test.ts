@@ -11,7 +11,7 @@ import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../../src/console/model/k
 import type { State } from "../../src/console/model/state.ts";
 import type { View } from "../../src/console/model/view.ts";
 import { commandOfText } from "../../src/console/store/command.ts";
-import { sectionsOf } from "../../src/console/store/help.ts";
+import { sectionsOf } from "../../src/console/store/help-entries.ts";
 import { createStep } from "../../src/console/store/step.ts";
 import { VIEWS } from "../../src/console/views/all.ts";
 import { WORKBENCH_KEYS } from "../../src/console/workbench/keys.ts";

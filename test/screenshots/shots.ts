@@ -176,6 +176,7 @@ const WHOLE: readonly Shot[] = [
     ...SMALL,
     act: (terminal) => press(terminal, "3", /status-page/),
   },
+  view("xray", /FAILING/, "What a caller depends on, with the state of each part", "xray prod-search"),
   view("profiles", /research/, "Profiles"),
   view("budgets", /profile evals/, "Budgets, the fullest first"),
   {
@@ -219,6 +220,17 @@ const WHOLE: readonly Shot[] = [
     async act(terminal) {
       await go(terminal, "config", /team-ml/);
       await press(terminal, "v", /Providers, callers/);
+    },
+  },
+  {
+    name: "favorites",
+    title: "Views that were kept under function keys",
+    async act(terminal) {
+      await go(terminal, "requests", /STATUS/);
+      await press(terminal, "K", /Keep this view/);
+      await terminal.press("enter", "y");
+      await terminal.until(/F1 goes to/);
+      await go(terminal, "favorites", />F1 +requests/);
     },
   },
   view("secrets", /JUDGE_API_KEY/, "Sealed secrets and where they are used"),

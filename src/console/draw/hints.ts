@@ -29,7 +29,10 @@ const common = (entry: { readonly chords: readonly string[]; readonly does: stri
 
 export function drawHints(state: State, views: readonly View[]): Line {
   const { columns } = state.size;
-  if (state.isSorting) return cutLine([{ text: " sort by  " }, ...sortHints(state, views)], columns);
+  if (state.awaits !== undefined) {
+    const label = state.awaits === "sort" ? " sort by  " : " copy the cell of  ";
+    return cutLine([{ text: label }, ...columnHints(state, views)], columns);
+  }
   const { own, always } = hintsOf(state, views);
   return cutLine([{ text: " " }, ...spansOf(fitting([...own, ...always], columns - 1))], columns);
 }
@@ -74,8 +77,6 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (state.prompt !== undefined) return { own: [], always: promptHints(state.prompt) };
   if (state.dialog !== undefined)
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
-  if (state.isHelpOpen)
-    return { own: [], always: [common(MOVING.page_up), common(MOVING.page_down), common(COMMON.back)] };
   if (state.page !== undefined) {
     return {
       own: [],
@@ -114,6 +115,14 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
 }
 
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
+  if (kind === "help") {
+    return [
+      { key: "Enter", does: "do it" },
+      { key: "Up Down", does: "choose" },
+      common(MOVING.page_down),
+      { key: "Esc", does: "close" },
+    ];
+  }
   const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
   const complete: Hint = { key: "Tab", does: "complete" };
@@ -153,7 +162,7 @@ function dialogHints(
   ];
 }
 
-function sortHints(state: State, views: readonly View[]): Line {
+function columnHints(state: State, views: readonly View[]): Line {
   const columns = listingOf(state, views)?.table.columns ?? [];
   return spansOf(columns.map(({ letter, id }) => ({ key: letter, does: id })));
 }

@@ -10,8 +10,10 @@ import type { Event, State } from "../model/state.ts";
 import { type Line, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { bodyRows, isTooSmall, tableRegions } from "../store/layout.ts";
-import { listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
+import { contextOf, isHelpOpen, type Listing, listingOf, statusOf, tableStateOf, viewOf } from "../store/select.ts";
+import { GAP } from "./columns.ts";
 import { drawHints } from "./hints.ts";
+import { placedColumns, type TableSize } from "./table.ts";
 import { drawTitle } from "./title.ts";
 import { viewsBar } from "./views-bar.ts";
 
@@ -26,19 +28,19 @@ export function eventsOfMouse(state: State, views: readonly View[], report: Mous
   const { column, row } = report;
   const foot = ABOVE_BODY + bodyRows(state.size);
   if (row === foot + 1) return pressed(hintAt(state, views, column));
-  if (state.dialog !== undefined || state.prompt !== undefined || state.isSorting) return [];
+  if (state.dialog !== undefined || state.prompt !== undefined || state.awaits !== undefined) return [];
   if (row === foot) return pressed(digitAt(state, views, column));
   if (row === ABOVE_BODY - 1) return tabsTo(state, views, column);
-  return rowAt(state, views, row - ABOVE_BODY);
+  return rowAt(state, views, row - ABOVE_BODY, column);
 }
 
 const key = (chord: Chord): Event => ({ kind: "key", chord });
 const pressed = (chord: Chord | undefined): readonly Event[] => (chord === undefined ? [] : [key(chord)]);
 
 function wheel(state: State, views: readonly View[], isDown: boolean): readonly Event[] {
-  if (state.prompt !== undefined || state.isSorting) return [];
+  if ((state.prompt !== undefined && !isHelpOpen(state)) || state.awaits !== undefined) return [];
   const { kind } = viewOf(state, views).body;
-  const isOver = state.page !== undefined || state.isHelpOpen;
+  const isOver = state.page !== undefined || isHelpOpen(state);
   if (state.dialog !== undefined || (kind === "workbench" && !isOver)) return [key(isDown ? "pagedown" : "pageup")];
   if (kind === "charts" && !isOver) return [key(isDown ? "right" : "left")];
   return Array.from({ length: WHEEL_ROWS }, () => key(isDown ? "down" : "up"));
@@ -94,7 +96,7 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
   const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
   const title = textOfLine(drawTitle(state, views, statusOf(state, views)));
   let from = title.indexOf("Tab: ");
-  if (tabs.length < 2 || from < 0 || state.page !== undefined || state.isHelpOpen) return [];
+  if (tabs.length < 2 || from < 0 || state.page !== undefined || isHelpOpen(state)) return [];
   for (const [at, tab] of tabs.entries()) {
     from = title.indexOf(tab.title, from);
     if (from < 0) return [];
@@ -108,14 +110,27 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
 }
 
 /** A press on the row under the cursor opens it, which changes nothing; on another it moves the cursor there. */
-function rowAt(state: State, views: readonly View[], line: number): readonly Event[] {
-  if (state.page !== undefined || state.isHelpOpen) return [];
+function rowAt(state: State, views: readonly View[], line: number, column: number): readonly Event[] {
+  if (state.page !== undefined || isHelpOpen(state)) return [];
   const listing = listingOf(state, views);
   if (listing === undefined) return [];
-  const { above, head, rows } = tableRegions(state.size, viewOf(state, views));
+  const { above, head, rows, side } = tableRegions(state.size, viewOf(state, views), state.preferences.isSplit);
+  if (column >= state.size.columns - side) return [];
+  if (line === above) return headAt(state, listing, { columns: state.size.columns - side, rows }, column);
   const at = line - above - head;
   if (at < 0 || at >= rows) return [];
   const index = tableStateOf(state).offset + at;
   if (listing.order[index] === undefined) return [];
   return index === listing.cursor ? [key("enter")] : [{ kind: "pointed", index }];
+}
+
+/** A press on the head of a column sorts by it, and again the other way round. */
+function headAt(state: State, listing: Listing, size: TableSize, column: number): readonly Event[] {
+  // Behind the border and a blank.
+  let from = 2;
+  for (const { head, cells } of placedColumns(listing, tableStateOf(state), size, contextOf(state).now)) {
+    if (column >= from && column < from + cells) return [{ kind: "pointed_head", column: head.id }];
+    from += cells + GAP;
+  }
+  return [];
 }

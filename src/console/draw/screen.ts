@@ -5,7 +5,8 @@
 
 import type { QueryTables } from "../../admin-api/index.ts";
 import { inAscii } from "../format/ascii.ts";
-import { allIn, cellsOfLine, cutLine, wrapLines } from "../format/fit.ts";
+import { linesOfFields } from "../format/fields.ts";
+import { allIn, cellsOfLine, cutLine, fitLine, wrapHanging, wrapLines } from "../format/fit.ts";
 import { bodyRow, fill, ruleLine } from "../format/frame.ts";
 import type { State, WorkbenchState } from "../model/state.ts";
 import { BLANK, type Line } from "../model/text.ts";
@@ -15,6 +16,7 @@ import { bodyCells, bodyRows, isRoomy, isTooSmall, LEAST_SIZE, screenRows, table
 import {
   contextOf,
   cursorRowOf,
+  isHelpOpen,
   type Listing,
   listingOf,
   statusOf,
@@ -98,7 +100,7 @@ interface Body {
 function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkbench, status: ViewStatus): Body {
   const { size } = state;
   const { columns } = size;
-  if (state.isHelpOpen) {
+  if (isHelpOpen(state)) {
     const { lines, offset } = helpOf(state, views);
     const shown = lines.slice(offset, offset + bodyRows(size));
     return { lines: inSides(shown, columns), position: [positionWords(offset, shown.length, lines.length)] };
@@ -159,7 +161,7 @@ function drawTableBody(
   const { columns } = state.size;
   const cells = bodyCells(state.size);
   const context = contextOf(state);
-  const regions = tableRegions(state.size, view);
+  const regions = tableRegions(state.size, view, state.preferences.isSplit);
   const isDimmed = isOld(status);
   const dimmed = (lines: readonly Line[]) => (isDimmed ? lines.map((line) => allIn(line, "dim")) : lines);
   const above =
@@ -175,11 +177,22 @@ function drawTableBody(
     return { lines: inSides([...above, ...said], columns), position: [] };
   }
   const tableState = tableStateOf(state);
-  const table = drawTable(listing, tableState, { columns, rows: regions.rows }, { now: context.now, isOld: isDimmed });
+  const width = columns - regions.side;
+  const table = drawTable(
+    listing,
+    tableState,
+    { columns: width, rows: regions.rows },
+    { now: context.now, isOld: isDimmed },
+  );
+  const side = regions.side === 0 ? [] : drawSide(body, listing, context, { columns: regions.side, rows });
   const pane = regions.pane === 0 ? [] : drawPane(body, listing, context, cells, regions.pane);
   const shown = Math.min(regions.rows, listing.order.length - tableState.offset);
   return {
-    lines: [...inSides(above, columns), ...fill(table.lines, rows), ...inSides(dimmed(pane), columns)],
+    lines: [
+      ...inSides(above, columns),
+      ...fill(table.lines, rows).map((line, at) => [...line, ...(dimmed(side)[at] ?? BLANK)]),
+      ...inSides(dimmed(pane), columns),
+    ],
     position: [table.scrolled, positionWords(tableState.offset, shown, listing.order.length)],
   };
 }
@@ -197,6 +210,34 @@ function drawPane(
   if (row === undefined || at === undefined) return fill([ruleLine(BLANK, cells)], rows);
   const lines = body.pane?.(row, context) ?? [];
   return fill([ruleLine([{ text: listing.table.nameOf(at), tone: "strong" }], cells), ...lines], rows);
+}
+
+/** The detail of the row under the cursor: what `d` tells of it, as much as there is room for. */
+function drawSide(
+  body: TableBody,
+  listing: Listing,
+  context: ReturnType<typeof contextOf>,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+): readonly Line[] {
+  // A blank before the text, a blank and the border after it; the border before it is the table's.
+  const cells = columns - 3;
+  const row = cursorRowOf(listing);
+  const at = listing.order[listing.cursor];
+  const { table } = listing;
+  const detail =
+    row === undefined || at === undefined
+      ? []
+      : [
+          ruleLine([{ text: table.nameOf(at), tone: "strong" }], cells),
+          ...(
+            body.describe?.(row, context) ?? [...(body.pane?.(row, context) ?? []), ...linesOfFields(table.jsonOf(at))]
+          ).flatMap((line) => wrapHanging(line, cells)),
+        ];
+  const shown =
+    detail.length > rows
+      ? [...detail.slice(0, rows - 1), [{ text: "d shows the rest", tone: "dim" as const }]]
+      : detail;
+  return fill(shown, rows).map((line) => [{ text: " " }, ...fitLine(line, cells), { text: " │" }]);
 }
 
 const inSides = (lines: readonly Line[], columns: number): readonly Line[] =>

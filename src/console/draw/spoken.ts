@@ -8,9 +8,19 @@ import { gapSentence } from "../format/gaps.ts";
 import type { State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
-import { sectionsOf } from "../store/help.ts";
+import { foundEntries } from "../store/help-entries.ts";
 import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
-import { contextOf, freshnessOf, gapsOf, listingOf, statusOf, tableStateOf, textOf, viewOf } from "../store/select.ts";
+import {
+  contextOf,
+  freshnessOf,
+  gapsOf,
+  isHelpOpen,
+  listingOf,
+  statusOf,
+  tableStateOf,
+  textOf,
+  viewOf,
+} from "../store/select.ts";
 import { shownCandidates } from "./candidates.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
@@ -53,7 +63,7 @@ function whereabouts(state: State, views: readonly View[]): string {
 
 function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): Spoken {
   if (state.dialog !== undefined) return speakDialog(state, state.dialog);
-  if (state.isHelpOpen) return speakHelp(state, views);
+  if (isHelpOpen(state)) return speakHelp(state, views);
   if (state.page !== undefined) return [said(plain(state.page.title)), ...speakText(state, views)];
   const view = viewOf(state, views);
   const status = statusOf(state, views);
@@ -99,7 +109,7 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
   const { table, order, cursor, total, sort } = listing;
   const { marks, offset, filter } = tableStateOf(state);
   const context = contextOf(state);
-  const rows = tableRegions(state.size, view).rows;
+  const rows = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const shown = order.slice(offset, offset + rows);
   const items = shown.map((at, index): SpokenNode => {
     const cells = table.columns.map(
@@ -158,14 +168,16 @@ function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): Spoken {
 }
 
 function speakHelp(state: State, views: readonly View[]): Spoken {
-  return sectionsOf(state, views).map(
+  const { sections, chosen } = foundEntries(state, views);
+  const shown = sections.flatMap(({ entries }) => entries);
+  return sections.map(
     ({ head, entries }): SpokenNode => ({
       role: "list",
       text: head,
-      children: entries.map(({ key, help, why }) => ({
+      children: entries.map((entry) => ({
         role: "listitem",
-        text: `${key}: ${help}${why === undefined ? "" : ` (not now: ${why})`}`,
-        state: { disabled: why !== undefined },
+        text: `${entry.key}: ${entry.help}${entry.why === undefined ? "" : ` (not now: ${entry.why})`}`,
+        state: { disabled: entry.why !== undefined, selected: entry === shown[chosen] },
       })),
     }),
   );

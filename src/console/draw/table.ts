@@ -57,6 +57,20 @@ export function drawTable(
   };
 }
 
+/** Columns on the screen with their widths, as `drawTable` places them. */
+export function placedColumns(
+  { table, order }: Listing,
+  state: TableState,
+  { columns, rows }: TableSize,
+  now: number,
+): readonly Placed[] {
+  const shown = order.slice(state.offset, state.offset + rows);
+  const contents = table.columns.map((_, column) =>
+    shown.reduce((most, at) => Math.max(most, cellsOf(cleanSpan(table.cell(at, column, now)).text)), 0),
+  );
+  return placeColumns(table.columns, contents, Math.max(1, columns - 4), state).placed;
+}
+
 function placeColumns(
   heads: Listing["table"]["columns"],
   contents: readonly number[],

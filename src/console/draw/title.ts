@@ -9,12 +9,21 @@ import { whoseNumbers } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { contextOf, gapsOf, listingOf, tableStateOf, textOf, type ViewStatus, viewOf } from "../store/select.ts";
+import {
+  contextOf,
+  gapsOf,
+  isHelpOpen,
+  listingOf,
+  tableStateOf,
+  textOf,
+  type ViewStatus,
+  viewOf,
+} from "../store/select.ts";
 import { viewsBar } from "./views-bar.ts";
 
 export function drawTitle(state: State, views: readonly View[], status: ViewStatus): Line {
   const { columns } = state.size;
-  if (state.isHelpOpen)
+  if (isHelpOpen(state))
     return borderLine("top", columns, { left: [{ text: `Help: ${viewOf(state, views).title}`, tone: "strong" }] });
   if (state.page !== undefined) {
     const { title, lines, filter } = state.page;

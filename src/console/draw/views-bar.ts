@@ -5,7 +5,7 @@ import { createRecall } from "../model/remember.ts";
 import type { State } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { viewOf } from "../store/select.ts";
+import { isHelpOpen, viewOf } from "../store/select.ts";
 import { modeOf } from "../workbench/keys.ts";
 
 /** Letters of a name, and blanks between two; the first that fits is taken, the last is cut. */
@@ -22,9 +22,8 @@ const FORMS = [
 /** Empty where a digit is typed and goes nowhere. */
 export function viewsBar(state: State, views: readonly View[], cells: number): Line {
   const here = viewOf(state, views);
-  if (state.dialog !== undefined) return [];
-  const isOnTop = state.page === undefined && !state.isHelpOpen;
-  if (here.body.kind === "workbench" && isOnTop && modeOf(state.workbench) !== "result") return [];
+  if (state.dialog !== undefined || isHelpOpen(state)) return [];
+  if (here.body.kind === "workbench" && state.page === undefined && modeOf(state.workbench) !== "result") return [];
   return BARS([views, here, cells], () => barOf(views, here, cells));
 }
 

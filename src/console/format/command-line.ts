@@ -24,7 +24,7 @@ export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
     case "actions":
       return deed.actions.map((action) => commandOf(action, context));
     case "job":
-      return [commandOfJob(deed.job, context)];
+      return [commandOfJob(deed.job, context) ?? []].flat();
     case "steps":
       return deed.steps.flatMap((step) => commandsOfDeed(step, context));
     default:
@@ -32,7 +32,8 @@ export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
   }
 }
 
-function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
+/** `undefined` if no command line does the same. */
+function commandOfJob(job: JobRequest, { doorFlags }: Door): string | undefined {
   switch (job.kind) {
     case "save_snapshot":
       return `gateway snapshot save ${doorFlags}${job.isStale === true ? " -stale" : ""} ${quoted(job.file)}`;
@@ -53,6 +54,8 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string {
         ...(job.revision === undefined ? [] : [`-if-match ${job.revision}`]),
         `-d ${quoted(`@${job.file}`)} PUT ${quoted(`sources/${encoded(job.source)}`)}`,
       ].join(" ");
+    case "save_text":
+      return undefined;
     default:
       return job satisfies never;
   }

@@ -12,7 +12,6 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ["home", "Home"],
   ["end", "End"],
   ["shift-tab", "Shift-Tab"],
-  ["f5", "F5"],
   ["up", "Up"],
   ["down", "Down"],
   ["left", "Left"],
@@ -24,6 +23,7 @@ export function chordText(chord: Chord): string {
   const named = NAMES.get(chord);
   if (named !== undefined) return named;
   if (chord.length === 1) return chord;
+  if (/^f\d+$/.test(chord)) return chord.toUpperCase();
   const parts = chord.split("-");
   const last = parts.pop() ?? "";
   const modifiers = parts.map((part) => `${part.slice(0, 1).toUpperCase()}${part.slice(1)}-`).join("");
@@ -33,6 +33,6 @@ export function chordText(chord: Chord): string {
 /** All of them: `1-9`, `up k`. */
 export function chordsText(chords: readonly Chord[]): string {
   const [first = "", ...rest] = chords;
-  const isRun = chords.length > 3 && /^\d$/.test(first);
-  return isRun ? `${first}-${rest.at(-1)}` : chords.map(chordText).join(" ");
+  const isRun = chords.length > 3 && /^f?\d$/.test(first);
+  return isRun ? `${chordText(first)}-${chordText(rest.at(-1) ?? first)}` : chords.map(chordText).join(" ");
 }

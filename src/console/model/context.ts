@@ -1,6 +1,8 @@
 /** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
 
 import type { Data } from "./data.ts";
+import type { Chord } from "./key.ts";
+import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Verification } from "./verification.ts";
@@ -23,6 +25,8 @@ export interface Context {
   readonly verification: Verification | undefined;
   /** Left out: nothing was seen. */
   readonly recurrences?: Recurrences;
+  /** Views kept under function keys; left out: none. */
+  readonly favorites?: ReadonlyMap<Chord, Favorite>;
   /** Of the guardrails, the newest; undefined: none was asked for. */
   readonly sweep?: Sweep | undefined;
 }

@@ -7,7 +7,9 @@ import type { Action } from "./action.ts";
 import type { Context } from "./context.ts";
 import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { PreferenceChange } from "./preferences.ts";
 import type { Line } from "./text.ts";
+import type { SaveText } from "./view.ts";
 
 export type Field =
   /** Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
@@ -52,6 +54,13 @@ export type Deed =
   /** One after the other, as a snapshot before what cannot be undone; the first that fails ends the row. */
   | { readonly kind: "steps"; readonly steps: readonly SingleDeed[] };
 
+/** How tables are shown from now on; nothing is sent. */
+export interface Keeping {
+  readonly change: PreferenceChange;
+  /** Said once it is kept. */
+  readonly words: string;
+}
+
 export type SingleDeed =
   /** One after the other; the first that fails ends the row, and what was done is said. */
   | { readonly kind: "actions"; readonly actions: readonly Action[] }
@@ -65,6 +74,8 @@ export type JobRequest =
   /** A program of this machine, with its arguments as they are. */
   | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }
+  /** Changes nothing at the gateway. */
+  | SaveText
   /** Into its file, which is then reloaded; or as a new revision over the one that was looked at. `does`: for what is said. */
   | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
   | {
@@ -97,6 +108,8 @@ export interface Dialog {
   /** Why it cannot be confirmed as it stands; undefined when it can. */
   why?(values: FieldValues, context: Context): string | undefined;
   deed(values: FieldValues, context: Context): Deed;
+  /** Changes how tables are shown, in place of the deed, which has no actions then. */
+  keeps?(values: FieldValues): Keeping;
   /** What takes it back, as things stand when it is confirmed; left out, or undefined: it is for good. */
   undo?(values: FieldValues, context: Context): Undoing | undefined;
   /** Command lines that do the same; left out, those of the deed's actions. */

@@ -30,8 +30,22 @@ export const NAMED_CHORDS = [
   "alt-backspace",
   "alt-b",
   "alt-f",
+  "f1",
+  "f2",
+  "f3",
+  "f4",
   "f5",
+  "f6",
+  "f7",
+  "f8",
+  "f9",
+  "f10",
+  "f11",
+  "f12",
 ] as const;
+
+/** Function keys under which a view can be kept; F5 reads again. */
+export const FAVORITE_CHORDS = ["f1", "f2", "f3", "f4", "f6", "f7", "f8", "f9", "f10", "f11", "f12"] as const;
 
 /** `ctrl-a` to `ctrl-z` but those that terminals send for `tab` (i), `enter` (m, j) and `backspace` (h). */
 export type ControlChord = `ctrl-${string}`;

@@ -3,7 +3,7 @@
  * means one thing in all views; what a view offers of it is the view's own list. Source: operator console reference, B2.
  */
 
-import type { Chord } from "./key.ts";
+import { type Chord, FAVORITE_CHORDS } from "./key.ts";
 
 /** `write`: it can change the gateway, once confirmed; read-only mode neither shows nor takes it. */
 export type VerbGroup = "read" | "write";
@@ -60,6 +60,12 @@ export const VERBS = {
   errors: { chord: "e", does: "errors", group: "read", help: "errors or evidence behind the row" },
   members: { chord: "M", does: "members", group: "read", help: "the servers of the provider's pool" },
   requests: { chord: "l", does: "requests", group: "read", help: "the last requests of what the row names" },
+  xray: {
+    chord: "i",
+    does: "xray",
+    group: "read",
+    help: "what the row depends on, as a tree with the state of each part",
+  },
   follow: {
     chord: "f",
     does: "follow",
@@ -79,7 +85,7 @@ export const VERBS = {
 
 export type VerbId = keyof typeof VERBS;
 
-interface CommonKey {
+export interface CommonKey {
   /** The first is the one that hints show. */
   readonly chords: readonly Chord[];
   readonly does: string;
@@ -103,11 +109,22 @@ export const COMMON = {
     help: "filter by text or /regex/, ! before inverts; Enter keeps, Esc clears",
     isHinted: true,
   },
-  help: { chords: ["?"], does: "help", help: "keys of this view; again closes them", isHinted: true },
+  help: {
+    chords: ["?"],
+    does: "help",
+    help: "keys and actions: type to search, Up and Down choose, Enter does it; again closes them",
+    isHinted: true,
+  },
   back: { chords: ["esc"], does: "back", help: "one step back", isHinted: true },
   previous: { chords: ["-"], does: "previous", help: "the view before" },
   refresh: { chords: ["r", "ctrl-l", "f5"], does: "refresh", help: "read again now and draw the screen anew" },
   freeze: { chords: ["z"], does: "freeze", help: "hold the screen still; again lets it go on" },
+  favorite: {
+    chords: FAVORITE_CHORDS,
+    does: "favorite",
+    help: "go to the view that is kept under the function key (not F5)",
+  },
+  keep: { chords: ["K"], does: "keep view", help: "keep this view, with its filter and sort, under a function key" },
   door: { chords: ["O"], does: "next door", help: "go on with the next gateway that was given" },
   quit: { chords: ["q", "ctrl-c"], does: "quit", help: "leave the console" },
   suspend_process: { chords: ["ctrl-z"], does: "to the shell", help: "stop the console; `fg` brings it back" },
@@ -138,8 +155,17 @@ export const MOVING = {
   mark_range: { chords: ["ctrl-space"], does: "mark range", help: "mark the rows from the nearest mark to here" },
   mark_all: { chords: ["*"], does: "mark all", help: "mark all rows that the filter leaves; again none" },
   copy: { chords: ["c"], does: "copy", help: "copy the name; in a dialog, the command line" },
+  copy_row: { chords: ["C"], does: "copy row", help: "copy the row, its columns separated by tabs" },
+  copy_cell: { chords: ["Y"], does: "copy cell", help: "copy the cell of the column whose letter comes next" },
+  save_table: {
+    chords: ["ctrl-s"],
+    does: "save table",
+    help: "save the rows to a file: CSV or JSON by the end of its name; a page as text",
+  },
   query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
   wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },
+  columns: { chords: ["#"], does: "columns", help: "choose the columns of the table, which are kept" },
+  split: { chords: ["|"], does: "panes", help: "from 160 columns on: the detail beside the table, or below it" },
   bad: { chords: ["b"], does: "narrow", help: "only rows that want attention; again all" },
   tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
 } as const satisfies Readonly<Record<string, CommonKey>>;

@@ -28,6 +28,9 @@ export interface JobOptions {
   onProgress(words: string): void;
 }
 
+/** Texts that are kept over runs. */
+export type Remembered = "history" | "statements" | "preferences";
+
 export interface ConsolePorts {
   /** The code of `gateway audit verify`. */
   verifyAudit(file: string, options: JobOptions): Promise<Report>;
@@ -41,13 +44,17 @@ export interface ConsolePorts {
   readDocument(file: string, signal: AbortSignal): Promise<string>;
   /** Paths that begin with `text`, folders with a slash at their end, by name; none where it cannot be looked. */
   completePath(text: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Whole or not at all, mode 0600; refuses a file that is there. */
-  saveText(file: string, text: string, signal: AbortSignal): Promise<void>;
+  /** Whole or not at all, mode 0600. A file that exists is left as it is unless `replaces` is set. `path` is absolute. */
+  saveText(
+    file: string,
+    text: string,
+    options: { readonly signal: AbortSignal; readonly replaces: boolean },
+  ): Promise<{ readonly kind: "saved" | "exists"; readonly path: string }>;
   /** Kept over runs, for this user alone; both resolve when they cannot be read or kept, which is no fault. */
   readonly memory: {
-    load(name: "history" | "statements"): Promise<string>;
+    load(name: Remembered): Promise<string>;
     /** `next` makes the text to be kept of the one that is kept when it is written. */
-    save(name: "history" | "statements", next: (kept: string) => string): Promise<void>;
+    save(name: Remembered, next: (kept: string) => string): Promise<void>;
   };
   /**
    * New text of a file that grows, from the first whole line in its last `fromEnd` bytes on; ends with the signal. Told by

@@ -9,13 +9,14 @@ import type { Data, Failure, Need } from "./data.ts";
 import type { Deed, Dialog, FieldValues, Undoing } from "./dialog.ts";
 import type { KeyEvent } from "./key.ts";
 import type { PageRequest } from "./page-request.ts";
-import type { ConsoleDoor } from "./ports.ts";
+import type { ConsoleDoor, Remembered } from "./ports.ts";
+import type { PreferenceChange, Preferences } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { CustomCommand, KeyMap, NamedContext } from "./settings.ts";
 import type { Sweep } from "./sweep.ts";
 import type { Line } from "./text.ts";
 import type { Verification } from "./verification.ts";
-import type { Intent, LocalJob, Place } from "./view.ts";
+import type { Intent, LocalJob, Place, SaveText } from "./view.ts";
 
 export type { Verification } from "./verification.ts";
 
@@ -99,7 +100,8 @@ export interface PageState {
 }
 
 export interface PromptState {
-  readonly kind: "command" | "filter" | "ask";
+  /** `help`: what is searched for in the help, which is open as long as this is. */
+  readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
   /** Of `ask`. */
@@ -107,7 +109,7 @@ export interface PromptState {
   /** Of `ask`: Tab completes the names of files, and found these, of which one may be chosen. */
   readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
-  /** Of `command` and of what was found: the one that was gone to; undefined: none was chosen. */
+  /** Of `command`, `help` and of what was found: the one that was gone to; undefined: none was chosen. */
   readonly chosen?: number | undefined;
   /** What the line was before a filter was typed, which Esc brings back. */
   readonly before: string;
@@ -161,15 +163,13 @@ export interface State {
   readonly recent: readonly Place[];
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
-  readonly isHelpOpen: boolean;
-  /** The first line of the help on the screen. */
-  readonly helpOffset: number;
   readonly dialog: DialogState | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
-  /** `S` was pressed and a column's letter is awaited. */
-  readonly isSorting: boolean;
+  /** The letter of a column is awaited: after `S` to sort by it, after `Y` to copy its cell. */
+  readonly awaits: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
+  readonly preferences: Preferences;
   /** The audit stream that was given; undefined: none was. */
   readonly tail: readonly string[] | undefined;
   /** Why that stream cannot be read; undefined while it can. */
@@ -243,8 +243,12 @@ export type Event =
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
   /** On how many nodes it is seen. `deed`: what it said when it was done. */
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
+  /** The head of a column of the table on the screen, by the id of the column. */
+  | { readonly kind: "pointed_head"; readonly column: string }
   /** A row of the table on the screen, by its place in the order that is shown. */
   | { readonly kind: "pointed"; readonly index: number }
+  /** A text was not saved: the file exists. */
+  | { readonly kind: "file_exists"; readonly job: SaveText; readonly path: string }
   /** A page of what a program of this machine said. */
   | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
@@ -252,7 +256,7 @@ export type Event =
   | { readonly kind: "sweep"; readonly sweep: Sweep }
   | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
-  | { readonly kind: "remembered"; readonly name: "history" | "statements"; readonly text: string }
+  | { readonly kind: "remembered"; readonly name: Remembered; readonly text: string }
   /** Names of files that begin with `text`, folders with a slash at their end. */
   | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
@@ -262,7 +266,8 @@ export type Event =
 export type Remembering =
   | { readonly name: "history"; readonly statement: string }
   /** An empty statement: none has the name any more. */
-  | { readonly name: "statements"; readonly as: string; readonly statement: string };
+  | { readonly name: "statements"; readonly as: string; readonly statement: string }
+  | { readonly name: "preferences"; readonly change: PreferenceChange };
 
 export type Effect =
   /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */

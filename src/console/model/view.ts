@@ -9,6 +9,7 @@ import type { Need } from "./data.ts";
 import type { Dialog, JobRequest } from "./dialog.ts";
 import type { VerbId } from "./keys.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
@@ -22,7 +23,9 @@ export interface Place {
 /** What a key leads to. Only a dialog leads to a change of the gateway. */
 export type Intent =
   | { readonly kind: "dialog"; readonly dialog: Dialog }
-  | { readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string }
+  | ({ readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string } & Partial<
+      Pick<Favorite, "sort" | "isNarrowed">
+    >)
   /** A page of text over the view; `load` reads what it needs from the gateway first. */
   | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }
@@ -43,12 +46,22 @@ export type Intent =
   | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
 
+/** `what`: what is saved, in words: `12 rows`. */
+export interface SaveText {
+  readonly kind: "save_text";
+  readonly file: string;
+  readonly text: string;
+  readonly what: string;
+  /** A file of that name may be replaced; left out: it is asked first. */
+  readonly replaces?: true;
+}
+
 /** Work of this machine that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
   /** `words`: data files with flags before them. */
   | { readonly kind: "sweep"; readonly words: string }
-  | { readonly kind: "save_text"; readonly file: string; readonly text: string }
+  | SaveText
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
 /** Rows that a verb is about: those marked, else the one under the cursor. */

@@ -9,7 +9,7 @@ import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
 import type { Effect, Event, Remembering } from "../model/state.ts";
 import type { Sweep } from "../model/sweep.ts";
-import type { LocalJob } from "../model/view.ts";
+import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument, putSecret, writeChange } from "./document.ts";
@@ -82,6 +82,8 @@ export function createEffects(options: EffectsOptions): Effects {
           signal,
           onProgress,
         });
+      case "save_text":
+        return (await saveText(request, signal)).words;
       case "restore_snapshot":
         return await ports.restoreSnapshot(door(), request.file, { signal, onProgress });
       case "run_command": {
@@ -102,6 +104,11 @@ export function createEffects(options: EffectsOptions): Effects {
     }
   }
 
+  async function saveText({ file, text, what, replaces }: SaveText, signal: AbortSignal) {
+    const { kind, path } = await ports.saveText(file, text, { signal, replaces: replaces === true });
+    return { kind, path, words: `saved ${what} to ${escapeControls(path)}` };
+  }
+
   async function deed({ id, deed }: Extract<Effect, { kind: "deed" }>, signal: AbortSignal): Promise<void> {
     const onProgress = (words: string): void => dispatch({ kind: "deed_progress", id, words });
     const client = watch.client();
@@ -114,7 +121,7 @@ export function createEffects(options: EffectsOptions): Effects {
       onProgress,
     });
     dispatch({ kind: "deed_done", id, ...outcome });
-    if (deed.kind === "job" && deed.job.kind === "run_command") return;
+    if (deed.kind === "job" && (deed.job.kind === "run_command" || deed.job.kind === "save_text")) return;
     const { door: used } = watch.link();
     const others = doors.filter((other) => other !== used);
     const tell = ({ index, on, members }: Visibility, more = ""): void => {
@@ -151,9 +158,10 @@ export function createEffects(options: EffectsOptions): Effects {
         const means = { client: watch.client(), ports, signal, tell };
         return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, door()) });
       }
-      case "save_text":
-        await ports.saveText(work.file, work.text, signal);
-        return flash(`saved ${work.file}`);
+      case "save_text": {
+        const { kind, words, path } = await saveText(work, signal);
+        return kind === "exists" ? dispatch({ kind: "file_exists", job: work, path }) : flash(words);
+      }
       case "save_snapshot":
         return flash(await job(work, signal, (words) => flash(words)));
       default:

@@ -8,14 +8,14 @@ import type { Node, Reader } from "./faults.ts";
 
 /** What may have another key, each with the keys that it has. Digits, Esc, Ctrl-C and Ctrl-Z stay what they are. */
 const ACTIONS: ReadonlyMap<string, readonly Chord[]> = (() => {
-  const { view: _, back: __, suspend_process: ___, ...common } = COMMON;
+  const { view: _, back: __, suspend_process: ___, favorite: ____, ...common } = COMMON;
   return new Map<string, readonly Chord[]>([
     ...Object.entries({ ...MOVING, ...common }).map(([id, { chords }]) => [id, chords] as const),
     ...Object.entries(VERBS).map(([id, { chord }]) => [id, [chord]] as const),
   ]);
 })();
 
-const KEPT: ReadonlySet<Chord> = new Set(["esc", "ctrl-c", "ctrl-z", ...COMMON.view.chords]);
+const KEPT: ReadonlySet<Chord> = new Set(["esc", "ctrl-c", "ctrl-z", ...COMMON.view.chords, ...COMMON.favorite.chords]);
 /** Of what terminals send the same for another key. */
 const UNTOLD: ReadonlySet<string> = new Set(["ctrl-i", "ctrl-m", "ctrl-j", "ctrl-h"]);
 const CANONICAL: ReadonlySet<Chord> = new Set([

@@ -15,6 +15,7 @@ import { commonStart } from "./common-start.ts";
 import { flashed } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
 import { isOneOf, only } from "./only.ts";
+import { withPreference } from "./preferences.ts";
 import { contextOf } from "./seen.ts";
 import { whyNoWrite } from "./select.ts";
 
@@ -218,6 +219,8 @@ function stepText(state: State, open: DialogState, field: Field & { readonly kin
 }
 
 function stepChoice(state: State, open: DialogState, field: Field, chord: Chord): Step {
+  const named = field.kind === "choice" ? field.choices.find((one) => one.toLowerCase() === chord) : undefined;
+  if (named !== undefined) return only(withDialog(state, valued(open, field.id, named)));
   const by =
     chord === "left" || chord === "up" ? -1 : chord === "right" || chord === "down" || chord === "space" ? 1 : 0;
   if (by === 0) return only(flashed(state, `${field.label}: Left and Right change it, Tab leaves it`));
@@ -256,6 +259,8 @@ function confirmed(state: State, open: DialogState): Step {
   if (why !== undefined) return only(flashed(state, why, "warn"));
   const { dialog, values, id } = open;
   const context = contextOf(state);
+  const kept = dialog.keeps?.(values);
+  if (kept !== undefined) return withPreference({ ...state, dialog: undefined }, kept.change, kept.words);
   const running: DialogState = {
     ...open,
     stage: { kind: "running", words: dialog.confirm.does, since: state.now },

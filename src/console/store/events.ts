@@ -1,9 +1,11 @@
 /** What comes to the console from elsewhere than the keyboard. */
 
 import { escapeControls } from "../../base/index.ts";
+import { replaceDialog } from "../actions/replace-file.ts";
 import { plural } from "../format/numbers.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
+import { openedDialog } from "./dialog.ts";
 import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
 import { withFound } from "./found.ts";
 import { openedPage } from "./page.ts";
@@ -15,6 +17,7 @@ export type Report = Exclude<
   Event,
   | KeyEvent
   | { readonly kind: "pointed" }
+  | { readonly kind: "pointed_head" }
   | { readonly kind: "query_done" }
   | { readonly kind: "query_failed" }
   | { readonly kind: "remembered" }
@@ -46,6 +49,8 @@ export function reported(state: State, event: Report): State {
     case "deed_done":
     case "deed_failed":
       return withDeed(state, event);
+    case "file_exists":
+      return withExisting(state, event);
     case "output":
       return openedPage(state, event.title, event.lines);
     case "page_loaded":
@@ -64,6 +69,13 @@ export function reported(state: State, event: Report): State {
     default:
       return event satisfies never;
   }
+}
+
+/** Asks whether to replace it, unless something else is asked meanwhile. */
+function withExisting(state: State, { job, path }: Event & { readonly kind: "file_exists" }): State {
+  return state.dialog === undefined && state.prompt === undefined
+    ? openedDialog(state, replaceDialog(job, path))
+    : noticed(state, `${escapeControls(path)} exists: nothing was saved`, "warn");
 }
 
 function withLoaded(state: State, { id, lines }: Event & { readonly kind: "page_loaded" }): State {

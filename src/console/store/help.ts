@@ -1,30 +1,21 @@
 /**
- * The keys that work here, made of the same tables that the handler reads: the view's verbs with why they cannot be done
- * now, what moves, what works everywhere, and where one can go. A text that scrolls where it is longer than the screen.
+ * The help as lines: the entries of `help-entries.ts` under their heads, two side by side where there is room, with the one
+ * that Enter runs marked. It scrolls so that the marked entry is on the screen.
  */
 
-import { cellsOf } from "../../base/index.ts";
+import { cellsOf, escapeControls } from "../../base/index.ts";
 import { padTo } from "../format/cut.ts";
 import { fitLine, wrapLine } from "../format/fit.ts";
-import { chordsText, chordText } from "../format/keys-text.ts";
-import { CHARTS, COMMON, type CommonId, MOVING, type MovingId, VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { WORKBENCH_PARTS } from "../workbench/keys.ts";
-import { commandsHere, shownKeys } from "./custom.ts";
+import { type Entry, foundEntries, type Section } from "./help-entries.ts";
 import { bodyCells, bodyRows, ROOMY_SIZE } from "./layout.ts";
-import { offersOf, viewOf } from "./select.ts";
 
-interface Entry {
-  readonly key: string;
-  readonly help: string;
-  readonly why?: string | undefined;
-}
-
-interface Section {
-  readonly head: string;
-  readonly entries: readonly Entry[];
+interface Placed {
+  readonly lines: readonly Line[];
+  /** First line of the chosen entry within `lines`; `undefined` if it is elsewhere. */
+  readonly chosenAt: number | undefined;
 }
 
 /** Lines no wider than the body, and the first of them on the screen. */
@@ -32,135 +23,78 @@ export function helpOf(
   state: State,
   views: readonly View[],
 ): { readonly lines: readonly Line[]; readonly offset: number } {
-  const { size, helpOffset } = state;
+  const { size } = state;
   const cells = bodyCells(size);
-  const [own, ...others] = sectionsOf(state, views).filter(({ entries }, at) => at === 0 || entries.length > 0);
-  const inFull = ({ entries }: Section) => entries.flatMap((entry) => listed(entry, cells, widthOf(entries)));
+  const { sections, chosen } = foundEntries(state, views);
   const isWide = size.columns >= ROOMY_SIZE.columns;
-  const lines = [
-    // The view's own verbs tell why they cannot be done now, which may be long.
-    ...(own === undefined ? [] : [...wrapLine(heading(own), cells), ...inFull(own)]),
-    ...others.flatMap((section) => [
-      BLANK,
-      heading(section),
-      ...(isWide ? inColumns(section, cells) : inFull(section)),
-    ]),
-  ];
-  return { lines, offset: Math.max(0, Math.min(helpOffset, lines.length - bodyRows(size))) };
-}
-
-/** By the keys that the operator gave, and with commands of their own. */
-export function sectionsOf(state: State, views: readonly View[]): readonly Section[] {
-  const [own, ...others] = keySectionsOf(state, views);
-  const commands = commandsHere(state, views).map(({ key, name, run }) => ({
-    key: chordText(key),
-    help: `${name}: ${run.kind === "words" ? run.words.join(" ") : `sh -c ${run.text}`}`,
-  }));
-  const sections = [
-    ...(own === undefined ? [] : [own]),
-    ...(commands.length === 0 ? [] : [{ head: "Your commands", entries: commands }]),
-    ...others,
-  ];
-  return sections.map(({ head, entries }) => ({
-    head,
-    entries:
-      head === "Your commands"
-        ? entries
-        : entries.map((entry) => ({
-            ...entry,
-            key: entry.key.includes(":") ? entry.key : shownKeys(state.keys, entry.key),
-          })),
-  }));
-}
-
-function keySectionsOf(state: State, views: readonly View[]): readonly Section[] {
-  const view = viewOf(state, views);
-  const offers = offersOf(state, views).filter(({ isShown }) => isShown);
-  return [
-    {
-      head: `${view.title}: ${view.about}`,
-      entries: offers.map(({ offer, why }) => {
-        const { chord, does, help } = VERBS[offer.verb];
-        return {
-          key: chordText(chord),
-          help: offer.does === undefined || offer.does === does ? help : `${offer.does}: ${help}`,
-          why,
-        };
-      }),
-    },
-    ...(view.body.kind === "workbench"
-      ? WORKBENCH_PARTS.map(({ where, keys }) => ({ head: `Keys ${where}`, entries: keys.map(entryOf) }))
-      : []),
-    ...(view.body.kind === "charts" ? [{ head: "Charts", entries: Object.values(CHARTS).map(entryOf) }] : []),
-    { head: "Moving", entries: movingOf(view, views).map((id) => entryOf(MOVING[id])) },
-    { head: "Everywhere", entries: commonOf(state).map((id) => entryOf(COMMON[id])) },
-    {
-      head: "Views",
-      entries: views.map(({ id, aliases, digit, about }) => ({
-        key: digit === undefined ? `:${id}` : `${digit} :${id}`,
-        help: `${about}${aliases.length === 0 ? "" : ` (also ${aliases.map((alias) => `:${alias}`).join(" ")})`}`,
-      })),
-    },
-  ];
-}
-
-const entryOf = ({ chords, help }: { readonly chords: readonly string[]; readonly help: string }): Entry => ({
-  key: chordsText(chords),
-  help,
-});
-
-const OF_PAGES: readonly MovingId[] = ["up", "down", "page_up", "page_down", "first", "last"];
-
-/** Beside these: in the result of a statement. */
-const OF_RESULTS: readonly MovingId[] = ["left", "right"];
-
-function movingOf({ body, offers, group, id }: View, views: readonly View[]): readonly MovingId[] {
-  const hasTabs = group !== undefined && views.some((other) => other.group === group && other.id !== id);
-  const all = Object.keys(MOVING).filter((name): name is MovingId => name in MOVING);
-  return all.filter((name) => {
-    if (name === "tab") return hasTabs;
-    if (body.kind === "charts") return false;
-    if (body.kind !== "table")
-      return OF_PAGES.includes(name) || (body.kind === "workbench" && OF_RESULTS.includes(name));
-    if (name.startsWith("mark")) return offers.some(({ takesMany }) => takesMany);
-    return name !== "query" || body.sql !== undefined;
-  });
-}
-
-function commonOf({ link }: State): readonly CommonId[] {
-  const all = Object.keys(COMMON).filter((name): name is CommonId => name in COMMON);
-  return all.filter((name) => name !== "door" || link.doors > 1);
+  const lines: Line[] = [];
+  let at = 0;
+  let chosenAt = 0;
+  for (const [index, section] of sections.entries()) {
+    // The first section explains why verbs cannot be used now, which may be long.
+    const isFirst = index === 0 && section.entries.some(({ why }) => why !== undefined);
+    const { entries } = section;
+    lines.push(...(lines.length === 0 ? [] : [BLANK]), ...wrapLine(heading(section), cells));
+    const placed = (isWide && !isFirst ? inColumns : inFull)(entries, cells, chosen - at);
+    if (placed.chosenAt !== undefined) chosenAt = lines.length + placed.chosenAt;
+    lines.push(...placed.lines);
+    at += entries.length;
+  }
+  if (lines.length === 0) {
+    const searched = escapeControls(state.prompt?.edit.text ?? "");
+    return {
+      lines: wrapLine(line(`No key or action matches ${searched}. Ctrl-U clears the search.`), cells),
+      offset: 0,
+    };
+  }
+  const rows = bodyRows(size);
+  const offset = Math.min(chosenAt - Math.floor(rows / 2), lines.length - rows);
+  return { lines, offset: Math.max(0, offset) };
 }
 
 const heading = ({ head }: Section): Line => line(head, "strong");
 
 const widthOf = (entries: readonly Entry[]): number => Math.max(4, ...entries.map(({ key }) => cellsOf(key)));
 
-/** One a line, in full. */
-function listed({ key, help, why }: Entry, cells: number, width: number): readonly Line[] {
+/** One entry a line, with its whole text. */
+function inFull(entries: readonly Entry[], cells: number, chosen: number): Placed {
+  const width = widthOf(entries);
+  const lines: Line[] = [];
+  let chosenAt: number | undefined;
+  for (const [at, entry] of entries.entries()) {
+    if (at === chosen) chosenAt = lines.length;
+    lines.push(...listed(entry, cells, width, at === chosen));
+  }
+  return { lines, chosenAt };
+}
+
+function listed({ key, help, why }: Entry, cells: number, width: number, isChosen: boolean): readonly Line[] {
   const words: Span[] = [{ text: help, ...(why !== undefined && { tone: "dim" as const }) }];
   if (why !== undefined) words.push({ text: ` (not now: ${why})`, tone: "warn" });
   const indent = width + 4;
   const [first = BLANK, ...rest] = wrapLine(words, Math.max(10, cells - indent));
-  return [
-    [{ text: `  ${padTo(key, width)}  `, tone: "strong" }, ...first],
+  const lines: readonly Line[] = [
+    [{ text: `${isChosen ? ">" : " "} ${padTo(key, width)}  `, tone: "strong" }, ...first],
     ...rest.map((more) => [{ text: " ".repeat(indent) }, ...more]),
   ];
+  return isChosen ? lines.map((one) => fitLine(one, cells).map((span) => ({ ...span, isInverse: true }))) : lines;
 }
 
 /** Two side by side, down the left first; what does not fit goes on in the next line. */
-function inColumns({ entries }: Section, cells: number): readonly Line[] {
+function inColumns(entries: readonly Entry[], cells: number, chosen: number): Placed {
   const half = Math.floor((cells - 2) / 2);
   const width = widthOf(entries);
   const rows = Math.ceil(entries.length / 2);
-  return Array.from({ length: rows }, (_, at) => {
-    const [left = [], right = []] = [entries[at], entries[at + rows]].map((entry) =>
-      entry === undefined ? [] : listed(entry, half, width),
-    );
-    return Array.from({ length: Math.max(left.length, right.length) }, (_, line) => [
-      ...fitLine(left[line] ?? BLANK, half),
-      { text: "  " },
-      ...(right[line] ?? BLANK),
-    ]);
-  }).flat();
+  const lines: Line[] = [];
+  let chosenAt: number | undefined;
+  for (let row = 0; row < rows; row += 1) {
+    const [left = [], right = []] = [row, row + rows].map((at) => {
+      const entry = entries[at];
+      if (entry !== undefined && at === chosen) chosenAt = lines.length;
+      return entry === undefined ? [] : listed(entry, half, width, at === chosen);
+    });
+    for (let of = 0; of < Math.max(left.length, right.length); of += 1)
+      lines.push([...fitLine(left[of] ?? BLANK, half), { text: "  " }, ...(right[of] ?? BLANK)]);
+  }
+  return { lines, chosenAt };
 }

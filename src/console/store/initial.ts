@@ -1,6 +1,7 @@
 /** The console before its first answer. */
 
 import type { Data } from "../model/data.ts";
+import { NO_PREFERENCES } from "../model/preferences.ts";
 import { NO_RECURRENCES } from "../model/recurrence.ts";
 import { type CustomCommand, type KeyMap, type NamedContext, NO_KEYS } from "../model/settings.ts";
 import type { Link, State } from "../model/state.ts";
@@ -44,13 +45,12 @@ export function initialState(options: InitialOptions): State {
     recent: [place],
     tables: new Map(),
     page: undefined,
-    isHelpOpen: false,
-    helpOffset: 0,
     dialog: undefined,
     undo: undefined,
     prompt: undefined,
-    isSorting: false,
+    awaits: undefined,
     workbench: EMPTY_WORKBENCH,
+    preferences: NO_PREFERENCES,
     tail: hasTail ? [] : undefined,
     tailWhy: undefined,
     verification: undefined,

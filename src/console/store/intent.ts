@@ -17,11 +17,13 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
       return only(openedDialog(state, intent.dialog));
     case "go": {
       const there = gone(state, intent.place);
-      const { filter, row } = intent;
-      if (filter === undefined && row === undefined) return only(there);
+      const { filter, row, sort, isNarrowed } = intent;
+      if (filter === undefined && row === undefined && sort === undefined) return only(there);
       return only(
         withTable(there, {
           ...(filter !== undefined && { filter }),
+          ...(sort !== undefined && { sort }),
+          ...(isNarrowed !== undefined && { isNarrowed }),
           // What would hide the row it goes to is let go.
           ...(row !== undefined && { cursorId: row, isNarrowed: false, ...(filter === undefined && { filter: "" }) }),
         }),
@@ -100,6 +102,7 @@ function wordsOf(job: LocalJob): string {
     case "sweep":
       return `sweeping ${job.words}`;
     case "save_text":
+      return `saving ${job.what} to ${job.file}`;
     case "save_snapshot":
       return `saving ${job.file}`;
     default:

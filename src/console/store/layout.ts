@@ -38,6 +38,11 @@ export const bodyRows = (size: Size): number => Math.max(1, screenRows(size) - F
 /** Cells of text in the body. */
 export const bodyCells = ({ columns }: Size): number => Math.max(1, columns - SIDE_CELLS);
 
+/** From here on a table may have the detail of its row beside it. */
+export const SPLIT_COLUMNS = 160;
+/** Part of the terminal that the detail takes. */
+const SIDE_SHARE = 0.4;
+
 export interface TableRegions {
   /** Lines above the heads; 0: nothing is shown there. */
   readonly above: number;
@@ -46,15 +51,19 @@ export interface TableRegions {
   readonly rows: number;
   /** Lines of the pane with the rule that parts it from the table; 0: none is shown. */
   readonly pane: number;
+  /** Cells of the pane beside the table, its border included; 0: there is none. */
+  readonly side: number;
 }
 
 /** Fixed by the size and by what the view has at all, so that rows never jump when a pane has less to say. */
-export function tableRegions(size: Size, { body }: View): TableRegions {
+export function tableRegions(size: Size, { body }: View, isSplit = false): TableRegions {
   const whole = bodyRows(size);
   const third = isRoomy(size) && body.kind === "table" ? Math.floor(whole / 3) : 0;
   const above = body.kind === "table" && body.above !== undefined ? aboveOf(size, body.aboveRows, third) : 0;
-  const pane = body.kind === "table" && body.pane !== undefined ? Math.min(third, MOST_BESIDE) : 0;
-  return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane };
+  const hasSide = isSplit && size.columns >= SPLIT_COLUMNS && body.kind === "table" && body.isAcross !== true;
+  const side = hasSide ? Math.floor(size.columns * SIDE_SHARE) : 0;
+  const pane = !hasSide && body.kind === "table" && body.pane !== undefined ? Math.min(third, MOST_BESIDE) : 0;
+  return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane, side };
 }
 
 function aboveOf(size: Size, wanted: TableBody["aboveRows"], third: number): number {

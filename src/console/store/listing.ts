@@ -39,8 +39,18 @@ export function tableOfView(view: View, body: TableBody, context: Context): Tabl
     recall = createRecall<Table>();
     TABLES.set(view, recall);
   }
-  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, sweep } = context;
-  const madeOf: unknown[] = [subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, sweep];
+  const { subject, isReadOnly, isAscii, doorFlags, tail, verification, recurrences, favorites, sweep } = context;
+  const madeOf: unknown[] = [
+    subject,
+    isReadOnly,
+    isAscii,
+    doorFlags,
+    tail,
+    verification,
+    recurrences,
+    favorites,
+    sweep,
+  ];
   madeOf.push(body.turn?.(context));
   for (const need of view.needs(subject)) {
     const reading = context.data.get(need);
@@ -83,6 +93,24 @@ function cursorIn(table: Table, order: readonly number[], { cursorId, cursorAt }
 /** What the operator chose, while the table has such a column; else what the view says. */
 function sortIn({ columns }: Table, body: TableBody, { sort }: TableState): Sort {
   return sort !== undefined && columns.some(({ id }) => id === sort.column) ? sort : body.sort;
+}
+
+const REDUCED = createRecall<Table>(8);
+
+/** The table without hidden columns; with all of them where none would be left. */
+export function withoutColumns(table: Table, hidden: readonly string[] | undefined): Table {
+  if (hidden === undefined) return table;
+  return REDUCED([table, hidden], () => {
+    const kept = table.columns.flatMap(({ id }, at) => (hidden.includes(id) ? [] : [at]));
+    if (kept.length === 0 || kept.length === table.columns.length) return table;
+    const full = (column: number): number => kept[column] ?? column;
+    return {
+      ...table,
+      columns: kept.flatMap((at) => table.columns[at] ?? []),
+      cell: (at, column, now) => table.cell(at, full(column), now),
+      sortKey: (at, column) => table.sortKey(at, full(column)),
+    };
+  });
 }
 
 interface Order {

@@ -7,16 +7,19 @@ import { MOVING } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
 import type { ColumnHead } from "../model/table.ts";
 import type { TableBody, View } from "../model/view.ts";
+import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
-import type { Listing } from "./listing.ts";
+import { type Listing, tableOfView } from "./listing.ts";
 import { stepMarks } from "./marks.ts";
 import { isOneOf, only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { clamp, onRow, withTable } from "./places.ts";
+import { columnsDialog, turnedSplit } from "./preferences.ts";
 import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
+import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
 
 interface Seen {
   readonly view: View;
@@ -36,13 +39,18 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.right)) return only(scrolledBy(state, listing, 1));
   if (isOneOf(chord, MOVING.wide)) return only(withTable(state, { isWide: !isWide, scrolled: 0 }));
   if (isOneOf(chord, MOVING.bad)) return only(withTable(state, { isNarrowed: !isNarrowed }));
-  if (isOneOf(chord, MOVING.sort)) return only({ ...state, isSorting: true });
+  if (isOneOf(chord, MOVING.sort)) return only({ ...state, awaits: "sort" });
   if (isOneOf(chord, MOVING.sort_next)) return only(sortedByNeighbour(state, listing, 1));
   if (isOneOf(chord, MOVING.sort_before)) return only(sortedByNeighbour(state, listing, -1));
   if (isOneOf(chord, MOVING.query)) return query(state, body, views);
   const marked = stepMarks(state, listing, chord);
   if (marked !== undefined) return only(marked);
   if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
+  if (isOneOf(chord, MOVING.split)) return turnedSplit(state, views);
+  if (isOneOf(chord, MOVING.columns)) return only(chooseColumns(state, seen));
+  if (isOneOf(chord, MOVING.copy_row)) return copyRows(state, listing, views);
+  if (isOneOf(chord, MOVING.copy_cell)) return only({ ...state, awaits: "copy" });
+  if (isOneOf(chord, MOVING.save_table)) return followed(state, saveTable(state, listing, views), views);
   if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
   if (isOneOf(chord, MOVING.describe)) return only(described(state, seen));
   if (isOneOf(chord, MOVING.raw)) return only(raw(state, listing));
@@ -56,7 +64,7 @@ export function pointedAt(state: State, listing: Listing | undefined, index: num
 
 function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
   const { cursor, order } = listing;
-  const page = tableRegions(state.size, view).rows;
+  const page = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const last = order.length - 1;
   const to = (index: number): State => onRow(state, listing, clamp(index, 0, last));
   if (isOneOf(chord, MOVING.up)) return to(cursor - 1);
@@ -79,17 +87,36 @@ function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
   return withTable(state, { scrolled: clamp(scrolled + by, 0, table.columns.length - 1) });
 }
 
-/** The key after `S`. */
-export function stepSorting(state: State, listing: Listing | undefined, chord: Chord): State {
-  const awaited = { ...state, isSorting: false };
-  if (chord === "esc" || listing === undefined) return awaited;
+function chooseColumns(state: State, { view, body }: Seen): State {
+  const hidden = state.preferences.hidden.get(view.id) ?? [];
+  return openedDialog(state, columnsDialog(view, tableOfView(view, body, contextOf(state)), hidden));
+}
+
+/** By the column whose head was pointed at; again the other way round. */
+export function sortedByHead(state: State, listing: Listing | undefined, id: string): State {
+  const column = listing?.table.columns.find((one) => one.id === id);
+  return listing === undefined || column === undefined ? state : sortedBy(state, listing, column);
+}
+
+/** The key after `S` or `Y`. */
+export function stepColumnLetter(
+  state: State,
+  listing: Listing | undefined,
+  chord: Chord,
+  views: readonly View[],
+): Step {
+  const awaited: State = { ...state, awaits: undefined };
+  if (chord === "esc" || listing === undefined) return only(awaited);
   const { columns } = listing.table;
   const column =
     columns.find(({ letter }) => letter === chord) ??
     columns.find(({ letter }) => letter.toLowerCase() === chord.toLowerCase());
-  if (column !== undefined) return sortedBy(awaited, listing, column);
+  if (column !== undefined) {
+    if (state.awaits === "copy") return copyCells(awaited, listing, columns.indexOf(column), views);
+    return only(sortedBy(awaited, listing, column));
+  }
   const letters = columns.map(({ letter, head }) => `${letter} ${head}`).join(", ");
-  return flashed(awaited, `no column sorts by ${chord}: ${letters}`);
+  return only(flashed(awaited, `no column has the letter ${chord}: ${letters}`));
 }
 
 /** Numbers, which stand at the right, are more telling from the largest on. */

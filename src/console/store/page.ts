@@ -19,14 +19,10 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
   return {
     ...state,
     page: { id: nextId, title, lines, offset: 0, filter: "" },
-    isHelpOpen: false,
-    isSorting: false,
+    awaits: undefined,
     nextId: nextId + 1,
   };
 }
-
-/** The keys that work here, from its first line. */
-export const openedHelp = (state: State): State => ({ ...state, isHelpOpen: true, helpOffset: 0 });
 
 /** Undefined: it is no key of a page. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {

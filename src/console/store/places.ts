@@ -37,9 +37,8 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     recent: [place, ...state.recent.filter((one) => placeKey(one) !== placeKey(place))].slice(0, MAX_PAST),
     frozen: undefined,
     page: undefined,
-    isHelpOpen: false,
     prompt: undefined,
-    isSorting: false,
+    awaits: undefined,
     // Who comes to the query workbench types: no letter is a hot key there until Esc says so.
     workbench: { ...state.workbench, isEditing: true },
   };
@@ -107,7 +106,7 @@ export function settled(state: State, views: readonly View[]): State {
   const row = cursorRowOf(listing);
   if (row === undefined) return offset === 0 ? settledPage : withTable(settledPage, { offset: 0 });
   const { cursor, order } = listing;
-  const { rows } = tableRegions(settledPage.size, view);
+  const { rows } = tableRegions(settledPage.size, view, settledPage.preferences.isSplit);
   const shown = clamp(clamp(offset, cursor - rows + 1, cursor), 0, order.length - rows);
   const followed = cursorId === undefined ? undefined : row;
   if (followed === cursorId && cursor === cursorAt && shown === offset) return settledPage;

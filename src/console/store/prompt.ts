@@ -11,9 +11,10 @@ import { flashed } from "./flash.ts";
 import { stepFound } from "./found.ts";
 import { followed, isUnsaved, quit } from "./intent.ts";
 import { only } from "./only.ts";
-import { linesOfLog, openedHelp, openedPage } from "./page.ts";
+import { linesOfLog, openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
+import { openedHelp } from "./step-help.ts";
 
 /** UTF-16 units; a filter is looked for in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
@@ -71,6 +72,7 @@ export function leftPrompt(state: State, prompt: PromptState): State {
     case "ask":
       return flashed(closed, "nothing was done");
     case "command":
+    case "help":
       return closed;
     default:
       return prompt.kind satisfies never;
@@ -81,6 +83,7 @@ function entered(state: State, prompt: PromptState, views: readonly View[]): Ste
   const { kind, edit, next } = prompt;
   switch (kind) {
     case "filter":
+    case "help":
       return only(state);
     case "ask":
       return edit.text.trim() === "" || next === undefined

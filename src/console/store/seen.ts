@@ -11,7 +11,7 @@ import { type Line, textOfLine } from "../model/text.ts";
 import type { Place, View } from "../model/view.ts";
 import { filterOf } from "./filter.ts";
 import { bodyCells } from "./layout.ts";
-import { type Listing, listingIn, tableOfView } from "./listing.ts";
+import { type Listing, listingIn, tableOfView, withoutColumns } from "./listing.ts";
 
 /** Places of one key are one table, with one cursor and one filter. */
 export const placeKey = ({ view, subject }: Place): string => (subject === undefined ? view : `${view} ${subject}`);
@@ -27,9 +27,23 @@ export function viewOf({ place }: State, views: readonly View[]): View {
 export function contextOf(state: State): Context {
   const { data, now } = state.frozen ?? state;
   const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep } = state;
+  const { favorites } = state.preferences;
   const doorFlags = link.door.flags;
   const { subject } = place;
-  return { data, now, subject, isReadOnly, isAscii, doorFlags, tail, tailWhy, verification, recurrences, sweep };
+  return {
+    data,
+    now,
+    subject,
+    isReadOnly,
+    isAscii,
+    doorFlags,
+    tail,
+    tailWhy,
+    verification,
+    recurrences,
+    favorites,
+    sweep,
+  };
 }
 
 const UNTOUCHED: TableState = {
@@ -44,6 +58,9 @@ const UNTOUCHED: TableState = {
   isNarrowed: false,
 };
 
+/** The help is on the screen for as long as it can be searched. */
+export const isHelpOpen = ({ prompt }: State): boolean => prompt?.kind === "help";
+
 /** Of the place; also of a view that is a page, whose offset and filter it holds. */
 export const tableStateOf = ({ tables, place }: State): TableState => tables.get(placeKey(place)) ?? UNTOUCHED;
 
@@ -51,7 +68,9 @@ export const tableStateOf = ({ tables, place }: State): TableState => tables.get
 export function listingOf(state: State, views: readonly View[]): Listing | undefined {
   const view = viewOf(state, views);
   if (view.body.kind !== "table") return undefined;
-  return listingIn(tableOfView(view, view.body, contextOf(state)), view.body, tableStateOf(state));
+  const listing = listingIn(tableOfView(view, view.body, contextOf(state)), view.body, tableStateOf(state));
+  const table = withoutColumns(listing.table, state.preferences.hidden.get(view.id));
+  return table === listing.table ? listing : { ...listing, table };
 }
 
 /** The id of the row under the cursor. */

@@ -8,6 +8,7 @@ import { keyOf, type Need, type ReadableId } from "../model/data.ts";
 import { VERBS } from "../model/keys.ts";
 import type { State } from "../model/state.ts";
 import type { Chosen, Offer, View } from "../model/view.ts";
+import { viewNamed } from "./command.ts";
 import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
@@ -17,6 +18,7 @@ export type { Listing } from "./listing.ts";
 export {
   contextOf,
   cursorRowOf,
+  isHelpOpen,
   listingOf,
   placeKey,
   type Text,
@@ -119,11 +121,25 @@ const METRICS_VIEW = "overview";
 export function needsOf(state: State, views: readonly View[]): readonly Need[] {
   const view = viewOf(state, views);
   const { subject } = state.place;
-  const all = [...FRAME_NEEDS, ...view.needs(subject), ...paneNeedsOf(state, view, views)];
+  const all = [
+    ...FRAME_NEEDS,
+    ...view.needs(subject),
+    ...paneNeedsOf(state, view, views),
+    ...typedNeedsOf(state, views),
+  ];
   if (view.id === METRICS_VIEW) all.push({ id: "metrics" });
   const byKey = new Map(all.map((need) => [keyOf(need), need]));
   if (!state.hasMetrics) byKey.delete("metrics");
   return [...byKey.values()];
+}
+
+/** The first need of the view whose name is typed after `:`, so that what it may be about can be offered. */
+function typedNeedsOf({ prompt }: State, views: readonly View[]): readonly Need[] {
+  const [, name = ""] = prompt?.kind === "command" ? (/^\s*(\S+)\s/.exec(prompt.edit.text) ?? []) : [];
+  const view = name === "" ? undefined : viewNamed(name, views);
+  return view === undefined || typeof view === "string" || view.subjects === undefined
+    ? []
+    : view.needs(undefined).slice(0, 1);
 }
 
 function paneNeedsOf(state: State, { body }: View, views: readonly View[]): readonly Need[] {

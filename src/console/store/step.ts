@@ -1,31 +1,35 @@
 /**
  * The one function that makes the next state. A key goes to what lies on top: the dialog, the prompt, a sort that awaits
- * its letter, the help, the page, the workbench, and then the view; ctrl-c leaves from anywhere. What a paste spells is
+ * its letter, the page, the workbench, and then the view; ctrl-c leaves from anywhere. What a paste spells is
  * text for whatever takes text, and never a key. Whatever happened, the cursor is on a row in the end.
  */
 
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { COMMON, MOVING } from "../model/keys.ts";
+import { preferencesOf } from "../model/preferences.ts";
 import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
 import { withAttachment } from "./attached.ts";
 import { stepCharts } from "./charts.ts";
 import { ownChord, stepCommand } from "./custom.ts";
-import { DROPPED, stepDialog } from "./dialog.ts";
+import { DROPPED, openedDialog, stepDialog } from "./dialog.ts";
 import { reported } from "./events.ts";
 import { answered, flashed } from "./flash.ts";
-import { helpOf } from "./help.ts";
-import { quit } from "./intent.ts";
+import type { EntryRun } from "./help-entries.ts";
+import { followed, quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { pointedAt, stepSorting, stepTable } from "./moving.ts";
+import { pointedAt, sortedByHead, stepColumnLetter, stepTable } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
-import { openedHelp, scrolled, stepPage, stepPageView } from "./page.ts";
+import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
+import { favoriteIntent, keepDialog } from "./preferences.ts";
 import { commandPrompt, filterPrompt, filterText, stepPrompt, withFilter } from "./prompt.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { underWayOf } from "./select.ts";
+import { savePage } from "./shown-rows.ts";
+import { openedHelp, stepHelp } from "./step-help.ts";
 import { stepVerb } from "./verbs.ts";
 
 /** Keys go to the workbench while its view is on top; the others wherever the operator is. */
@@ -44,10 +48,14 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "key":
       case "paste":
         return stepKey(state, event);
+      case "remembered":
+        if (event.name === "preferences") return only({ ...state, preferences: preferencesOf(event.text) });
+        return toWorkbench(state, event) ?? only(state);
       case "query_done":
       case "query_failed":
-      case "remembered":
         return toWorkbench(state, event) ?? only(state);
+      case "pointed_head":
+        return only(sortedByHead(state, listingOf(state, views), event.column));
       case "pointed":
         return only(pointedAt(state, listingOf(state, views), event.index));
       case "data":
@@ -90,22 +98,41 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
   function stepOnTop(state: State, event: KeyEvent): Step {
     if (state.dialog !== undefined) return stepDialog(state, state.dialog, event);
+    if (state.prompt?.kind === "help") return stepHelp(state, state.prompt, event, views, runEntry);
     if (state.prompt !== undefined) return stepPrompt(state, state.prompt, event, views);
     if (event.kind === "paste") {
       return (takesText(state, views) ? toWorkbench(state, event) : undefined) ?? only(flashed(state, DROPPED, "warn"));
     }
     if (takesText(state, views)) return stepView(state, event.chord);
-    if (state.isSorting) return only(stepSorting(state, listingOf(state, views), event.chord));
-    const isOnTop = !state.isHelpOpen && state.page === undefined;
-    const custom = isOnTop ? stepCommand(state, event.chord, views) : undefined;
+    if (state.awaits !== undefined) return stepColumnLetter(state, listingOf(state, views), event.chord, views);
+    const custom = state.page === undefined ? stepCommand(state, event.chord, views) : undefined;
     if (custom !== undefined) return custom;
     const chord = ownChord(state.keys, event.chord);
     if (chord === undefined) return unknown(state, event.chord, undefined);
-    if (state.isHelpOpen) return stepHelp(state, chord);
-    if (state.page !== undefined) {
-      return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");
+    return stepChord(state, chord);
+  }
+
+  /** A chord of the tables of keys, on the page that is open or on the view. */
+  function stepChord(state: State, chord: Chord): Step {
+    if (state.page === undefined) return stepView(state, chord);
+    if (isOneOf(chord, MOVING.save_table)) return followed(state, savePage(state.page), views);
+    return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");
+  }
+
+  /** Does what an entry of the help says. */
+  function runEntry(state: State, entry: EntryRun): Step {
+    switch (entry.kind) {
+      case "key":
+        return stepChord(state, entry.chord);
+      case "command":
+        return stepCommand(state, entry.chord, views) ?? only(state);
+      case "go":
+        return followed(state, entry, views);
+      case "none":
+        return only(state);
+      default:
+        return entry satisfies never;
     }
-    return stepView(state, chord);
   }
 
   function stepView(state: State, chord: Chord): Step {
@@ -129,15 +156,6 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     return moved ?? unknown(state, chord, undefined);
   }
 
-  function stepHelp(state: State, chord: Chord): Step {
-    if (isOneOf(chord, COMMON.help) || isOneOf(chord, COMMON.back)) return only({ ...state, isHelpOpen: false });
-    if (isOneOf(chord, COMMON.filter)) return unknown(state, chord, "the help");
-    const { lines, offset } = helpOf(state, views);
-    const helpOffset = scrolled(offset, chord, { lines: lines.length, page: bodyRows(state.size) });
-    if (helpOffset !== undefined) return only({ ...state, helpOffset });
-    return stepCommon(state, chord) ?? unknown(state, chord, "the help");
-  }
-
   /** Undefined: it is no key that works everywhere. */
   function stepCommon(state: State, chord: Chord): Step | undefined {
     if (isOneOf(chord, COMMON.back)) return back(state, views);
@@ -148,6 +166,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (isOneOf(chord, COMMON.previous)) return only(toPrevious(state));
     if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
     if (isOneOf(chord, COMMON.freeze)) return only(turnedFreeze(state));
+    if (isOneOf(chord, COMMON.favorite)) return followed(state, favoriteIntent(state, chord, views), views);
+    if (isOneOf(chord, COMMON.keep)) return only(openedDialog(state, keepDialog(state, views)));
     if (isOneOf(chord, COMMON.door)) return nextDoor(state);
     if (isOneOf(chord, COMMON.quit)) return quit(state, views);
     return undefined;
@@ -170,8 +190,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
 /** Whether the workbench is on top and in one of its editors. */
 function takesText(state: State, views: readonly View[]): boolean {
-  const { workbench, page, isHelpOpen, isSorting } = state;
-  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && !isHelpOpen && !isSorting;
+  const { workbench, page, awaits } = state;
+  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && awaits === undefined;
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
@@ -181,8 +201,7 @@ function withoutAnswered(before: State, now: State): State {
     now.place === before.place &&
     now.dialog?.id === before.dialog?.id &&
     now.page?.id === before.page?.id &&
-    now.isHelpOpen === before.isHelpOpen &&
-    now.isSorting === before.isSorting &&
+    now.awaits === before.awaits &&
     now.prompt?.kind === before.prompt?.kind;
   const isOld = now.flash !== undefined && now.flash === before.flash && now.flash.tone === "plain";
   return isSame || !isOld ? now : { ...now, flash: undefined };

@@ -90,7 +90,8 @@ export function createDecoder(
         return undefined;
       case "linux":
         state = GROUND;
-        return byte === 0x45 ? "f5" : undefined;
+        // `A` to `E`.
+        return byte >= 0x41 && byte <= 0x45 ? `f${byte - 0x40}` : undefined;
       case "paste": {
         const text = state.reader.push(byte);
         if (text === undefined) return undefined;

@@ -16,6 +16,10 @@ const LETTERS: ReadonlyMap<string, string> = new Map([
   ["D", "left"],
   ["H", "home"],
   ["F", "end"],
+  ["P", "f1"],
+  ["Q", "f2"],
+  ["R", "f3"],
+  ["S", "f4"],
 ]);
 
 /** By the number before `~`. */
@@ -27,7 +31,18 @@ const NUMBERS: ReadonlyMap<number, string> = new Map([
   [6, "pagedown"],
   [7, "home"],
   [8, "end"],
+  [11, "f1"],
+  [12, "f2"],
+  [13, "f3"],
+  [14, "f4"],
   [15, "f5"],
+  [17, "f6"],
+  [18, "f7"],
+  [19, "f8"],
+  [20, "f9"],
+  [21, "f10"],
+  [23, "f11"],
+  [24, "f12"],
 ]);
 
 const RXVT: ReadonlyMap<string, string> = new Map([
@@ -44,6 +59,8 @@ const CTRL = 4;
 /** `parameters`: what stands between `CSI` and its last byte. Undefined: no key that the console knows. */
 export function chordOfCsi(parameters: string, final: string): Chord | undefined {
   if (final === "Z") return "shift-tab";
+  // A report of the cursor's place looks like F3 with a modifier; F3 alone comes with SS3.
+  if (final === "R") return undefined;
   const [, number = "", modifier = ""] = /^(\d*)(?:;(\d+))?$/.exec(parameters) ?? [];
   if (parameters !== "" && number === "") return undefined;
   const letter = LETTERS.get(final);

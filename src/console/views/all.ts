@@ -14,6 +14,7 @@ import { clusterView } from "./cluster.ts";
 import { configView } from "./config.ts";
 import { controlsView } from "./controls.ts";
 import { errorsView } from "./errors.ts";
+import { favoritesView } from "./favorites.ts";
 import { guardrailsView } from "./guardrails.ts";
 import { keysView } from "./keys.ts";
 import { mcpView } from "./mcp.ts";
@@ -34,6 +35,7 @@ import { secretsView } from "./secrets.ts";
 import { suspensionsView } from "./suspensions.ts";
 import { sweepsView } from "./sweeps.ts";
 import { usageView } from "./usage.ts";
+import { xrayView } from "./xray.ts";
 
 export const VIEWS: readonly View[] = [
   overviewView,
@@ -55,6 +57,7 @@ export const VIEWS: readonly View[] = [
   packsView,
   sweepsView,
   keysView,
+  xrayView,
   profilesView,
   budgetsView,
   reconcileView,
@@ -69,4 +72,5 @@ export const VIEWS: readonly View[] = [
   auditVerifyView,
   changesView,
   queryView,
+  favoritesView,
 ];

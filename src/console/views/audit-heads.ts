@@ -4,7 +4,7 @@ import type { AuditHeadRecord } from "../../admin-api/index.ts";
 import { askFile } from "../actions/ask-file.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
 import { describedAs, labelled, shown } from "../format/lines.ts";
-import { count } from "../format/numbers.ts";
+import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -138,7 +138,12 @@ const saveOffer: Offer = {
   start: (_, { data }) =>
     askFile("save heads to", "audit-heads.json", (file) => ({
       kind: "job",
-      job: { kind: "save_text", file, text: headsFile(data) },
+      job: {
+        kind: "save_text",
+        file,
+        text: headsFile(data),
+        what: plural(rowsOf(data, "audit_heads").length, "head"),
+      },
     })),
 };
 

@@ -14,6 +14,7 @@ import { keyPane } from "./keys-pane.ts";
 import { keysTable } from "./keys-table.ts";
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
+import { xrayOffer } from "./xray.ts";
 
 const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
 
@@ -106,6 +107,7 @@ export const keysView: View = {
       start: ({ ids }) => asked(revokeDialog(ids)),
     },
     requestsOffer(callerFilter),
+    xrayOffer,
     follow,
   ],
 };

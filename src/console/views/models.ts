@@ -14,13 +14,13 @@ import { joined, providerSpan, type Serving, servings } from "./providers-facts.
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
-interface Row extends Serving {
+export interface ModelRow extends Serving {
   /** In the order in which they match, from 1. */
   readonly order: number;
   readonly isSuspended: boolean;
 }
 
-const modelRows = (data: Data): readonly Row[] => {
+export const modelRows = (data: Data): readonly ModelRow[] => {
   const off = new Set(activeSuspensions(data).flatMap(({ kind, name }) => (kind === "model" ? [name] : [])));
   return servings(data).map((serving, at) => ({
     ...serving,
@@ -30,21 +30,21 @@ const modelRows = (data: Data): readonly Row[] => {
   }));
 };
 
-interface Standing {
+export interface ModelState {
   readonly rank: number;
   readonly mark: string;
   readonly word: string;
   readonly tone: Tone;
 }
 
-function standingOf({ isSuspended, first, model }: Row): Standing {
+export function standingOf({ isSuspended, first, model }: ModelRow): ModelState {
   if (first === undefined) return { rank: 0, mark: "!", word: "NOBODY", tone: "fail" };
   if (isSuspended) return { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" };
   if (first !== model.provider) return { rank: 2, mark: "~", word: "failover", tone: "warn" };
   return { rank: 3, mark: " ", word: "ok", tone: "plain" };
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<ModelRow>[] = [
   {
     id: "#",
     head: "#",
@@ -102,7 +102,7 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 const table = ({ data }: Omit<Context, "now">): Table =>
-  tableOf<Row>(
+  tableOf<ModelRow>(
     {
       columns: COLUMNS,
       idOf: ({ model }) => model.model,

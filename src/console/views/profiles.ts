@@ -17,6 +17,7 @@ import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { capsOf, detectorsOf, modelsOf, profileLines } from "./profiles-facts.ts";
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
+import { xrayOffer } from "./xray.ts";
 
 const columnsOf = (data: Data): readonly Column<ProfileRecord>[] => [
   textColumn(
@@ -157,5 +158,5 @@ export const profilesView: View = {
     sql: () =>
       "SELECT name, budget, allowed_models, require_caps, access_rules, detectors, keys FROM profiles ORDER BY name",
   },
-  offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), follow],
+  offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), xrayOffer, follow],
 };

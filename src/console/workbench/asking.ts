@@ -89,9 +89,10 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
       const { result } = closed.run;
       const why = isCsv(name) ? undefined : whyNoObjects(result);
       if (why !== undefined) return saying(taken(workbench), `${why}, or save it as .csv`, "warn");
-      const job = { kind: "save_text", file: name, text: exportOf(result, name) } as const;
+      const what = plural(result.rows.length, "row");
+      const job = { kind: "save_text", file: name, text: exportOf(result, name), what } as const;
       const step = taken(closed, [{ kind: "job", id: nextId, job }], 1);
-      return saying(step, `saving ${plural(result.rows.length, "row")} to ${name}`);
+      return saying(step, `saving ${what} to ${name}`);
     }
     default:
       return asking.kind satisfies never;

@@ -3,6 +3,7 @@
  * one JSON object. What comes back was in a file of the operator's own and may be anything: what does not fit is left out.
  */
 
+import { preferencesTextAfter } from "../model/preferences.ts";
 import type { Remembering } from "../model/state.ts";
 
 /** UTF-16 units; the gateway takes no more. */
@@ -62,6 +63,7 @@ export function statementsOf(text: string): ReadonlyMap<string, string> {
 
 /** The text that is kept from now on, where `kept` is what is kept now, by whichever console. */
 export function withRemembered(kept: string, what: Remembering): string {
+  if (what.name === "preferences") return preferencesTextAfter(kept, what.change);
   if (what.name === "history") return historyText(boundedHistory([...historyOf(kept), what.statement]));
   const statements = new Map(statementsOf(kept));
   statements.delete(what.as);

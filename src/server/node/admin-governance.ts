@@ -142,7 +142,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
 }
 
 const profileRows = ({
-  governance: { profiles },
+  governance: { profiles, policies },
   guardrails: { inForce },
 }: Snapshot): ReturnType<Governed["profiles"]> =>
   profiles.flatMap(({ name, budget, allowedModels, requireCaps, ownRules }) => {
@@ -153,6 +153,11 @@ const profileRows = ({
       allowed_models: allowedModels,
       require_caps: requireCaps,
       access_rules: ownRules,
+      rules: policies.rules.flatMap(({ layer, rule, hops }) =>
+        layer.kind === "profile" && layer.profile !== name
+          ? []
+          : [{ name: rule.name, action: rule.action, layer: layer.kind, at: hops }],
+      ),
       detectors: inForce.selections.get(name) ?? null,
     };
   });

@@ -338,6 +338,11 @@ export function opened(dialog: Dialog, change: Partial<DialogState> = {}): Dialo
   };
 }
 
+/** The help, with nothing searched for yet. */
+export const HELP: Pick<State, "prompt"> = {
+  prompt: { kind: "help", label: "search keys", edit: { text: "", at: 0 }, before: "" },
+};
+
 export const noWorkbench = () => [[{ text: "sql>" }]] as const;
 
 export const frameOf = (state: State, views: readonly View[] = VIEWS): readonly Line[] =>

@@ -44,6 +44,23 @@ test("a press on a row moves the cursor there, and one on the row under it opens
   assert.deepEqual(event, { kind: "key", chord: "enter" });
 });
 
+test("a press on the head of a column sorts by it, and again the other way round", () => {
+  const sortOf = (state: State) => listingOf(state, VIEWS)?.sort;
+  const byName = press(begun(), "NAME", 2);
+  assert.deepEqual(sortOf(byName), { column: "name", isDescending: false });
+  assert.deepEqual(sortOf(press(byName, "NAME")), { column: "name", isDescending: true });
+  assert.deepEqual(sortOf(press(byName, "REQ/s", 4)), { column: "rate", isDescending: true });
+  assert.deepEqual(sortOf(press(begun(), "STATE")), { column: "state", isDescending: false });
+});
+
+test("with two panes heads and rows of the table are where they are drawn, and the detail takes no press", () => {
+  const wide: State = { ...begun(), size: { columns: 170, rows: 50 } };
+  assert.equal(cursorOf(press(wide, "pool-eu")), "pool-eu");
+  assert.deepEqual(listingOf(press(wide, "STATE"), VIEWS)?.sort, { column: "state", isDescending: false });
+  for (let row = 4; row < 40; row += 1)
+    assert.deepEqual(eventsOfMouse(wide, VIEWS, { kind: "press", column: 130, row }), [], String(row));
+});
+
 test("the wheel moves the cursor by rows", () => {
   const events = eventsOfMouse(begun(), VIEWS, { kind: "wheel_down", column: 1, row: 1 });
   assert.deepEqual(events, [key("down"), key("down"), key("down")]);

@@ -90,13 +90,11 @@ const scene = fc.record({
   hasData: fc.boolean(),
   isOffline: fc.boolean(),
   page: fc.option(fc.array(LINES, { maxLength: 80 }), { nil: undefined }),
-  isHelpOpen: fc.boolean(),
-  isSorting: fc.boolean(),
+  awaits: fc.constantFrom("sort", "copy", undefined),
   dialog: fc.option(dialog, { nil: undefined }),
-  prompt: fc.option(
-    fc.record({ label: HARD_TEXT, edit, kind: fc.constantFrom("command" as const, "filter" as const, "ask" as const) }),
-    { nil: undefined },
-  ),
+  prompt: fc.option(fc.record({ label: HARD_TEXT, edit, kind: fc.constantFrom("command", "filter", "ask", "help") }), {
+    nil: undefined,
+  }),
   flash: fc.option(HARD_TEXT, { nil: undefined }),
   isAscii: fc.boolean(),
 });
@@ -137,8 +135,7 @@ function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never):
     data: dataOf({ ...READINGS, list_backends: given.hasData ? reading : { ...reading, value: undefined } }),
     tables: new Map([[given.place, given.table]]),
     page: given.page === undefined ? undefined : { id: 1, title: "a page", lines: given.page, offset: 0, filter: "" },
-    isHelpOpen: given.isHelpOpen,
-    isSorting: given.isSorting,
+    awaits: given.awaits,
     dialog: given.dialog,
     prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
     flash: given.flash === undefined ? undefined : { words: given.flash, tone: "warn", at: NOW },

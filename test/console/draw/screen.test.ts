@@ -10,6 +10,7 @@ import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
 import {
   dataOf,
   frameOf,
+  HELP,
   NOW,
   opened,
   pictureOf,
@@ -80,9 +81,9 @@ const SCENES: Readonly<Record<string, Scene>> = {
     views: [providersView(MANY), ...VIEWS.slice(1)],
   },
   wide: { change: withTable({ isWide: true, scrolled: 2 }) },
-  help: { change: { isHelpOpen: true } },
+  help: { change: HELP },
   prompt: { change: { prompt: { kind: "command", label: ":", edit: { text: "prov /acme", at: 4 }, before: "" } } },
-  sorting: { change: { isSorting: true } },
+  sorting: { change: { awaits: "sort" } },
   flash: { change: { flash: { words: "suspended for 30m, revision 88413", tone: "plain", at: NOW } } },
   page: {
     change: {
@@ -232,13 +233,13 @@ test("hints are those that can be done now; help says why others cannot", () => 
   const [hints = []] = frameOf(stateAt("120x35")).slice(-2);
   assert.match(textOfLine(hints), /s suspend/);
   assert.doesNotMatch(textOfLine(hints), /lift/);
-  assert.match(pictureOf(frameOf(stateAt("80x24", { isHelpOpen: true }))), /not now: acme-chat is not/);
+  assert.match(pictureOf(frameOf(stateAt("80x24", HELP))), /not now: acme-chat is not/);
 });
 
 test("in read-only mode no verb that changes the gateway is offered", () => {
   const drawn =
     pictureOf(frameOf(stateAt("120x35", { isReadOnly: true }))) +
-    pictureOf(frameOf(stateAt("120x35", { isReadOnly: true, isHelpOpen: true })));
+    pictureOf(frameOf(stateAt("120x35", { isReadOnly: true, ...HELP })));
   assert.doesNotMatch(drawn, /s suspend|suspend what the row names/);
   assert.match(drawn, /e errors/);
 });

@@ -5,6 +5,7 @@ import type { SpokenNode } from "../../../src/console/draw/spoken-node.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import {
   dataOf,
+  HELP,
   NOW,
   noWorkbench,
   opened,
@@ -61,10 +62,7 @@ test("every state of a view is told in words", () => {
   assert.match(textOf(told(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
   assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
   assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
-  assert.match(
-    textOf(told({ isHelpOpen: true })),
-    /u: lift it, or undo what was done last \(not now: acme-chat is not suspended\)/,
-  );
+  assert.match(textOf(told(HELP)), /u: lift it, or undo what was done last \(not now: acme-chat is not suspended\)/);
 });
 
 test("a node whose rows are missing is told, whether there are other rows or none", () => {
@@ -78,7 +76,7 @@ test("a node whose rows are missing is told, whether there are other rows or non
 });
 
 test("no border and no block of a drawing is read aloud", () => {
-  for (const change of [{}, { isHelpOpen: true }, { dialog: opened(SUSPEND) }, { place: { view: "query" } }]) {
+  for (const change of [{}, HELP, { dialog: opened(SUSPEND) }, { place: { view: "query" } }]) {
     assert.doesNotMatch(textOf(told(change)), /[─│┌┐└┘█░]/);
   }
 });

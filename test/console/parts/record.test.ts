@@ -67,7 +67,7 @@ test("what is played back is the last frame, over changes of size, and frames th
   const { length } = file;
   recorder.frame(drawn(maskState(state)), state.size);
   assert.equal(file.length, length);
-  state = { ...state, isHelpOpen: false, size: { columns: 100, rows: 30 } };
+  state = { ...state, prompt: undefined, size: { columns: 100, rows: 30 } };
   recorder.frame(drawn(maskState(state)), state.size);
   const expected = drawn(state).map((line) => textOfLine(line).trimEnd());
   assert.deepEqual((await played(file.text)).slice(0, expected.length), expected);

@@ -142,7 +142,7 @@ test("what has another key does nothing by its old one, and hints and help name 
   const help = helpOf({ ...state, size: { columns: 120, rows: 200 } }, VIEWS)
     .lines.map(textOfLine)
     .join("\n");
-  assert.match(help, /^ {2}F +/m);
+  assert.match(help, /^[ >] F +/m);
   assert.match(help, /Your commands\n +Ctrl-G +runbook: open https:\/\/w\/\{name\}/);
 });
 

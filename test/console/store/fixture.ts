@@ -187,7 +187,7 @@ export const backends: View = {
         kind: "ask",
         label: "file",
         initial: "a.json",
-        next: (file) => ({ kind: "job", job: { kind: "save_text", file, text: "x" } }),
+        next: (file) => ({ kind: "job", job: { kind: "save_text", file, text: "x", what: "a text" } }),
       }),
     },
     { verb: "errors", needsRow: true, start: ({ ids }) => ({ kind: "flash", words: ids.join(), tone: "warn" }) },

@@ -255,8 +255,20 @@ test("a view that is a page gives its lines, wrapped to the body and filtered", 
 });
 
 test("rows of the screen are shared as the reference has it", () => {
-  assert.deepEqual(tableRegions({ columns: 120, rows: 35 }, backends), { above: 0, head: 1, rows: 18, pane: 9 });
-  assert.deepEqual(tableRegions({ columns: 80, rows: 24 }, backends), { above: 0, head: 1, rows: 16, pane: 0 });
+  assert.deepEqual(tableRegions({ columns: 120, rows: 35 }, backends), {
+    above: 0,
+    head: 1,
+    rows: 18,
+    pane: 9,
+    side: 0,
+  });
+  assert.deepEqual(tableRegions({ columns: 80, rows: 24 }, backends), {
+    above: 0,
+    head: 1,
+    rows: 16,
+    pane: 0,
+    side: 0,
+  });
   assert.deepEqual(tableRegions({ columns: 60, rows: 16 }, overview).rows, 8);
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import { sectionsOf } from "../../../src/console/store/help.ts";
+import { sectionsOf } from "../../../src/console/store/help-entries.ts";
 import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store/select.ts";
 import { after, dataOf, key, lastStep, NOW, online, pressed, ROWS, start, step, typed, VIEWS } from "./fixture.ts";
 
@@ -60,8 +60,8 @@ test("a filter works while it is typed; Enter keeps it and Esc brings back what 
 
 test("Esc goes back by exactly one step, and at the root says how to quit", () => {
   let state = pressed(online(), "1 2 space b /");
-  state = pressed(typed(state, "acme"), "enter h ? : esc esc");
-  assert.equal(state.isHelpOpen, false);
+  state = pressed(typed(state, "acme"), "enter h ? : esc");
+  assert.equal(state.prompt, undefined);
   assert.equal(state.page?.title, "History");
   state = pressed(state, "esc");
   assert.equal(state.page, undefined);
@@ -95,7 +95,7 @@ test("a command goes to a view with what it is about and a filter", () => {
   assert.deepEqual(state.place, { view: "errors", subject: "acme-chat" });
   assert.equal(tableStateOf(state).filter, "5xx");
   assert.equal(words(command(online(), "providres")), "there is no view providres; did you mean providers?");
-  assert.equal(command(online(), "help").isHelpOpen, true);
+  assert.equal(command(online(), "help").prompt?.kind, "help");
   assert.deepEqual(lastStep(typed(pressed(online(), ":"), "q"), "enter").effects, [{ kind: "quit" }]);
 });
 
@@ -106,8 +106,8 @@ test("S and a letter sort by a column, again reverses, and shifted arrows go by 
   assert.equal(sorted(pressed(online(), "S R")), "rate up");
   assert.equal(sorted(pressed(online(), "shift-right")), "state up");
   assert.equal(sorted(pressed(online(), "shift-left shift-left")), "state up");
-  assert.match(words(pressed(online(), "S x")), /no column sorts by x: N NAME, R REQ\/s, s STATE/);
-  assert.equal(pressed(online(), "S esc").isSorting, false);
+  assert.match(words(pressed(online(), "S x")), /no column has the letter x: N NAME, R REQ\/s, s STATE/);
+  assert.equal(pressed(online(), "S esc").awaits, undefined);
 });
 
 test("columns scroll once all of them are shown", () => {
@@ -151,8 +151,10 @@ test("intents open pages, load, ask, go to the workbench and speak", () => {
   assert.equal(after(loading, [{ kind: "page_loaded", id: 1, lines: [[]] }]).page?.lines?.length, 1);
   assert.equal(after(loading, [{ kind: "page_loaded", id: 7, lines: [[]] }]).page?.lines, undefined);
   const asked = lastStep(online(), "w enter");
-  assert.deepEqual(asked.effects, [{ kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "x" } }]);
-  assert.equal(words(asked.state), "saving a.json");
+  assert.deepEqual(asked.effects, [
+    { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "x", what: "a text" } },
+  ]);
+  assert.equal(words(asked.state), "saving a text to a.json");
   assert.equal(words(pressed(online(), "w esc")), "nothing was done");
   const query = pressed(online(), "o");
   assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "select * from backends"]);
@@ -306,18 +308,6 @@ test("a view that is a page scrolls within its lines", () => {
   assert.equal(tableStateOf(pressed(page, "G g")).offset, 0);
 });
 
-test("the help scrolls to its last line and no further, begins anew when it is opened, and ? or Esc close it", () => {
-  const low = { ...online(), size: { columns: 60, rows: 16 } };
-  const atEnd = pressed(low, "? G");
-  assert.ok(atEnd.helpOffset > 0);
-  assert.equal(pressed(atEnd, "down pagedown").helpOffset, atEnd.helpOffset);
-  assert.equal(pressed(atEnd, "k").helpOffset, atEnd.helpOffset - 1);
-  assert.equal(pressed(atEnd, "?").isHelpOpen, false);
-  assert.equal(pressed(atEnd, "esc").isHelpOpen, false);
-  assert.equal(pressed(atEnd, "? ?").helpOffset, 0);
-  assert.equal(pressed(atEnd, "? ?").isHelpOpen, true);
-});
-
 test("the audit stream and a verification are kept, the newest lines of it", () => {
   const lines = Array.from({ length: 1_200 }, (_, at) => String(at));
   assert.equal(after(online(), [{ kind: "tail", lines }]).tail?.length, 1_000);
@@ -325,9 +315,8 @@ test("the audit stream and a verification are kept, the newest lines of it", () 
   assert.equal(words(after(online(), [{ kind: "verification", verification }])), "a.jsonl: does not verify");
 });
 
-test("keys over a page or the help that belong below say how to leave first", () => {
+test("keys over a page that belong below say how to leave first", () => {
   assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
-  assert.equal(words(pressed(online(), "? s")), "Esc leaves the help first");
   assert.equal(words(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
 });
 

@@ -10,7 +10,10 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["ctrl-space", "\u0000"],
   ["space", " "],
   ["backspace", "\u007f"],
-  ["f5", "\u001b[15~"],
+  ["f1", "\u001bOP"],
+  ["f2", "\u001bOQ"],
+  ["f3", "\u001bOR"],
+  ["f4", "\u001bOS"],
 ]);
 
 /** Final byte, and the number before it where there are modifiers or a tilde. */
@@ -24,6 +27,14 @@ const KEYS: ReadonlyMap<string, readonly [number: number, final: string]> = new 
   ["delete", [3, "~"]],
   ["pageup", [5, "~"]],
   ["pagedown", [6, "~"]],
+  ["f5", [15, "~"]],
+  ["f6", [17, "~"]],
+  ["f7", [18, "~"]],
+  ["f8", [19, "~"]],
+  ["f9", [20, "~"]],
+  ["f10", [21, "~"]],
+  ["f11", [23, "~"]],
+  ["f12", [24, "~"]],
 ]);
 
 export function bytesOfChord(chord: Chord): string {

@@ -9,6 +9,12 @@ import { createOne, led, provider } from "../config/support/nodes.ts";
 import { type Owner, within } from "../support/wait.ts";
 import { consoleArgs, homeOf } from "./support/scene.ts";
 
+interface Options {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly size?: readonly [columns: number, rows: number];
+}
+
 describe("a console as its operator set it", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
@@ -22,7 +28,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
   async function open(
     t: Owner,
     settings: string,
-    { args = [], env = {} }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+    { args = [], env = {}, size: [columns, rows] = [120, 35] }: Options = {},
   ): Promise<TestTerminal & { readonly home: string }> {
     const home = await homeOf(t);
     mkdirSync(join(home, ".config", "gateway"), { recursive: true });
@@ -31,8 +37,8 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
       args: [...consoleArgs(socket), ...args],
       env: { HOME: home, ...env },
       cwd: home,
-      columns: 120,
-      rows: 35,
+      columns,
+      rows,
     });
     await terminal.until(/live \ds/);
     return Object.assign(terminal, { home });
@@ -70,6 +76,103 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
       text.lastIndexOf("\u001b[?1000l") > text.lastIndexOf("\u001b[?1000h"),
       "the mouse is the terminal's again",
     );
+  });
+
+  test("what ? finds is done by Enter, and what is typed there reaches no view", async (t) => {
+    const terminal = await open(t, "");
+    await terminal.press("2", "?");
+    await terminal.until(/search keys:/);
+    terminal.type("suspend what");
+    await terminal.until(/> s +suspend what the row names/);
+    await terminal.press("enter");
+    await terminal.until(/Suspend provider:one/);
+    await terminal.press("esc", "?");
+    terminal.type("virtual keys: profile");
+    await terminal.until(/> 3 :keys/);
+    await terminal.press("enter");
+    await terminal.until(/Keys {2}\[3\]/);
+    await terminal.press("q");
+    await within("the end", terminal.ended);
+  });
+
+  test("rows are saved to a file, which is replaced only after y, and copied to the terminal's clipboard", async (t) => {
+    const terminal = await open(t, "");
+    await terminal.press("2");
+    await terminal.until(/>one/);
+    const save = async (name: string, then: RegExp): Promise<void> => {
+      await terminal.press("ctrl-s");
+      await terminal.until(/save 2 rows to/);
+      await terminal.press("ctrl-u");
+      terminal.type(name);
+      await terminal.press("enter");
+      await terminal.until(then);
+    };
+    const path = join(terminal.home, "rows.csv");
+    await save("rows.csv", /saved 2 rows to .*rows\.csv/);
+    const csv = readFileSync(path, "utf8");
+    assert.match(csv, /^name,dialect,state,[\s\S]*\r\none,compat,[\s\S]*\r\ntwo,compat,/);
+    assert.equal(csv.split("\r\n").length, 4);
+    writeFileSync(path, "mine");
+    await save("rows.csv", /Replace a file of this machine/);
+    await terminal.press("esc");
+    await terminal.until(/>one/);
+    assert.equal(readFileSync(path, "utf8"), "mine");
+    await save(path, /Replace a file of this machine/);
+    await terminal.press("y");
+    await terminal.until(/saved 2 rows to/);
+    assert.equal(readFileSync(path, "utf8"), csv);
+    await save("rows.json", /saved 2 rows to .*rows\.json/);
+    const rows: unknown = JSON.parse(readFileSync(join(terminal.home, "rows.json"), "utf8"));
+    assert.deepEqual(
+      (rows as readonly { readonly name: string }[]).map(({ name }) => name),
+      ["one", "two"],
+    );
+    await terminal.press("Y", "n");
+    const sequence = `\u001b]52;c;${Buffer.from("one").toString("base64")}\u0007`;
+    await terminal.until(() => terminal.bytes.text().includes(sequence), "the cell on the clipboard");
+    await terminal.press("q");
+    await within("the end", terminal.ended);
+  });
+
+  test("columns, and a view with its filter and its sort under a function key, are there in the next console", async (t) => {
+    const first = await open(t, "");
+    await first.press("2");
+    await first.until(/>one/);
+    click(first, "STATE");
+    await first.until(/sort: state asc/);
+    await first.press("#", "right", "space", "enter", "y");
+    await first.until((screen) => /columns are shown/.test(screen) && !screen.includes("DIALECT"));
+    await first.press("/");
+    first.type("tw");
+    await first.press("enter", "K", "f2", "enter");
+    await first.until(/y {2}keep/);
+    await first.press("y");
+    await first.until(/F2 goes to: Providers, filter tw, sort state asc/);
+    await first.press("q");
+    await within("the end", first.ended);
+    const next = await open(t, "", { env: { HOME: first.home } });
+    await next.press("f2");
+    await next.until((screen) => /sort: state asc {3}filter: tw 1 of 2/.test(screen) && />two/.test(screen));
+    assert.doesNotMatch(next.screen(), /DIALECT/);
+    await next.press(":");
+    next.type("favorites");
+    await next.press("enter");
+    await next.until(/>F2 +providers +- +tw +state asc/);
+    await next.press("q");
+    await within("the end", next.ended);
+  });
+
+  test("from 160 columns on the detail of the row is beside the table, which | turns, and narrower it is below", async (t) => {
+    const terminal = await open(t, "", { size: [170, 50] });
+    await terminal.press("2");
+    await terminal.until(/>one[^\n]*│ one ─+ │/);
+    await terminal.press("down");
+    await terminal.until(/>two[\s\S]*name +two/);
+    await terminal.press("|");
+    await terminal.until(/the detail is below the table/);
+    await terminal.until(/^│ two ─{80}/m);
+    await terminal.press("q");
+    await within("the end", terminal.ended);
   });
 
   test("the mouse is left to the terminal where that is wanted", async (t) => {

@@ -131,13 +131,14 @@ test("a profile tells its budget, its models, its capabilities and how many rule
     ],
   }));
   assert.deepEqual(governed.profiles(), [
-    { name: "plain", budget: null, allowed_models: [], require_caps: [], access_rules: 0, detectors: null },
+    { name: "plain", budget: null, allowed_models: [], require_caps: [], access_rules: 0, rules: [], detectors: null },
     {
       name: "chat",
       budget: "day",
       allowed_models: ["gpt-*"],
       require_caps: ["tools"],
       access_rules: 2,
+      rules: [],
       detectors: null,
     },
   ]);

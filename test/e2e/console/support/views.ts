@@ -79,6 +79,15 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       empty: [/No rule carries a control\./, /`gateway pack list`/],
     },
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
+    xray: {
+      subject: KEYS.used,
+      normal: /key prod-search[\s\S]*profile standard[\s\S]*budget team-research/,
+      empty: [/No key or profile is named prod-search\./, /`:keys` and `:profiles` list them/],
+    },
+    favorites: {
+      normal: /No view is kept under a function key/,
+      empty: [/No view is kept under a function key\./, /K in any view keeps it there/],
+    },
     profiles: { normal: /standard/, empty: [/No profiles\./, /written in the deployment document/] },
     budgets: { normal: /team-research/, empty: [/No budgets/, /written in the deployment document/] },
     reconcile: { normal: /No provider is reconciled/, empty: [/No provider is reconciled/, /`reconcile.providers`/] },

@@ -1,0 +1,26 @@
+/** A tree as rows: each with the branches that lead to it. Drawn with box characters; `ascii.ts` replaces them. */
+
+export interface TreeNode<T> {
+  readonly of: T;
+  readonly children: readonly TreeNode<T>[];
+}
+
+export interface TreeRow<T> {
+  readonly of: T;
+  /** `│  ├─ `; empty for a root. */
+  readonly branch: string;
+}
+
+/** Every node of the tree, a parent before its children. */
+export function rowsOfTree<T>(root: TreeNode<T>): readonly TreeRow<T>[] {
+  const rows: TreeRow<T>[] = [];
+  const add = ({ of, children }: TreeNode<T>, branch: string, indent: string): void => {
+    rows.push({ of, branch });
+    for (const [at, child] of children.entries()) {
+      const isLast = at === children.length - 1;
+      add(child, `${indent}${isLast ? "└─ " : "├─ "}`, `${indent}${isLast ? "   " : "│  "}`);
+    }
+  };
+  add(root, "", "");
+  return rows;
+}

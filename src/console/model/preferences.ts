@@ -1,0 +1,112 @@
+/**
+ * How an operator wants tables shown, kept over runs in one JSON object: columns that are hidden, by view; views kept under
+ * function keys; whether wide terminals show the detail beside the table. The file may hold anything: what does not fit is
+ * left out.
+ */
+
+import { type Chord, FAVORITE_CHORDS } from "./key.ts";
+import type { Place } from "./view.ts";
+
+export interface Favorite {
+  readonly place: Place;
+  readonly filter: string;
+  readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
+  /** Only rows that want attention. */
+  readonly isNarrowed: boolean;
+}
+
+export interface Preferences {
+  /** Ids of columns by view. */
+  readonly hidden: ReadonlyMap<string, readonly string[]>;
+  readonly favorites: ReadonlyMap<Chord, Favorite>;
+  /** Two panes where the terminal is wide enough. */
+  readonly isSplit: boolean;
+}
+
+export const NO_PREFERENCES: Preferences = { hidden: new Map(), favorites: new Map(), isSplit: true };
+
+export type PreferenceChange =
+  | { readonly kind: "columns"; readonly view: string; readonly hidden: readonly string[] }
+  /** `favorite` undefined: nothing is kept under the key any more. */
+  | { readonly kind: "favorite"; readonly key: Chord; readonly favorite: Favorite | undefined }
+  | { readonly kind: "split"; readonly isSplit: boolean };
+
+export function preferencesAfter(before: Preferences, change: PreferenceChange): Preferences {
+  switch (change.kind) {
+    case "columns":
+      return {
+        ...before,
+        hidden: withEntry(before.hidden, change.view, change.hidden.length > 0 ? change.hidden : undefined),
+      };
+    case "favorite":
+      return { ...before, favorites: withEntry(before.favorites, change.key, change.favorite) };
+    case "split":
+      return { ...before, isSplit: change.isSplit };
+    default:
+      return change satisfies never;
+  }
+}
+
+function withEntry<T>(map: ReadonlyMap<string, T>, key: string, value: T | undefined): ReadonlyMap<string, T> {
+  const next = new Map(map);
+  if (value === undefined) next.delete(key);
+  else next.set(key, value);
+  return next;
+}
+
+/** UTF-16 units of a text in the file, and entries of a list. */
+const MAX_TEXT = 4_096;
+const MAX_ENTRIES = 200;
+
+export function preferencesText({ hidden, favorites, isSplit }: Preferences): string {
+  const kept = { hidden: Object.fromEntries(hidden), favorites: Object.fromEntries(favorites), isSplit };
+  return `${JSON.stringify(kept, null, 2)}\n`;
+}
+
+export function preferencesOf(text: string): Preferences {
+  const { hidden, favorites, isSplit } = objectOf(parsed(text));
+  return {
+    hidden: new Map(
+      Object.entries(objectOf(hidden))
+        .slice(0, MAX_ENTRIES)
+        .flatMap(([view, ids]) => (Array.isArray(ids) ? [[view, ids.filter(isText).slice(0, MAX_ENTRIES)]] : [])),
+    ),
+    favorites: new Map(
+      FAVORITE_CHORDS.flatMap((key) => {
+        const favorite = favoriteOf(objectOf(favorites)[key]);
+        return favorite === undefined ? [] : [[key, favorite] as const];
+      }),
+    ),
+    isSplit: isSplit !== false,
+  };
+}
+
+/** The text to keep from now on, where `kept` may be that of another console of the same user. */
+export const preferencesTextAfter = (kept: string, change: PreferenceChange): string =>
+  preferencesText(preferencesAfter(preferencesOf(kept), change));
+
+function favoriteOf(value: unknown): Favorite | undefined {
+  const { place, filter, sort, isNarrowed } = objectOf(value);
+  const { view, subject } = objectOf(place);
+  const { column, isDescending } = objectOf(sort);
+  if (!isText(view)) return undefined;
+  return {
+    place: { view, ...(isText(subject) && { subject }) },
+    filter: isText(filter) ? filter : "",
+    sort: isText(column) ? { column, isDescending: isDescending === true } : undefined,
+    isNarrowed: isNarrowed === true,
+  };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_TEXT;
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

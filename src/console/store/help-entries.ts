@@ -1,0 +1,180 @@
+/**
+ * Everything that can be done here, one entry a key, from the same tables that the handler reads: the view's verbs with why
+ * they cannot be done now, moving, what works everywhere, the views, and, once something is searched for, the verbs of other
+ * views. Each entry holds what Enter does with it.
+ */
+
+import { chordsText, chordText } from "../format/keys-text.ts";
+import type { Chord } from "../model/key.ts";
+import { CHARTS, COMMON, type CommonId, type CommonKey, MOVING, type MovingId, VERBS } from "../model/keys.ts";
+import type { State } from "../model/state.ts";
+import type { Place, View } from "../model/view.ts";
+import { WORKBENCH_PARTS } from "../workbench/keys.ts";
+import { commandsHere, shownKeys } from "./custom.ts";
+import { offersOf, viewOf } from "./select.ts";
+
+export interface Entry {
+  readonly key: string;
+  readonly help: string;
+  /** What the hint bar says, which is searched too. */
+  readonly does?: string;
+  readonly why?: string | undefined;
+  readonly runs: EntryRun;
+}
+
+export type EntryRun =
+  /** A chord of the tables of keys, whatever key the operator gave to it. */
+  | { readonly kind: "key"; readonly chord: Chord }
+  /** A command of the operator's own, by its key. */
+  | { readonly kind: "command"; readonly chord: Chord }
+  | { readonly kind: "go"; readonly place: Place }
+  /** Several keys that do different things, of which one has to be pressed. */
+  | { readonly kind: "none" };
+
+export interface Section {
+  readonly head: string;
+  readonly entries: readonly Entry[];
+}
+
+/** All that can be done here, by the keys that the operator gave, and with commands of their own. */
+export function sectionsOf(state: State, views: readonly View[]): readonly Section[] {
+  const [own, ...others] = keySectionsOf(state, views).map(({ head, entries }) => ({
+    head,
+    entries: entries.map((entry) => ({
+      ...entry,
+      key: entry.key.includes(":") ? entry.key : shownKeys(state.keys, entry.key),
+    })),
+  }));
+  const commands = commandsHere(state, views).map(
+    ({ key, name, run }): Entry => ({
+      key: chordText(key),
+      help: `${name}: ${run.kind === "words" ? run.words.join(" ") : `sh -c ${run.text}`}`,
+      runs: { kind: "command", chord: key },
+    }),
+  );
+  return [
+    ...(own === undefined ? [] : [own]),
+    ...(commands.length === 0 ? [] : [{ head: "Your commands", entries: commands }]),
+    ...others,
+  ];
+}
+
+export interface Found {
+  /** Without empty ones. */
+  readonly sections: readonly Section[];
+  /** Index of the entry that Enter runs, over all sections; -1 if nothing was found. */
+  readonly chosen: number;
+}
+
+/** Entries that have every word of the search in their key or text; all of them while nothing is searched for. */
+export function foundEntries(state: State, views: readonly View[]): Found {
+  const { prompt } = state;
+  const text = prompt?.kind === "help" ? prompt.edit.text.trim() : "";
+  const all = sectionsOf(state, views);
+  if (text === "") {
+    const sections = all.filter(({ entries }, at) => at === 0 || entries.length > 0);
+    return { sections, chosen: chosenIn(sections, prompt?.chosen ?? 0) };
+  }
+  const words = text.toLowerCase().split(/\s+/);
+  const isFound = ({ key, help, does = "" }: Entry): boolean => {
+    const searched = `${key} ${does} ${help}`.toLowerCase();
+    return words.every((word) => searched.includes(word));
+  };
+  const sections = [...all, elsewhere(state, views)]
+    .map(({ head, entries }) => ({ head, entries: entries.filter(isFound) }))
+    .filter(({ entries }) => entries.length > 0);
+  const ranks = sections.flatMap(({ entries }) => entries.map((entry) => rankOf(entry, text)));
+  return { sections, chosen: chosenIn(sections, prompt?.chosen ?? ranks.indexOf(Math.min(...ranks))) };
+}
+
+/** 0: the search is the key; 1: a word of the text begins so; 2: it is somewhere within. */
+function rankOf({ key, help, does = "" }: Entry, text: string): number {
+  if (key.split(" ").includes(text)) return 0;
+  return ` ${does} ${help}`.toLowerCase().includes(` ${text.toLowerCase()}`) ? 1 : 2;
+}
+
+function chosenIn(sections: readonly Section[], at: number): number {
+  const count = sections.reduce((sum, { entries }) => sum + entries.length, 0);
+  return Math.min(at, count - 1);
+}
+
+function keySectionsOf(state: State, views: readonly View[]): readonly Section[] {
+  const view = viewOf(state, views);
+  const offers = offersOf(state, views).filter(({ isShown }) => isShown);
+  return [
+    {
+      head: `${view.title}: ${view.about}`,
+      entries: offers.map(({ offer, why }) => {
+        const { chord, does, help } = VERBS[offer.verb];
+        return {
+          key: chordText(chord),
+          does: offer.does ?? does,
+          help: offer.does === undefined || offer.does === does ? help : `${offer.does}: ${help}`,
+          why,
+          runs: { kind: "key", chord },
+        };
+      }),
+    },
+    ...(view.body.kind === "workbench"
+      ? WORKBENCH_PARTS.map(({ where, keys }) => ({ head: `Keys ${where}`, entries: keys.map(entryOf) }))
+      : []),
+    ...(view.body.kind === "charts" ? [{ head: "Charts", entries: Object.values(CHARTS).map(entryOf) }] : []),
+    { head: "Moving", entries: movingOf(view, views).map((id) => entryOf(MOVING[id])) },
+    { head: "Everywhere", entries: commonOf(state).map((id) => entryOf(COMMON[id])) },
+    {
+      head: "Views",
+      entries: views.map(({ id, aliases, digit, about }) => ({
+        key: digit === undefined ? `:${id}` : `${digit} :${id}`,
+        help: `${about}${aliases.length === 0 ? "" : ` (also ${aliases.map((alias) => `:${alias}`).join(" ")})`}`,
+        runs: { kind: "go", place: { view: id } },
+      })),
+    },
+  ];
+}
+
+/** Verbs that other views offer and this one does not; Enter goes to the view. */
+function elsewhere(state: State, views: readonly View[]): Section {
+  const here = viewOf(state, views);
+  const offered = new Set(here.offers.map(({ verb }) => verb));
+  const entries = views.flatMap((view) =>
+    view.offers.flatMap((offer): readonly Entry[] => {
+      const { chord, does, help, group } = VERBS[offer.verb];
+      if (offered.has(offer.verb) || (state.isReadOnly && group === "write")) return [];
+      const words = `in ${view.title}, ${offer.does ?? does}: ${help}`;
+      return [
+        { key: shownKeys(state.keys, chordText(chord)), help: words, runs: { kind: "go", place: { view: view.id } } },
+      ];
+    }),
+  );
+  return { head: "In other views: Enter goes there", entries };
+}
+
+const entryOf = ({ chords, help, does }: CommonKey): Entry => {
+  const [chord = ""] = chords;
+  // Of the digits each goes to a view of its own.
+  const isOne = chords.length === 1 || !/^\d$/.test(chord);
+  return { key: chordsText(chords), help, does, runs: isOne ? { kind: "key", chord } : { kind: "none" } };
+};
+
+const OF_PAGES: readonly MovingId[] = ["up", "down", "page_up", "page_down", "first", "last"];
+
+/** Beside these: in the result of a statement. */
+const OF_RESULTS: readonly MovingId[] = ["left", "right"];
+
+function movingOf({ body, offers, group, id }: View, views: readonly View[]): readonly MovingId[] {
+  const hasTabs = group !== undefined && views.some((other) => other.group === group && other.id !== id);
+  const all = Object.keys(MOVING).filter((name): name is MovingId => name in MOVING);
+  return all.filter((name) => {
+    if (name === "tab") return hasTabs;
+    if (body.kind === "charts") return false;
+    if (body.kind !== "table")
+      return OF_PAGES.includes(name) || (body.kind === "workbench" && OF_RESULTS.includes(name));
+    if (name.startsWith("mark")) return offers.some(({ takesMany }) => takesMany);
+    return name !== "query" || body.sql !== undefined;
+  });
+}
+
+function commonOf({ link }: State): readonly CommonId[] {
+  const all = Object.keys(COMMON).filter((name): name is CommonId => name in COMMON);
+  return all.filter((name) => name !== "door" || link.doors > 1);
+}

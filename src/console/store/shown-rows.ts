@@ -1,0 +1,121 @@
+/**
+ * The rows of the table on the screen as text: for a file (CSV as the columns show them, JSON as the admin API gives them)
+ * and for the clipboard. Marked rows if any are marked, otherwise every row that the filter leaves. Keys of this gateway and
+ * of providers are masked, as in a recording.
+ */
+
+import { csvLines } from "../../admin-api/index.ts";
+import { escapeControlsOfLines } from "../../base/index.ts";
+import { cleanSpan } from "../format/fit.ts";
+import { plural } from "../format/numbers.ts";
+import type { PageState, State, Step } from "../model/state.ts";
+import { textOfLine } from "../model/text.ts";
+import type { Intent, View } from "../model/view.ts";
+import { tsvOf } from "../workbench/export.ts";
+import { flashed } from "./flash.ts";
+import type { Listing } from "./listing.ts";
+import { maskText } from "./masked.ts";
+import { only } from "./only.ts";
+import { contextOf, tableStateOf } from "./seen.ts";
+import { chosenOf } from "./select.ts";
+
+/** Positions in the table, in the order on the screen. */
+function rowsToSave(state: State, { table, order }: Listing, views: readonly View[]): readonly number[] {
+  if (tableStateOf(state).marks.size === 0) return order;
+  const chosen = new Set(chosenOf(state, views).ids);
+  return order.filter((at) => chosen.has(table.idOf(at)));
+}
+
+function cellsOfRow({ table }: Listing, at: number, now: number): readonly string[] {
+  return table.columns.map((_, column) => maskText(cleanSpan(table.cell(at, column, now)).text.trim()));
+}
+
+/** The text of the file by the end of its name; `undefined` if that is neither `.csv` nor `.json`. */
+export function fileText(file: string, listing: Listing, rows: readonly number[], now: number): string | undefined {
+  const { table } = listing;
+  if (/\.csv$/i.test(file)) {
+    const columns = table.columns.map(({ head }) => ({ name: head.toLowerCase(), type: "text" as const }));
+    return [...csvLines({ columns, rows: rows.map((at) => cellsOfRow(listing, at, now)) })].join("");
+  }
+  if (!/\.json$/i.test(file)) return undefined;
+  const lines = rows.map((at) => escapeControlsOfLines(JSON.stringify(table.jsonOf(at), masked) ?? "null"));
+  return lines.length === 0 ? "[]\n" : `[\n${lines.join(",\n")}\n]\n`;
+}
+
+const masked = (_: string, value: unknown): unknown => (typeof value === "string" ? maskText(value) : value);
+
+/** Asks for the name of a file; a name that tells no format is asked for again. */
+export function saveTable(state: State, listing: Listing, views: readonly View[]): Intent {
+  const { place } = state;
+  const rows = rowsToSave(state, listing, views);
+  if (rows.length === 0) return { kind: "flash", words: "there are no rows to save" };
+  const what = plural(rows.length, "row");
+  const asked = (label: string, initial: string): Intent => ({
+    kind: "ask",
+    label,
+    initial,
+    isFile: true,
+    next(text) {
+      const file = text.trim();
+      const content = fileText(file, listing, rows, contextOf(state).now);
+      return content === undefined
+        ? asked("the name must end in .csv or .json", file)
+        : { kind: "job", job: { kind: "save_text", file, text: content, what } };
+    },
+  });
+  return asked(`save ${what} to (.csv or .json)`, `${fileName(place.view, place.subject)}.csv`);
+}
+
+/** A page of text, as it is read. */
+export function savePage({ title, lines }: PageState): Intent {
+  if (lines === undefined) return { kind: "flash", words: "there is nothing to save yet" };
+  const text = lines.map((line) => `${maskText(textOfLine(line))}\n`).join("");
+  return {
+    kind: "ask",
+    label: `save ${plural(lines.length, "line")} to`,
+    initial: `${fileName(title, undefined)}.txt`,
+    isFile: true,
+    next: (file) => ({
+      kind: "job",
+      job: { kind: "save_text", file: file.trim(), text, what: plural(lines.length, "line") },
+    }),
+  };
+}
+
+/** Longest part of a proposed name that comes from a title or subject, in characters. */
+const MAX_NAME = 60;
+
+const fileName = (name: string, subject: string | undefined): string =>
+  [name, ...(subject === undefined ? [] : [subject])]
+    .join("-")
+    .replace(/[^\w.-]+/g, "-")
+    .replace(/^[-.]+|-+$/g, "")
+    .slice(0, MAX_NAME)
+    .toLowerCase() || "rows";
+
+/** The row under the cursor, or the marked ones: a line each, the shown columns separated by tabs. */
+export function copyRows(state: State, listing: Listing, views: readonly View[]): Step {
+  const { table, order } = listing;
+  const chosen = new Set(chosenOf(state, views).ids);
+  const rows = order.filter((at) => chosen.has(table.idOf(at)));
+  if (rows.length === 0) return only(flashed(state, "there is no row to copy"));
+  const { now } = contextOf(state);
+  const text = rows.map((at) => tsvOf(cellsOfRow(listing, at, now))).join("\n");
+  return {
+    state: flashed(state, rows.length === 1 ? "copied the row" : `copied ${plural(rows.length, "row")}`),
+    effects: [{ kind: "copy", text }],
+  };
+}
+
+/** The cell of that column in the row under the cursor, or in the marked ones. */
+export function copyCells(state: State, listing: Listing, column: number, views: readonly View[]): Step {
+  const { table, order } = listing;
+  const chosen = new Set(chosenOf(state, views).ids);
+  const { now } = contextOf(state);
+  const texts = order
+    .filter((at) => chosen.has(table.idOf(at)))
+    .map((at) => cellsOfRow(listing, at, now)[column] ?? "");
+  if (texts.length === 0) return only(flashed(state, "there is no row to copy"));
+  const head = table.columns[column]?.head ?? "";
+  return { state: flashed(state, `copied ${head}`), effects: [{ kind: "copy", text: texts.join("\n") }] };
+}

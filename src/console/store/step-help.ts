@@ -1,0 +1,59 @@
+/** Keys of the help: what is typed searches it, Up and Down choose an entry, and Enter does what the entry says. */
+
+import { applyEdit, editAtEnd } from "../edit/edit.ts";
+import type { KeyEvent } from "../model/key.ts";
+import { MOVING } from "../model/keys.ts";
+import type { PromptState, State, Step } from "../model/state.ts";
+import type { View } from "../model/view.ts";
+import { flashed } from "./flash.ts";
+import { type EntryRun, foundEntries } from "./help-entries.ts";
+import { bodyRows } from "./layout.ts";
+import { only } from "./only.ts";
+import { clamp } from "./places.ts";
+
+/** UTF-16 units of a search. */
+const MAX_SEARCH_LENGTH = 200;
+
+/** Opens the help with an empty search. */
+export const openedHelp = (state: State): State => ({
+  ...state,
+  awaits: undefined,
+  prompt: { kind: "help", label: "search keys", edit: editAtEnd(""), before: "" },
+});
+
+/** `run` does what an entry says in the state without the help. */
+export function stepHelp(
+  state: State,
+  prompt: PromptState,
+  event: KeyEvent,
+  views: readonly View[],
+  run: (state: State, entry: EntryRun) => Step,
+): Step {
+  const closed: State = { ...state, prompt: undefined };
+  if (event.kind === "key") {
+    const { chord } = event;
+    if (chord === "esc" || (chord === "?" && prompt.edit.text === "")) return only(closed);
+    const { sections, chosen } = foundEntries(state, views);
+    const entries = sections.flatMap((section) => section.entries);
+    const to = (at: number): Step =>
+      only({ ...state, prompt: { ...prompt, chosen: clamp(at, 0, entries.length - 1) } });
+    const page = Math.max(1, bodyRows(state.size) - 1);
+    if (chord === "up") return to(chosen - 1);
+    if (chord === "down") return to(chosen + 1);
+    if (chord === MOVING.page_up.chords[0]) return to(chosen - page);
+    if (chord === MOVING.page_down.chords[0]) return to(chosen + page);
+    if (chord === "enter") {
+      const entry = entries[chosen];
+      if (entry === undefined) return only(flashed(state, "no key or action matches the search"));
+      if (entry.runs.kind === "none") return only(flashed(state, `Esc, then one of the keys ${entry.key}`));
+      return run(closed, entry.runs);
+    }
+  }
+  const edit = applyEdit(prompt.edit, event, { isMultiline: false });
+  if (edit === undefined) return only(state);
+  if (edit.text.length > MAX_SEARCH_LENGTH) return only(flashed(state, "that is too long for a search", "warn"));
+  return only({
+    ...state,
+    prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined }) },
+  });
+}

@@ -1,0 +1,107 @@
+/** The part of an xray tree below a profile that traffic goes to: models with their providers, MCP servers, agents. */
+
+import type { ModelRecord } from "../../admin-api/index.ts";
+import { count } from "../format/numbers.ts";
+import type { Data } from "../model/data.ts";
+import { type MeasuredTable, type Met, metRows, STATES } from "./measured.ts";
+import { type ModelRow, type ModelState, modelRows, standingOf } from "./models.ts";
+import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.ts";
+
+/** Models, and providers of each, that a tree lists; the view of models lists all. */
+const MOST_MODELS = 300;
+
+/** Names and trailing-`*` patterns, as profiles have them: whether both can mean one model. */
+function overlap(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => (text.endsWith("*") ? text.slice(0, -1) : undefined));
+  if (a !== undefined && b !== undefined) return a.startsWith(b) || b.startsWith(a);
+  if (a !== undefined) return other.startsWith(a);
+  return b === undefined ? one === other : one.startsWith(b);
+}
+
+/** `allowed` empty: every routed model. */
+export function modelsTree(parent: string, data: Data, allowed: readonly string[]): Tree {
+  const why = unread(data, "list_models");
+  if (why !== undefined) return unreadNode(parent, "models", why);
+  const rows = modelRows(data).filter(
+    ({ model }) => allowed.length === 0 || allowed.some((pattern) => overlap(pattern, model.model)),
+  );
+  const unserved = allowed.filter((pattern) => !rows.some(({ model }) => overlap(pattern, model.model)));
+  const shown = rows.slice(0, MOST_MODELS);
+  const providers = new Map(metRows(data, "backends").map((met) => [met.record.name, met]));
+  const more = rows.length - shown.length;
+  return node(
+    parent,
+    {
+      kind: "models",
+      name: "",
+      says: () =>
+        [
+          allowed.length === 0 ? `every routed model: ${count(rows.length)}` : `allowed: ${allowed.join(", ")}`,
+          ...(more > 0 ? [`${count(more)} more in :models`] : []),
+        ].join("; "),
+      target: { place: { view: "models" } },
+    },
+    (id) => [
+      ...shown.map((row) => {
+        const { word, tone, mark } = stateOf(row, providers);
+        return node(
+          id,
+          {
+            kind: row.model.kind === "name" ? "model" : `model ${row.model.kind}`,
+            name: row.model.model,
+            state: word,
+            tone,
+            isBad: mark !== " ",
+            says: () => modelWords(row.model, row.first),
+            target: { place: { view: "models" }, row: row.model.model },
+            json: row.model,
+          },
+          (of) =>
+            [...new Set(row.plan)].map((name) =>
+              measuredNode(data, of, "provider", name, providers.get(name), "providers"),
+            ),
+        );
+      }),
+      ...unserved.map((name) =>
+        node(id, {
+          kind: "model",
+          name,
+          state: "NOBODY",
+          tone: "fail",
+          isBad: true,
+          says: () => "the profile allows it, and no provider serves it",
+          target: { place: { view: "models" } },
+        }),
+      ),
+    ],
+  );
+}
+
+/** As the view of models has it, and failing if the provider that is asked first fails. */
+function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<ModelState, "word" | "tone" | "mark"> {
+  const state = standingOf(row);
+  const first = row.first === undefined ? undefined : providers.get(row.first);
+  return state.mark === " " && first?.state === "failing" ? STATES.failing : state;
+}
+
+const modelWords = ({ upstream_model: upstream, provider }: ModelRecord, first: string | undefined): string =>
+  [
+    first === undefined ? "no provider of its plan serves" : first === provider ? "" : `now asks ${first}`,
+    upstream === null ? "" : `asked for as ${upstream}`,
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
+
+const CALLS: readonly (readonly [table: MeasuredTable, head: string, kind: string, view: string])[] = [
+  ["mcp_servers", "MCP servers", "MCP server", "mcp"],
+  ["a2a_agents", "A2A agents", "A2A agent", "a2a"],
+];
+
+/** Nothing of a profile narrows these but access rules. */
+export const callsTrees = (parent: string, data: Data): readonly Tree[] =>
+  CALLS.flatMap(([table, head, kind, view]) => {
+    const rows: readonly Met[] = metRows(data, table);
+    if (rows.length === 0) return [];
+    const fields = { kind: head, name: "", target: { place: { view } }, says: () => "as far as access rules allow" };
+    return [node(parent, fields, (id) => rows.map((met) => measuredNode(data, id, kind, met.record.name, met, view)))];
+  });

@@ -1,0 +1,101 @@
+/** The node of an xray tree: what it is, its live state, and the row of another view that it is about. */
+
+import { suspensionWords } from "../actions/suspension.ts";
+import { count, milliseconds, percent } from "../format/numbers.ts";
+import type { TreeNode } from "../format/tree.ts";
+import type { Data, ReadableId } from "../model/data.ts";
+import type { Tone } from "../model/text.ts";
+import type { Place } from "../model/view.ts";
+import { type Met, STATES } from "./measured.ts";
+
+/** Row of the view that shows the object. */
+export interface Target {
+  readonly place: Place;
+  readonly row?: string;
+  readonly filter?: string;
+}
+
+export interface XrayNode {
+  /** Unique in the tree. */
+  readonly id: string;
+  /** What it is: `budget`, `provider`. */
+  readonly kind: string;
+  readonly name: string;
+  /** Empty for a node that only groups others. */
+  readonly state: string;
+  readonly tone: Tone;
+  readonly isBad: boolean;
+  /** What else is known of it; ages are told at `now`, milliseconds since 1970. */
+  says(now: number): string;
+  /** `undefined` if no view shows it. */
+  readonly target: Target | undefined;
+  readonly json: unknown;
+}
+
+export type Tree = TreeNode<XrayNode>;
+
+/** Says why nothing is known of a list yet; `undefined` once it was read. */
+export function unread(data: Data, id: ReadableId): string | undefined {
+  const reading = data.get({ id });
+  if (reading?.value !== undefined) return undefined;
+  const failure = reading?.failure;
+  if (failure === undefined) return "not read yet";
+  return failure.status === 403 ? `your policy does not permit ${id}` : `not read: ${failure.message}`;
+}
+
+export const unreadNode = (parent: string, kind: string, why: string, name = ""): Tree =>
+  node(parent, { kind, name, state: "UNKNOWN", tone: "dim", says: () => why });
+
+interface Fields extends Partial<XrayNode> {
+  readonly kind: string;
+  readonly name: string;
+}
+
+export function node(parent: string, fields: Fields, children: (id: string) => readonly Tree[] = () => []): Tree {
+  const id = `${parent}\n${fields.kind}:${fields.name}`;
+  const of: XrayNode = {
+    state: "",
+    tone: "plain",
+    isBad: false,
+    says: () => "",
+    target: undefined,
+    json: { kind: fields.kind, name: fields.name },
+    ...fields,
+    id,
+  };
+  return { of, children: children(id) };
+}
+
+/** A provider, server or agent as the nodes met it in the last minute. */
+export function measuredNode(
+  data: Data,
+  parent: string,
+  kind: string,
+  name: string,
+  met: Met | undefined,
+  view: string,
+): Tree {
+  const why = met === undefined && kind === "provider" ? unread(data, "list_backends") : undefined;
+  if (why !== undefined) return unreadNode(parent, kind, why, name);
+  if (met === undefined)
+    return node(parent, { kind, name, state: "UNKNOWN", tone: "warn", isBad: true, target: { place: { view } } });
+  const { state, record, suspension } = met;
+  const { word, tone } = STATES[state];
+  return node(parent, {
+    kind,
+    name,
+    state: word,
+    tone,
+    isBad: state === "failing" || state === "suspended",
+    says: (now) =>
+      suspension !== undefined
+        ? suspensionWords(suspension, now)
+        : [
+            `${count(record.rate, 1)} req/s`,
+            ...(record.error_ratio === null ? [] : [`${percent(record.error_ratio)} % fail`]),
+            ...(record.ttfb_p50_ms === null ? [] : [`first byte ${milliseconds(record.ttfb_p50_ms)}`]),
+          ].join(", "),
+    target: { place: { view }, row: name },
+    json: record,
+  });
+}
