@@ -77,6 +77,8 @@ export type ConsoleEnd =
   | { readonly kind: "signal"; readonly signal: "SIGTERM" | "SIGINT" | "SIGHUP" };
 
 const TICK_MS = 1_000;
+/** A key that was pressed so long ago has nobody behind it who waits for what it led to. */
+const ATTENDED_MS = 5_000;
 /** A screen reader is told of changes at this pace, since it reads each one out. */
 const SPOKEN_TICK_MS = 30_000;
 /** A history is read from a disk that may be slow, and a door may hang while it is closed. */
@@ -164,8 +166,11 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   const listeners = new Set<(isByItself: boolean) => void>();
   let needed = "";
 
+  let touchedAt = performance.now();
+
   function dispatch(event: Event): void {
     const before = state;
+    if (!isByItself(event)) touchedAt = performance.now();
     const next = step(state, event);
     if (next.state !== state) {
       state = next.state;
@@ -175,7 +180,9 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         needed = keys;
         watch.need(needs);
       }
-      if (isWorthDrawing(event, before, state, VIEWS)) for (const listener of listeners) listener(isByItself(event));
+      const isAttended = looks.isScreenReader || performance.now() - touchedAt < ATTENDED_MS;
+      if (isWorthDrawing(event, before, state, VIEWS, isAttended))
+        for (const listener of listeners) listener(isByItself(event));
     }
     for (const effect of next.effects) effects.carryOut(effect);
   }

@@ -9,6 +9,7 @@ import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ptySkip } from "../console/support/terminal.ts";
+import { CLUSTER } from "./console/cluster.ts";
 import { HOUR } from "./console/hour.ts";
 import { IDLE } from "./console/idle.ts";
 import { LATENCY } from "./console/latency.ts";
@@ -17,7 +18,7 @@ import type { Given } from "./console/stage.ts";
 import { type Figure, renderFigures } from "./parts/figures.ts";
 import { conclude, guarded, readScenarioOptions, type ScenarioOptions } from "./parts/scenario.ts";
 
-const ALL = [IDLE, LATENCY, REQUESTS, RECORDED, HOUR];
+const ALL = [CLUSTER, IDLE, LATENCY, REQUESTS, RECORDED, HOUR];
 const LAUNCHER = fileURLToPath(new URL("../../bin/gateway", import.meta.url));
 
 async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): Promise<readonly Figure[]> {

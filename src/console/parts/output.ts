@@ -28,6 +28,14 @@ const TO_TOP = /^\x1b\[\d*A/;
 /** A line as Ink replaces it: to its first cell, the text, the rest erased. */
 const LINE = /\x1b\[1G([^\n]*?)\x1b\[K/g;
 
+/** Lines that did not change, each gone over by itself: `CSI E`. */
+const LINES_OVER = /(?:\x1b\[E){2,}/g;
+const LAST_LINES_OVER = /(?:\x1b\[E)+$/;
+
+/** With one move over all of them, and none behind the last line that changed: the next frame begins at the top. */
+const shorter = (frame: string): string =>
+  frame.replace(LAST_LINES_OVER, "").replace(LINES_OVER, (moves) => `\x1b[${moves.length / 3}E`);
+
 export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize): InkOutput {
   let isMuted = false;
   const nothing = { value: () => stream };
@@ -45,7 +53,7 @@ export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize
     write: {
       value: (text: string, onWritten?: () => void) => {
         const frame = sizeOf().lines === 1 ? text.replace(/\n$/, "") : text;
-        if (!isMuted && text !== "") write(frame.replace(TO_TOP, "\x1b[H").replace(LINE, "\x1b[1G\x1b[K$1"));
+        if (!isMuted && text !== "") write(shorter(frame.replace(TO_TOP, "\x1b[H").replace(LINE, "\x1b[1G\x1b[K$1")));
         if (onWritten !== undefined) setImmediate(onWritten);
         return true;
       },

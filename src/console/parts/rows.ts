@@ -1,20 +1,23 @@
 /**
  * Painted rows, of which Ink is shown a token each. Ink takes every line of every frame apart into its cells and puts it
  * together again, which for a screen of colours is ten milliseconds a frame; a token is two cells, whatever the width of
- * the terminal. It tells lines apart as their texts do, so Ink still finds those that changed; in what Ink writes the rows
- * then take its place.
+ * the terminal. It tells lines apart as their texts do, so Ink still finds those that changed; in what Ink writes, what
+ * changed in a row then takes the place of its token (`row-difference.ts`).
  *
  * Rows come in exact widths (`screen.tsx`), so there is nothing in them for Ink to measure or cut.
  */
+
+import { createRowWriter, type Run } from "./row-difference.ts";
+import { paintRuns } from "./theme.ts";
 
 /** Cells of a token, which is all that Ink has to have room for. */
 export const TOKEN_CELLS = 2;
 
 /**
  * The row and its turn, each a character of the private use area. All that Ink is shown are tokens, so nothing else can
- * look like one.
+ * look like one. What erases the line before it (`output.ts`) is left to the row.
  */
-const TOKEN = /([\ue000-\ue7ff])[\ue800-\uf8ff]/g;
+const TOKEN = /(?:\x1b\[1G\x1b\[K)?([\ue000-\ue7ff])[\ue800-\uf8ff]/g;
 const FIRST_ROW = 0xe000;
 const FIRST_TURN = 0xe800;
 /** A row is another one after the frame before, so turns may come round. */
@@ -22,22 +25,35 @@ const TURNS = 0xf900 - FIRST_TURN;
 
 export interface PaintedRows {
   /** What to show Ink for the row; another one when it is painted otherwise. At most 2,048 rows. */
-  tokenOf(row: number, painted: string): string;
-  /** With the rows, as they were painted last, in the places of their tokens. */
+  tokenOf(row: number, runs: readonly Run[]): string;
+  /** With what makes the rows those that were painted last in the places of their tokens; the screen was blank at first. */
   fill(text: string): string;
 }
 
+interface Painted {
+  readonly runs: readonly Run[];
+  readonly text: string;
+  readonly turn: number;
+  readonly token: string;
+}
+
 export function createPaintedRows(): PaintedRows {
-  const rows: { readonly painted: string; readonly turn: number; readonly token: string }[] = [];
+  const rows: Painted[] = [];
+  const writer = createRowWriter();
   return {
-    tokenOf(row, painted) {
+    tokenOf(row, runs) {
       const known = rows[row];
-      if (known?.painted === painted) return known.token;
+      const text = paintRuns(runs);
+      if (known?.text === text) return known.token;
       const turn = known === undefined ? 0 : (known.turn + 1) % TURNS;
       const token = String.fromCharCode(FIRST_ROW + row, FIRST_TURN + turn);
-      rows[row] = { painted, turn, token };
+      rows[row] = { runs, text, turn, token };
       return token;
     },
-    fill: (text) => text.replace(TOKEN, (_, row: string) => rows[row.charCodeAt(0) - FIRST_ROW]?.painted ?? ""),
+    fill: (text) =>
+      text.replace(TOKEN, (_, token: string) => {
+        const row = token.charCodeAt(0) - FIRST_ROW;
+        return writer.write(row, rows[row]?.runs ?? []);
+      }),
   };
 }

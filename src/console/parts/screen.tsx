@@ -11,7 +11,7 @@ import { Box, Transform } from "ink";
 import { createElement, memo, useSyncExternalStore } from "react";
 import type { Line } from "../model/text.ts";
 import { type PaintedRows, TOKEN_CELLS } from "./rows.ts";
-import { paint, type Theme } from "./theme.ts";
+import { runsOf, type Theme } from "./theme.ts";
 
 export interface Frame {
   /** A line that is equal to the one before at its place is that one. */
@@ -46,7 +46,7 @@ interface RowProps {
 }
 
 const Row = memo(({ line, theme, at, painted }: RowProps) => {
-  const token = painted.tokenOf(at, paint(line, theme));
+  const token = painted.tokenOf(at, runsOf(line, theme));
   return <Transform transform={() => token}> </Transform>;
 });
 

@@ -9,11 +9,9 @@
 import type { Attribute, Colour, Paint, ThemeSpec } from "../model/settings.ts";
 import type { Line, Tone } from "../model/text.ts";
 import { DARK, MONO as MONO_SPEC } from "../settings/themes.ts";
+import type { Run } from "./row-difference.ts";
 
-interface Style {
-  readonly open: string;
-  readonly close: string;
-}
+type Style = Omit<Run, "text">;
 
 export interface Theme {
   readonly tones: Readonly<Record<Tone, Style>>;
@@ -21,7 +19,7 @@ export interface Theme {
   readonly selected: Style;
 }
 
-const PLAIN: Style = { open: "", close: "" };
+const PLAIN: Style = { open: "", close: "", marksBlanks: false };
 /** SGR parameters that turn an attribute on and off. */
 const ATTRIBUTES: Readonly<Record<Attribute, readonly [on: number, off: number]>> = {
   bold: [1, 22],
@@ -44,7 +42,8 @@ function styleOf({ foreground, background, attributes }: Paint): Style {
   if (background !== undefined) on.push(colourOf(background, 40));
   if (background !== undefined) off.push("49");
   if (on.length === 0) return PLAIN;
-  return { open: `\x1b[${on.join(";")}m`, close: `\x1b[${off.join(";")}m` };
+  const marksBlanks = background !== undefined || attributes.some((one) => one === "reverse" || one === "underline");
+  return { open: `\x1b[${on.join(";")}m`, close: `\x1b[${off.join(";")}m`, marksBlanks };
 }
 
 /** `base`: of the eight, 30 in front and 40 behind; the bright ones 60 above; others by their number or by their parts. */
@@ -58,14 +57,18 @@ function colourOf(colour: Colour, base: 30 | 40): string {
 export const COLOURS: Theme = themeOf(DARK);
 export const MONO: Theme = themeOf(MONO_SPEC);
 
-export function paint(line: Line, { tones, selected }: Theme): string {
-  let painted = "";
-  for (const { text, tone = "plain", isInverse = false } of line) {
-    if (text === "") continue;
+/** The spans with what opens and closes the style of each; empty ones are left out. */
+export function runsOf(line: Line, { tones, selected }: Theme): readonly Run[] {
+  return line.flatMap(({ text, tone = "plain", isInverse = false }): readonly Run[] => {
     const style = tones[tone];
-    painted += isInverse
-      ? selected.open + style.open + text + style.close + selected.close
-      : style.open + text + style.close;
-  }
-  return painted;
+    if (text === "") return [];
+    if (!isInverse) return [{ text, ...style }];
+    const [open, close] = [selected.open + style.open, style.close + selected.close];
+    return [{ text, open, close, marksBlanks: selected.marksBlanks || style.marksBlanks }];
+  });
 }
+
+export const paint = (line: Line, theme: Theme): string => paintRuns(runsOf(line, theme));
+
+export const paintRuns = (runs: readonly Run[]): string =>
+  runs.map(({ open, text, close }) => open + text + close).join("");

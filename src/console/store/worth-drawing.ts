@@ -9,16 +9,32 @@ import type { Event, State } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import { needsOf } from "./select.ts";
 
-/** `before` and `now`: the states around the event. How old readings are is drawn with the next second. */
-export function isWorthDrawing(event: Event, before: State, now: State, views: readonly View[]): boolean {
+/**
+ * `before` and `now`: the states around the event. How old readings are is drawn with the next second, and so are new values
+ * of what is on the screen while nobody is at the keyboard (`isAttended`); what was awaited or fails is drawn at once.
+ */
+export function isWorthDrawing(
+  event: Event,
+  before: State,
+  now: State,
+  views: readonly View[],
+  isAttended = true,
+): boolean {
   if (before === now) return false;
   if (event.kind !== "tick" && event.kind !== "data") return true;
   // What stands over the view goes on under a held screen: a countdown, a flash that ends.
   const isOver = now.flash !== before.flash || now.dialog !== undefined || now.link.state.kind !== "online";
   if (now.frozen !== undefined) return isOver;
   if (event.kind === "tick" || isOver || now.data === before.data) return true;
-  return needsOf(now, views).some((need) => !isSame(before.data.get(need), now.data.get(need)));
+  return needsOf(now, views).some((need) => {
+    const [one, other] = [before.data.get(need), now.data.get(need)];
+    return !(isSame(one, other) || (!isAttended && isNext(one, other)));
+  });
 }
+
+/** Whether only the value is another one. */
+const isNext = (one: Reading<unknown> | undefined, other: Reading<unknown> | undefined): boolean =>
+  one?.value !== undefined && other?.value !== undefined && isSame({ ...one, value: other.value }, other);
 
 const isSame = (one: Reading<unknown> | undefined, other: Reading<unknown> | undefined): boolean =>
   one?.value === other?.value &&

@@ -2,6 +2,7 @@
 
 import type { Need } from "../model/data.ts";
 import { keyOf } from "../model/data.ts";
+import { createRecall } from "../model/remember.ts";
 import { CERTIFICATES } from "./attention-certificates.ts";
 import {
   AUDIT_CONFLICTS,
@@ -47,14 +48,23 @@ export const ATTENTION: readonly AttentionSource[] = [
   SUSPENSIONS,
 ];
 
+const ITEMS = createRecall<readonly AttentionItem[]>();
+
+/** Made again only when a reading that a source needs has another value or failure. */
 export function attentionOf(context: Seen): readonly AttentionItem[] {
-  return ATTENTION.flatMap((source) => source.items(context)).sort((a, b) => urgencyOf(a) - urgencyOf(b));
+  const readings = attentionNeeds().map((need) => context.data.get(need));
+  const madeOf = readings.flatMap((reading) => [reading?.value, reading?.failure]);
+  return ITEMS(madeOf, () =>
+    ATTENTION.flatMap((source) => source.items(context)).sort((a, b) => urgencyOf(a) - urgencyOf(b)),
+  );
 }
 
 /** The smaller, the more urgent. */
 export const urgencyOf = ({ severity, weight }: AttentionItem): number => SEVERITIES[severity].rank - weight / 2;
 
 /** What all sources read, each once. */
-export function attentionNeeds(): readonly Need[] {
-  return [...new Map(ATTENTION.flatMap(({ needs }) => needs).map((need) => [keyOf(need), need])).values()];
-}
+export const attentionNeeds = (): readonly Need[] => NEEDS;
+
+const NEEDS: readonly Need[] = [
+  ...new Map(ATTENTION.flatMap(({ needs }) => needs).map((need) => [keyOf(need), need])).values(),
+];

@@ -7,6 +7,7 @@
 
 import { type AuditRecord, OPERATIONS, type Operation } from "../../admin-api/index.ts";
 import type { Data } from "../model/data.ts";
+import { remember } from "../model/remember.ts";
 import type { Tone } from "../model/text.ts";
 
 export interface Change {
@@ -47,15 +48,19 @@ export const CHANGE_RECORDS = { id: "list_audit_records", name: "admin.write" } 
 export const RECORDS = { id: "list_audit_records" } as const;
 
 /** Of all nodes, newest first. */
-export function changesOf(data: Data): readonly Change[] {
-  const all = data.get(RECORDS)?.value ?? [];
+export const changesOf = (data: Data): readonly Change[] =>
+  changesIn(data.get(RECORDS)?.value ?? NO_RECORDS, data.get(CHANGE_RECORDS)?.value);
+
+const NO_RECORDS: readonly AuditRecord[] = [];
+
+const changesIn = remember((all: readonly AuditRecord[], changes: readonly AuditRecord[] = all): readonly Change[] => {
   const isWrite = ({ event }: AuditRecord): boolean => event === CHANGE_RECORDS.name;
-  const writes = (data.get(CHANGE_RECORDS)?.value ?? all).filter(isWrite);
+  const writes = changes.filter(isWrite);
   const records = [...writes, ...all.filter((record) => !isWrite(record))].sort(
     (a, b) => Date.parse(a.ts) - Date.parse(b.ts),
   );
   return records.flatMap((record) => changeOf(record) ?? []).toReversed();
-}
+});
 
 /** Undefined for a record that is of no change through the admin API. */
 export function changeOf(record: AuditRecord): Change | undefined {

@@ -16,7 +16,17 @@ import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
 import { bucketLines, bucketWords, hasFailed, requestBuckets } from "./requests-recent.ts";
 
-const idOf = ({ node, time, id, total_ms: total }: RequestRecord): string => JSON.stringify([time, id, total, node]);
+/** Thousands of rows are asked for their id with each answer, and most of them are the rows of the answer before. */
+const IDS = new WeakMap<RequestRecord, string>();
+
+function idOf(row: RequestRecord): string {
+  const known = IDS.get(row);
+  if (known !== undefined) return known;
+  const { node, time, id, total_ms: total } = row;
+  const made = JSON.stringify([time, id, total, node]);
+  IDS.set(row, made);
+  return made;
+}
 
 const named = (data: Data, id: string): RequestRecord | undefined =>
   rowsOf(data, "requests").find((row) => idOf(row) === id);

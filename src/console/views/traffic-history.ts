@@ -2,6 +2,7 @@
 
 import type { HistoryRecord } from "../../admin-api/index.ts";
 import type { Context } from "../model/context.ts";
+import { remember } from "../model/remember.ts";
 
 const BUCKET_MS = 10_000;
 const KEPT_BUCKETS = 90;
@@ -16,10 +17,14 @@ export interface TrafficHistory {
 /** Undefined: it is not known, as of a node of an earlier version. */
 export function trafficHistory({ data, now }: Pick<Context, "data" | "now">): TrafficHistory | undefined {
   const rows = data.get({ id: "list_history" })?.value;
-  if (rows === undefined) return undefined;
+  return rows === undefined ? undefined : historyIn(rows, Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS);
+}
+
+/** `last`: start of the newest bucket by our clock, in milliseconds since 1970. */
+const historyIn = remember((rows: readonly HistoryRecord[], last: number): TrafficHistory => {
   const times = rows.map(({ time }) => Date.parse(time));
   // The clock of the node may be ahead of ours.
-  const newest = times.reduce((last, at) => Math.max(last, at), Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS);
+  const newest = times.reduce((most, at) => Math.max(most, at), last);
   const of = (measure: (row: HistoryRecord) => number | null): readonly number[] => {
     const sums = Array.from({ length: KEPT_BUCKETS }, () => 0);
     for (const [at, row] of rows.entries()) {
@@ -33,4 +38,4 @@ export function trafficHistory({ data, now }: Pick<Context, "data" | "now">): Tr
     failures: of(({ failures }) => failures),
     inFlight: of(({ in_flight: inFlight }) => inFlight),
   };
-}
+});

@@ -108,9 +108,8 @@ export function rowSchemaOf(table: TableName): JsonSchema {
 
 export function rowIdOf(table: TableName): (row: Row) => string {
   const columns: readonly string[] = IDENTITY[table];
-  const [only = ""] = columns;
-  if (columns.length === 1) return (row) => String(row[only]);
-  return (row) => columns.map((column) => String(row[column])).join("\n");
+  const [first = "", ...others] = columns;
+  return (row) => others.reduce((id, column) => `${id}\n${row[column]}`, String(row[first]));
 }
 
 /** Of the answer to a plain read; undefined: any JSON. */

@@ -35,16 +35,20 @@ export interface KnownRows {
 }
 
 export function withKnownRows(previous: readonly Row[], next: readonly Row[], idOf: (row: Row) => string): KnownRows {
-  let byId: ReadonlyMap<string, Row> | undefined;
+  let places: ReadonlyMap<string, number> | undefined;
   let isEqual = previous.length === next.length;
+  /** How many places the rows have moved that the last one was found among: new ones come before the others. */
+  let moved = 0;
   const fresh: Row[] = [];
   const rows = next.map((row, at) => {
-    // Most rows stand where they stood, and are what they were.
-    const there = previous[at];
+    // Most rows follow the row that they followed, and are what they were.
+    const there = previous[at + moved];
     if (there !== undefined && isSame(there, row)) return there;
     isEqual = false;
-    byId ??= new Map(previous.map((it) => [idOf(it), it]));
-    const former = byId.get(idOf(row));
+    places ??= new Map(previous.map((it, place) => [idOf(it), place]));
+    const place = places.get(idOf(row));
+    moved = place === undefined ? moved - 1 : place - at;
+    const former = place === undefined ? undefined : previous[place];
     if (former !== undefined && former !== there && isSame(former, row)) return former;
     fresh.push(row);
     return row;

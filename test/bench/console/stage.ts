@@ -11,7 +11,7 @@ import type { Owner } from "../../e2e/support/wait.ts";
 import { removeAtEnd } from "../parts/children.ts";
 import type { Counts, Told } from "./door.ts";
 
-const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
+export const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
 const DOOR = fileURLToPath(new URL("./door.ts", import.meta.url));
 const HOUR = fileURLToPath(new URL("./hour-child.ts", import.meta.url));
 

@@ -6,7 +6,8 @@ import type { Event, State } from "../../../src/console/model/state.ts";
 import { isWorthDrawing } from "../../../src/console/store/worth-drawing.ts";
 import { after, dataOf, key, NOW, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
 
-const isDrawn = (state: State, event: Event): boolean => isWorthDrawing(event, state, step(state, event).state, VIEWS);
+const isDrawn = (state: State, event: Event, isAttended = true): boolean =>
+  isWorthDrawing(event, state, step(state, event).state, VIEWS, isAttended);
 const tick: Event = { kind: "tick", now: NOW + 1_000 };
 const again = dataOf({ list_backends: ROWS }, NOW + 1_000);
 const changed = dataOf({ list_backends: ROWS.slice(1) }, NOW + 1_000);
@@ -17,6 +18,14 @@ test("an answer that says what the one before said is not drawn, one that says m
   assert.equal(isDrawn(online(), dataOf({ list_backends: ROWS, list_keys: [] }, NOW)), false);
   const failed = dataOf({});
   assert.equal(isDrawn(online(), failed), true);
+});
+
+test("without anybody at the keyboard new values wait for the next second; first answers and failures do not", () => {
+  assert.equal(isDrawn(online(), changed, false), false);
+  assert.equal(isDrawn(online(), tick, false), true);
+  const unread = after(online(), [dataOf({})]);
+  assert.equal(isDrawn(unread, again, false), true, "the first answer");
+  assert.equal(isDrawn(online(), dataOf({}), false), true, "an answer that is gone");
 });
 
 test("the second that passes is drawn, and what a key does", () => {

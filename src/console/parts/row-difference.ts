@@ -1,0 +1,123 @@
+/**
+ * What to write so that a row of the terminal shows another text: the cells that differ, each run of them at its column, or
+ * the whole row where that is shorter. A clock costs its last digit, and a blank that is blank already costs nothing.
+ *
+ * Only rows of characters that every terminal draws in one cell are compared. Any other row is written whole, since a
+ * terminal that measures a character otherwise would show what follows in the wrong place.
+ */
+
+export interface Run {
+  readonly text: string;
+  /** SGR sequences before and after the text. */
+  readonly open: string;
+  readonly close: string;
+  /** Whether a blank in it looks different from one without style, as with a background. */
+  readonly marksBlanks: boolean;
+}
+
+/** A row by columns: a character and the index of its style each. */
+interface Cells {
+  readonly text: string;
+  readonly styles: readonly number[];
+}
+
+export interface RowWriter {
+  /** What makes the row at the cursor's line, of which the last call for it told, show these runs. */
+  write(row: number, runs: readonly Run[]): string;
+}
+
+/** ASCII, Latin letters, the ellipsis, lines, blocks and Braille. */
+const SIMPLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u2026\u2500-\u259f\u2800-\u28ff]*$/;
+const ERASE = "\x1b[1G\x1b[K";
+/** Equal cells between two runs that differ; moving the cursor over them would cost more. */
+const MOST_BETWEEN = 4;
+const NONE: Cells = { text: "", styles: [] };
+/** Index of the style of text without any. */
+const PLAIN = 0;
+
+/** All rows are blank at first. */
+export function createRowWriter(): RowWriter {
+  /** `undefined`: what the terminal shows there is not known by cells. */
+  const shown: (Cells | undefined)[] = [];
+  const styles: Omit<Run, "text">[] = [{ open: "", close: "", marksBlanks: false }];
+  const indexes = new Map<string, number>([["", PLAIN]]);
+
+  function styleOf({ open, close, marksBlanks }: Run): number {
+    const known = indexes.get(open);
+    if (known !== undefined) return known;
+    styles.push({ open, close, marksBlanks });
+    indexes.set(open, styles.length - 1);
+    return styles.length - 1;
+  }
+
+  function cellsOf(runs: readonly Run[]): Cells | undefined {
+    const text = runs.map((run) => run.text).join("");
+    if (!SIMPLE.test(text)) return undefined;
+    const own: number[] = [];
+    for (const run of runs) {
+      const style = styleOf(run);
+      for (const character of run.text) own.push(character === " " && !run.marksBlanks ? PLAIN : style);
+    }
+    return { text, styles: own };
+  }
+
+  /** The cells from one column to before another, with their styles. */
+  function painted({ text, styles: own }: Cells, from: number, to: number): string {
+    let out = "";
+    let at = from;
+    while (at < to) {
+      const start = at;
+      const style = own[at] ?? PLAIN;
+      const { open, close, marksBlanks } = styles[style] ?? { open: "", close: "", marksBlanks: false };
+      // A blank looks the same in either style, and two changes of style cost more than it.
+      while (at < to && ((own[at] ?? PLAIN) === style || (isBlank(text, own, at) && !marksBlanks))) at += 1;
+      out += open + text.slice(start, at).padEnd(at - start) + close;
+    }
+    return out;
+  }
+
+  function difference(before: Cells, next: Cells): string {
+    const [had, most] = [endOf(before), endOf(next)];
+    let out = "";
+    let at = 0;
+    while (at < most) {
+      if (isSame(before, next, at)) {
+        at += 1;
+        continue;
+      }
+      const from = at;
+      let to = at + 1;
+      for (at = to; at < most && at - to <= MOST_BETWEEN; at += 1) if (!isSame(before, next, at)) to = at + 1;
+      at = to;
+      out += `\x1b[${from + 1}G${painted(next, from, to)}`;
+    }
+    return had > most ? `${out}\x1b[${most + 1}G\x1b[K` : out;
+  }
+
+  return {
+    write(row, runs) {
+      const isNew = !(row in shown);
+      const before = isNew ? NONE : shown[row];
+      const next = cellsOf(runs);
+      shown[row] = next;
+      if (next === undefined) return ERASE + runs.map(({ open, text, close }) => open + text + close).join("");
+      const anew = ERASE + difference(NONE, next);
+      if (before === undefined) return anew;
+      const changed = difference(before, next);
+      return changed.length <= anew.length ? changed : anew;
+    },
+  };
+}
+
+/** Columns up to the last one that is not blank. */
+function endOf({ text, styles }: Cells): number {
+  let end = text.length;
+  while (end > 0 && isBlank(text, styles, end - 1)) end -= 1;
+  return end;
+}
+
+const isBlank = (text: string, styles: readonly number[], at: number): boolean =>
+  (styles[at] ?? PLAIN) === PLAIN && (text[at] ?? " ") === " ";
+
+const isSame = (one: Cells, other: Cells, at: number): boolean =>
+  (one.text[at] ?? " ") === (other.text[at] ?? " ") && (one.styles[at] ?? PLAIN) === (other.styles[at] ?? PLAIN);
