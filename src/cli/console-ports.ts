@@ -54,12 +54,13 @@ export function createPorts(io: Io): ConsolePorts {
     async restoreSnapshot(door, file, { signal, onProgress }) {
       const { archiveIn, restoreArchive } = await import("./verbs/snapshot-restore.ts");
       const source = await archiveIn(file, { ...io, signal });
-      const restored = await restoreArchive(door, source, {
+      const { summary } = await restoreArchive(door, source, {
+        withoutSecrets: false,
         signal,
         progress: bytesTold("sent", onProgress),
         onSent: () => onProgress("sent; the cluster replaces its state"),
       });
-      return `restored ${file}: ${restored}`;
+      return `restored ${file}: ${summary}`;
     },
     async secretIn(text) {
       const { secretIn } = await import("../server/detectors/index.ts");

@@ -255,7 +255,15 @@ export const snapshotSaveFlags = {
   },
 } as const satisfies FlagTable;
 
-export const snapshotRestoreFlags = doorFlags;
+export const snapshotRestoreFlags = {
+  ...doorFlags,
+  "without-secrets": {
+    kind: "boolean",
+    meaning:
+      "restore all but what is sealed, such as into a cluster of another secret, and print the names of the secrets to seal " +
+      "again, one per line",
+  },
+} as const satisfies FlagTable;
 
 export const loginFlags = {
   issuer: { kind: "string", value: "NAME", meaning: "where to sign in, when the gateway trusts more than one issuer" },

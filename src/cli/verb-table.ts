@@ -286,7 +286,8 @@ const ENTRIES = [
     summary: "replace the state of a running cluster by an archive's",
     description:
       "Replaces keys, budgets, sources, secrets and all other state by those of the archive, on every node and at once; " +
-      "what was there is gone. Members stay. '-' reads the archive from stdin.",
+      "what was there is gone. Members stay. '-' reads the archive from stdin. An archive whose secrets were sealed under " +
+      "another cluster secret or kek_file is refused unless -without-secrets is given.",
     flags: snapshotRestoreFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
   },

@@ -133,7 +133,7 @@ test("headers stand where the door takes them: a key with writes, a revision wit
   const header = (name: string): string => `#/components/parameters/${name}`;
   assert.deepEqual(parametersOf("put_source"), ["name", "dry_run", header("IdempotencyKey"), header("IfMatch")]);
   assert.deepEqual(parametersOf("create_key"), [header("IdempotencyKey")]);
-  assert.deepEqual(parametersOf("restore_snapshot"), []);
+  assert.deepEqual(parametersOf("restore_snapshot"), ["without_secrets"]);
   assert.deepEqual(parametersOf("list_keys"), ["index", "wait", "consistent"]);
   const revised = operations
     .map(([id]) => id)

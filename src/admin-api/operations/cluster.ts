@@ -88,16 +88,26 @@ export const clusterOperations = {
     resource: { kind: "Cluster", name: "snapshot" },
     help: "Replaces the whole state by that of an archive, on every node.",
     params: NOTHING,
-    query: NOTHING,
+    query: object("How.", {
+      without_secrets: optional(
+        flag("Restore all but what is sealed, such as into a cluster of another secret, and list what was left out."),
+      ),
+    }),
     body: { kind: "stream", contentType: ARCHIVE_TYPE },
     answer: answers(
       object("What was restored.", {
         index: integer("Log index the archive was taken at."),
         term: integer("Its term."),
         size: integer("Bytes of state."),
+        secrets_left_out: optional(
+          list("With `without_secrets`: names of the sealed secrets to seal again.", text("Name of a secret.")),
+        ),
+        certificates_left_out: optional(
+          list("With `without_secrets`: certificates that are ordered again.", text("Id of a certificate.")),
+        ),
       }),
     ),
-    records: ["index", "term"],
+    records: ["index", "term", "secrets_left_out"],
     codes: ["refused", ...WRITE_CODES],
   },
 } as const satisfies Record<string, Operation>;

@@ -40,9 +40,11 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     isSent = true;
   };
   try {
-    const restored = await restoreArchive(door, source, { signal: io.signal, progress, onSent });
+    const { withoutSecrets } = options;
+    const restored = await restoreArchive(door, source, { withoutSecrets, signal: io.signal, progress, onSent });
     progress.clear();
-    io.stderr.write(`restored ${clip(name)}: ${restored}\n`);
+    io.stderr.write(`restored ${clip(name)}: ${restored.summary}\n`);
+    if (withoutSecrets) reportLeftOut(restored, io);
     return 0;
   } catch (error) {
     progress.clear();
@@ -53,18 +55,27 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
 }
 
 export interface RestoreOptions {
+  /** Leaves out what is sealed. */
+  readonly withoutSecrets: boolean;
   readonly signal: AbortSignal;
   readonly progress: Pick<Progress, "add">;
   /** All of the archive has left; whatever fails from then on, it may be restored. */
   onSent(): void;
 }
 
-/** What was restored, in words. */
+export interface RestoredArchive {
+  /** What was restored, in words. */
+  readonly summary: string;
+  /** Names of what `withoutSecrets` left out. */
+  readonly secretsLeftOut: readonly string[];
+  readonly certificatesLeftOut: readonly string[];
+}
+
 export async function restoreArchive(
   door: AdminDoor,
   { open, isRepeatable }: ArchiveSource,
-  { signal, progress, onSent }: RestoreOptions,
-): Promise<string> {
+  { withoutSecrets, signal, progress, onSent }: RestoreOptions,
+): Promise<RestoredArchive> {
   const transport = openTransport(door);
   const parts = async function* (): AsyncGenerator<Uint8Array> {
     yield* counted(open(), progress);
@@ -73,15 +84,17 @@ export async function restoreArchive(
   try {
     const request = {
       method: "POST",
-      path: `${BASE_PATH}/snapshot`,
+      path: `${BASE_PATH}/snapshot${withoutSecrets ? "?without_secrets=true" : ""}`,
       headers: { "content-type": ARCHIVE_TYPE },
       body: isRepeatable ? parts : parts(),
     };
-    const { index, term, size } = await transport.exchange(request, readRestored, {
-      signal,
-      timeLimitMs: TIME_LIMIT_MS,
-    });
-    return `index ${index}, term ${term}, ${sizeText(size)} of state`;
+    const restored = await transport.exchange(request, readRestored, { signal, timeLimitMs: TIME_LIMIT_MS });
+    const { index, term, size, secrets_left_out = [], certificates_left_out = [] } = restored;
+    return {
+      summary: `index ${index}, term ${term}, ${sizeText(size)} of state`,
+      secretsLeftOut: secrets_left_out,
+      certificatesLeftOut: certificates_left_out,
+    };
   } finally {
     transport.close();
   }
@@ -111,7 +124,23 @@ export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   return { open, size, isRepeatable: true };
 }
 
-type Restored = Readonly<Record<"index" | "term" | "size", number>>;
+/** Prints names of secrets to stdout, so that a script can seal them again one after the other. */
+function reportLeftOut({ secretsLeftOut, certificatesLeftOut }: RestoredArchive, io: Io): void {
+  for (const name of secretsLeftOut) io.stdout.write(`${clip(name)}\n`);
+  const secrets = secretsLeftOut.length;
+  io.stderr.write(
+    secrets === 0
+      ? "The archive holds no sealed secret; nothing has to be sealed again.\n"
+      : `Left out ${secrets} sealed secret${secrets === 1 ? "" : "s"}: seal each again with 'gateway secrets put NAME'.\n`,
+  );
+  const certificates = certificatesLeftOut.map((id) => clip(id)).join(", ");
+  if (certificates !== "") io.stderr.write(`Left out certificates, which are ordered again: ${certificates}.\n`);
+}
+
+interface Restored extends Readonly<Record<"index" | "term" | "size", number>> {
+  readonly secrets_left_out?: readonly string[];
+  readonly certificates_left_out?: readonly string[];
+}
 
 async function readRestored(answer: AdminAnswer): Promise<Restored> {
   const value = (await readJson(answer)) as Partial<Restored> | null;
@@ -119,5 +148,13 @@ async function readRestored(answer: AdminAnswer): Promise<Restored> {
   if (typeof index !== "number" || typeof term !== "number" || typeof size !== "number") {
     throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is none to a restore.`);
   }
-  return { index, term, size };
+  return {
+    ...{ index, term, size },
+    secrets_left_out: textsIn(value?.secrets_left_out),
+    certificates_left_out: textsIn(value?.certificates_left_out),
+  };
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

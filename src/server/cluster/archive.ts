@@ -15,7 +15,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { extract, pack } from "tar-stream";
 import { anySignal } from "../../base/index.ts";
-import { createStateDecoder, StateFormatError } from "../core/state/index.ts";
+import { createStateDecoder, createStateEncoder, StateFormatError } from "../core/state/index.ts";
 import { ClusterError } from "./failure.ts";
 
 export interface ArchiveMeta {
@@ -94,27 +94,38 @@ async function fill(
 
 export interface ReadArchive {
   readonly meta: ArchiveMeta;
-  /** Digest of the state file, hex. */
+  readonly state: WrittenState;
+}
+
+/** State file that was written. */
+export interface WrittenState {
+  /** Digest of the file, hex. */
   readonly sha256: string;
+  readonly size: number;
+  readonly rows: number;
+  /** Of its rows, hex. */
+  readonly digest: string;
 }
 
 export type RowVisitor = (key: string, value: string) => void;
 
 /**
- * Reads and checks an archive. The state is written to `statePath`, without fsync. `visit` sees each row before the whole
- * archive is known to be valid. Rejects with a `ClusterError` that says what is wrong.
+ * Reads and checks an archive, and writes its state to `statePath` without an fsync: all of it, or all except the rows that
+ * `isLeftOut` names. `visit` sees each row before the whole archive is known to be valid. Rejects with a `ClusterError` that
+ * says what is wrong.
  */
 export async function readArchive(
   source: AsyncIterable<Uint8Array>,
   statePath: string,
   visit: RowVisitor,
   signal: AbortSignal,
+  isLeftOut?: (key: string) => boolean,
 ): Promise<ReadArchive> {
   const tar = extract();
   const gunzip = createGunzip();
   const stop = new AbortController();
   const fed = feed(source, gunzip, tar, anySignal([signal, stop.signal]));
-  const reading = readMembers(tar, statePath, visit);
+  const reading = readMembers(tar, { path: statePath, visit, isLeftOut });
   // A failure of the bytes matters more than what it makes of the members.
   const failed = fed.then(() => new Promise<never>(() => undefined));
   failed.catch(() => undefined);
@@ -164,13 +175,16 @@ async function feed(
   tar.end(undefined);
 }
 
-async function readMembers(
-  tar: ReturnType<typeof extract>,
-  statePath: string,
-  visit: RowVisitor,
-): Promise<ReadArchive> {
+interface StateTarget {
+  readonly path: string;
+  readonly visit: RowVisitor;
+  readonly isLeftOut: ((key: string) => boolean) | undefined;
+}
+
+async function readMembers(tar: ReturnType<typeof extract>, target: StateTarget): Promise<ReadArchive> {
   const sums = new Map<string, string>();
   let meta: ArchiveMeta | undefined;
+  let state: WrittenState | undefined;
   let stated: string | undefined;
   let position = 0;
   for await (const member of tar) {
@@ -190,14 +204,18 @@ async function readMembers(
       if (meta === undefined || size !== meta.size || size > MAX_STATE_BYTES) {
         throw refused("the size of state.bin is not the one that meta.json names");
       }
-      sums.set(name, await readState(entry, statePath, meta, visit));
+      const read = await readState(entry, meta, target);
+      sums.set(name, read.sha256);
+      state = read.written;
     } else {
       stated = (await collect(entry, MAX_SUMS_BYTES, name)).toString("utf8");
     }
   }
-  if (meta === undefined || stated === undefined) throw refused(`${MEMBERS[position] ?? "a member"} is missing`);
+  if (meta === undefined || state === undefined || stated === undefined) {
+    throw refused(`${MEMBERS[position] ?? "a member"} is missing`);
+  }
   checkSums(stated, sums);
-  return { meta, sha256: sums.get("state.bin") ?? "" };
+  return { meta, state };
 }
 
 async function* bytesOf(member: AsyncIterable<unknown>): AsyncIterable<Uint8Array> {
@@ -217,28 +235,58 @@ async function collect(entry: AsyncIterable<Uint8Array>, limit: number, name: st
   return Buffer.concat(chunks);
 }
 
+/** `sha256` is of the member as it is in the archive. */
 async function readState(
   entry: AsyncIterable<Uint8Array>,
-  path: string,
   meta: ArchiveMeta,
-  visit: RowVisitor,
-): Promise<string> {
+  { path, visit, isLeftOut }: StateTarget,
+): Promise<{ readonly sha256: string; readonly written: WrittenState }> {
   const hash = createHash("sha256");
   const decoder = createStateDecoder();
-  let file: FileHandle | undefined;
+  const file = await open(path, "w", 0o600);
   try {
-    file = await open(path, "w", 0o600);
+    const partial = isLeftOut && partialState(file);
     for await (const chunk of entry) {
       hash.update(chunk);
-      for (const [key, value] of decoder.push(chunk)) visit(key, value);
-      await file.write(chunk);
+      const found = decoder.push(chunk);
+      for (const [key, value] of found) visit(key, value);
+      if (partial === undefined) await file.write(chunk);
+      else await partial.write(found.filter(([key]) => !isLeftOut?.(key)));
     }
+    const summary = decoder.end();
+    if (summary.rows !== meta.rows || summary.digest !== meta.digest) {
+      throw refused("the state is not the one that meta.json describes");
+    }
+    const sha256 = hash.digest("hex");
+    return { sha256, written: partial ? await partial.end() : { sha256, size: meta.size, ...summary } };
   } finally {
-    await file?.close();
+    await file.close();
   }
-  const { rows, digest } = decoder.end();
-  if (rows !== meta.rows || digest !== meta.digest) throw refused("the state is not the one that meta.json describes");
-  return hash.digest("hex");
+}
+
+/** Writes some of the rows of a state as a state of their own. */
+function partialState(file: FileHandle): {
+  write(rows: readonly (readonly [key: string, value: string])[]): Promise<void>;
+  end(): Promise<WrittenState>;
+} {
+  const hash = createHash("sha256");
+  const encoder = createStateEncoder();
+  let size = 0;
+  const put = async (bytes: Uint8Array): Promise<void> => {
+    hash.update(bytes);
+    size += bytes.length;
+    await file.write(bytes);
+  };
+  return {
+    async write(rows) {
+      if (size === 0) await put(encoder.header());
+      if (rows.length > 0) await put(Buffer.concat(rows.map(([key, value]) => encoder.row(key, value))));
+    },
+    async end() {
+      await put(encoder.end());
+      return { sha256: hash.digest("hex"), size, ...encoder.summary };
+    },
+  };
 }
 
 function parseMeta(text: string): ArchiveMeta {

@@ -5,14 +5,12 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { clockFrom, type Log, startThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
-import { type ArchiveMeta, readArchive, writeArchive } from "./archive.ts";
+import { type ArchiveMeta, writeArchive } from "./archive.ts";
 import { ClusterError, clusterErrorOf } from "./failure.ts";
-import { writeParts } from "./put-blob.ts";
+import { createRestore } from "./restore.ts";
 import { StorageError, type StorageErrorCode } from "./storage-error.ts";
 import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
 import { createView } from "./view.ts";
@@ -234,35 +232,6 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     throw new ClusterError("refused", `${why}; give it a \`cluster.data_dir\``);
   };
 
-  const restore: Cluster["restore"] = async (archive, writeOptions) => {
-    const path = join(dataDir(), `restore-${randomBytes(6).toString("hex")}.tmp`);
-    const aborted = writeOptions.signal ?? new AbortController().signal;
-    const ring: string[] = [];
-    try {
-      const { meta, sha256 } = await readArchive(
-        archive,
-        path,
-        (key, value) => {
-          if (key.startsWith("ring/")) ring.push(value);
-        },
-        aborted,
-      );
-      if (canOpenRing !== undefined && ring.length > 0 && !ring.some(canOpenRing)) {
-        throw new ClusterError(
-          "refused",
-          "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file; restore it where they are set",
-        );
-      }
-      const parts = await writeParts(path, sha256, write, writeOptions);
-      const p = { sha256, parts, rows: meta.rows, digest: meta.digest };
-      const result = await write({ t: "state.restore", p }, writeOptions);
-      if (result.kind === "refused") throw new ClusterError("refused", result.message);
-      return { index: meta.index, term: meta.term, size: meta.size };
-    } finally {
-      await rm(path, { force: true });
-    }
-  };
-
   const cluster: Cluster = {
     view: followed.view,
     logNow: () => logNow,
@@ -294,7 +263,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       const meta: ArchiveMeta = { ...saved.meta, created_at: new Date().toISOString() };
       return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };
     },
-    restore,
+    restore: createRestore({ dataDir, write, canOpenRing }),
     async askMember(id, question, { timeoutMs, signal: aborted }) {
       try {
         const asked: Ask = { kind: "ask-member", id, question, timeoutMs: limited(timeoutMs) };

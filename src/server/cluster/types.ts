@@ -133,6 +133,19 @@ export interface SnapshotArchiveInfo {
   readonly size: number;
 }
 
+export interface RestoreOptions extends WriteOptions {
+  /** Leaves out everything that is sealed: secrets, certificates, ACME accounts and the data keys. */
+  readonly withoutSecrets?: boolean;
+}
+
+export interface RestoredArchive extends SnapshotArchiveInfo {
+  /** What `withoutSecrets` left out. */
+  readonly leftOut?: {
+    readonly secrets: readonly string[];
+    readonly certificates: readonly string[];
+  };
+}
+
 /**
  * Rejections are `GatewayError`s: `no_leader` (503; with `outcome: "unknown"` in `details` where the command may yet be
  * applied), `busy` (503), `disk_low` (507), `entry_too_large` (413), `conflict` (409), `invalid` (400),
@@ -164,7 +177,7 @@ export interface Cluster {
     readonly archive: AsyncIterable<Uint8Array>;
   }>;
   /** Checks the archive whole before anything changes. Resolves once `view` holds the restored state. */
-  restore(archive: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<SnapshotArchiveInfo>;
+  restore(archive: AsyncIterable<Uint8Array>, options: RestoreOptions): Promise<RestoredArchive>;
   /**
    * What another member has measured, as its `onQuestion` answers; undefined where it gives no answer in time. `question`:
    * JSON. Rejects with the signal's reason alone.

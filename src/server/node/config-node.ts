@@ -105,7 +105,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         ...clusterOptions,
         log,
         ...observeCluster(observed.instruments, () => opened),
-        canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? true,
+        canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? false,
       },
       signal,
     ),

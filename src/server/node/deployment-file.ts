@@ -7,7 +7,18 @@
 import { type Log, pause } from "../../base/index.ts";
 import { type Cluster, ClusterError, type WriteOptions } from "../cluster/index.ts";
 import { decideApply, type Edition, formatProblem, type Problem, type Source } from "../core/config/index.ts";
-import { commands, deployModeKey, FILE_SOURCE, readSource, type SourceRow, sourceRowKey } from "../core/state/index.ts";
+import {
+  commands,
+  deployModeKey,
+  FILE_SOURCE,
+  featureRowKey,
+  highestVersion,
+  readFeatureLevel,
+  readSource,
+  type SourceRow,
+  sourceRowKey,
+  VERSION_GUARD_LEVEL,
+} from "../core/state/index.ts";
 import { type FileText, readTextSync } from "./files.ts";
 import { contentOf } from "./source-content.ts";
 import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fileStatus } from "./sources.ts";
@@ -72,6 +83,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
   const { cluster, log, signal } = options;
   const { view } = cluster;
   const sound = new Map<string, CompiledSources>();
+  let remembered: { readonly value: string; readonly edition: Edition } | undefined;
 
   /**
    * As the only source. One that compiles is remembered, since its standing is asked for again and again; one that does
@@ -94,8 +106,19 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
   const storedEdition = (): Edition | undefined => {
     const value = view.get(sourceRowKey(FILE_SOURCE));
     if (value === undefined) return undefined;
-    const { sha256, version } = readSource(value);
-    return { digest: sha256, ...(version !== null && { version }) };
+    if (remembered?.value === value) return remembered.edition;
+    const row = readSource(value);
+    const { sha256, version } = row;
+    const isGuarded = readFeatureLevel(view.get(featureRowKey)) >= VERSION_GUARD_LEVEL;
+    const highest = version === null && isGuarded ? highestVersion(view, row) : undefined;
+    const edition: Edition = {
+      digest: sha256,
+      ...(version !== null && { version }),
+      ...(highest !== undefined && { highest }),
+    };
+    // Below the level it is another, once the level has risen.
+    if (isGuarded) remembered = { value, edition };
+    return edition;
   };
 
   const writer = (): FileQuestion["writer"] => {

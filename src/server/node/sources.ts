@@ -18,6 +18,7 @@ import {
   type NodeFile,
   type Problem,
   type Source,
+  versionBound,
 } from "../core/config/index.ts";
 import type { Secrets } from "../secrets/index.ts";
 import {
@@ -242,14 +243,16 @@ function decided(stored: Edition | undefined, document: Edition): FileStatus {
       return { state: "diverged", message: `${reason}, and is not applied yet`, remedy: RELOAD };
     case "wait":
       return { state: "no_version", message: reason, remedy: `${RELOAD_BY_API}, or give the document a \`version\`` };
-    case "refuse":
-      return document.version === stored.version
+    case "refuse": {
+      const bound = versionBound(stored);
+      return document.version === bound
         ? { state: "diverged", message: reason, remedy: `raise \`version\` in the file and ${RELOAD}` }
         : {
             state: "behind",
             message: reason,
-            remedy: `bring the file up to what is stored, or raise its \`version\` beyond ${stored.version} and ${RELOAD}`,
+            remedy: `bring the file up to what is stored, or raise its \`version\` beyond ${bound} and ${RELOAD}`,
           };
+    }
     default:
       return kind satisfies never;
   }

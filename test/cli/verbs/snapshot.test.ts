@@ -164,6 +164,24 @@ test("an archive is restored from a file or stdin, and what it was is said", asy
   );
 });
 
+test("names of secrets that were left out go to stdout, what to do about them to stderr", async (t) => {
+  let answer: object = {};
+  const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, answer));
+  await writeFile(join(directory, "a.tgz"), ARCHIVE);
+  for (const [names, certificates, told] of [
+    [["a", "b"], ["gw.example"], /Left out 2 sealed secrets: .*secrets put NAME.*\n.*ordered again: gw\.example\.\n$/],
+    [["only"], [], /Left out 1 sealed secret: .*secrets put NAME'\.\n$/],
+    [[], [], /holds no sealed secret; nothing has to be sealed again\.\n$/],
+  ] as const) {
+    answer = { ...RESTORED, secrets_left_out: names, certificates_left_out: certificates };
+    const io = bufferIo({ cwd: directory });
+    assert.equal(await restore(io, "-socket", socket, "-without-secrets", "a.tgz"), 0);
+    assert.equal(io.out(), names.map((name) => `${name}\n`).join(""));
+    assert.match(io.err(), told);
+  }
+  assert.deepEqual([...new Set(requests.map(({ url }) => url))], ["/admin/v1/snapshot?without_secrets=true"]);
+});
+
 test("what cannot be an archive is refused before anything is sent", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, RESTORED));
   await writeFile(join(directory, "text"), "not an archive");

@@ -80,6 +80,10 @@ describe("the configuration of three nodes", () => {
     await n3.client.call("reload_config");
     await allServe(t, gateways, "third");
     assert.equal((await fileStatus(n3)).state, "in_sync");
+    assert.deepEqual(await Promise.all(nodes.slice(0, 2).map(async (node) => (await fileStatus(node)).state)), [
+      "behind",
+      "diverged",
+    ]);
 
     await Promise.all(nodes.map((node) => node.stop()));
     await n2.writeDeployment(one(second, 3));
@@ -99,8 +103,9 @@ describe("the configuration of three nodes", () => {
     assert.deepEqual([refusal.status, refusal.code], [503, "no_leader"]);
 
     // What it carries is taken as soon as there is a leader.
-    await only(nodes, 0).start();
+    const n1 = await only(nodes, 0).start();
     await eventually("the newer document", async () => (await served(t, alone)) === "second", SLOW_MS);
+    await told(n1, "the deployment document on disk is not applied; what the cluster stores keeps serving");
   });
 
   test("a node that cannot compile what was accepted serves what it served, and says so everywhere", async (t) => {

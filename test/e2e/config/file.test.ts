@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import { within } from "../support/wait.ts";
 import {
@@ -86,6 +87,52 @@ describe("a deployment that a file configures", { concurrency: 2 }, () => {
       assert.equal(status.state, state);
       assert.match(status.remedy, remedy);
     }
+  });
+
+  test("after an edition without a version the highest that was applied counts: SIGHUP, reload, restart, restored archive", async (t) => {
+    const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
+    const node = await createOne(t, { deployment: one(first, 5) });
+    let gateway = await node.start();
+    await node.writeDeployment(one(second));
+    assert.equal((await node.client.call("reload_config")).applied, true);
+    assert.equal(await served(t, gateway), "second");
+    const archive: Uint8Array[] = [];
+    for await (const part of await node.client.call("save_snapshot")) archive.push(part);
+
+    const hangUp = async (): Promise<void> => {
+      const from = gateway.log().length;
+      gateway.signal("SIGHUP");
+      await told(gateway, "reloaded", from);
+    };
+    const restart = async (): Promise<void> => {
+      await node.stop();
+      gateway = await node.start();
+      await told(gateway, "the deployment document on disk is not applied; what the cluster stores keeps serving");
+    };
+    const reload = async (): Promise<void> => {
+      assert.match(
+        problemsOf(await refusalOf(node.client.call("reload_config")))[0]?.message ?? "",
+        /not above version 5/,
+      );
+    };
+    const restore = async (): Promise<void> => {
+      await node.client.call("restore_snapshot", { body: Readable.from(archive) });
+      await hangUp();
+    };
+    for (const [version, state] of [
+      [4, "behind"],
+      [5, "diverged"],
+    ] as const) {
+      await node.writeDeployment(one(first, version));
+      for (const step of [hangUp, reload, restart, restore]) {
+        await step();
+        assert.deepEqual([(await fileStatus(node)).state, await served(t, gateway)], [state, "second"], step.name);
+      }
+    }
+    await node.writeDeployment(one(first, 6));
+    await hangUp();
+    assert.equal((await fileStatus(node)).state, "in_sync");
+    assert.equal(await served(t, gateway), "first");
   });
 
   test("POST /reload refuses with 422 what is behind, reused, broken or not there, and says where", async (t) => {

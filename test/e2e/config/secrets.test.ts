@@ -7,7 +7,8 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { eventually } from "../support/wait.ts";
+import { runProgram } from "../support/gateway.ts";
+import { eventually, within } from "../support/wait.ts";
 import {
   ask,
   createOne,
@@ -20,6 +21,7 @@ import {
   ready,
   refusalOf,
   SLOW_MS,
+  type TestNode,
   told,
 } from "./support/nodes.ts";
 
@@ -108,6 +110,53 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     await node.writeNode({}, { kek_file: "kek" });
     await ask(t, await node.start());
     assert.equal(credentialAt(upstream), "Bearer sk-kek");
+  });
+
+  test("an archive of another cluster secret is restored without its secrets, and works once they are sealed again", async (t) => {
+    const upstream = await named(t, "upstream");
+    const from = await createOne(t);
+    const source = from.launch();
+    await led(from);
+    for (const value of ["sk-old", "sk-one"]) {
+      await from.client.call("put_secret", { params: { name: "x" }, body: { value } });
+    }
+    await from.client.call("put_secret", { params: { name: "spare" }, body: { value: "v" } });
+    await from.client.call("put_source", { params: { name: "a" }, body: JSON.stringify(using(upstream.url, "x")) });
+    await ask(t, await ready(source));
+    const archive = join(from.dir, "archive");
+    const verb = async (node: TestNode, ...args: readonly string[]) => {
+      const program = runProgram(t, { args: [...args, "-socket", join(node.dir, "admin.sock"), archive] });
+      const { status } = await within(args.join(" "), program.ended, SLOW_MS);
+      return { status, stdout: program.stdout(), stderr: program.stderr() };
+    };
+    assert.equal((await verb(from, "snapshot", "save")).status, 0);
+    await from.stop();
+
+    const others = [{ secret: "another-secret-that-is-long-enough" }, { secret: undefined }];
+    for (const cluster of others) {
+      const to = await createOne(t);
+      await to.writeNode({}, cluster);
+      const program = to.launch();
+      await led(to);
+      const refused = await verb(to, "snapshot", "restore");
+      assert.equal(refused.status, 1);
+      assert.match(refused.stderr, /422 refused: .*nothing was changed.*-without-secrets/);
+      assert.deepEqual((await to.client.call("list_sources")).items, []);
+
+      const restored = await verb(to, "snapshot", "restore", "-without-secrets");
+      assert.deepEqual([restored.status, restored.stdout], [0, "spare\nx\n"], restored.stderr);
+      assert.match(restored.stderr, /Left out 2 sealed secrets/);
+      assert.deepEqual((await to.client.call("list_secrets")).items, []);
+      const status = await eventually("the refusal", async () => {
+        const it = await fileStatus(to);
+        return it.state === "refused" && it;
+      });
+      assert.match(status.message, /providers\[0\]\.api_key: .*\$\{secret:x\}/);
+      if (cluster.secret === undefined) continue;
+      await to.client.call("put_secret", { params: { name: "x" }, body: { value: "sk-again" } });
+      await ask(t, await ready(program));
+      assert.equal(credentialAt(upstream), "Bearer sk-again");
+    }
   });
 
   test("a configured node whose sealed secret is gone waits for it with its socket open", async (t) => {

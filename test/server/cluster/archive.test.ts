@@ -53,7 +53,8 @@ test("what was written is read: meta, rows and the bytes of the state", async (t
   for (const pieces of [1, 1_000, archive.length]) {
     const found = await read(t, archive, pieces);
     assert.deepEqual(found.meta, META);
-    assert.equal(found.sha256, sha256(STATE));
+    const { size, rows, digest } = META;
+    assert.deepEqual(found.state, { sha256: sha256(STATE), size, rows, digest });
     assert.deepEqual(
       found.rows,
       ROWS.map(([key]) => key),

@@ -182,6 +182,18 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
     /is behind the stored version 2/,
     /beyond 2/,
   ],
+  "an edition below the highest that was applied": [
+    { stored: { ...one(), highest: 3 }, file: file(other(2)), compiled },
+    "behind",
+    /version 2 is not above version 3/,
+    /beyond 3/,
+  ],
+  "an edition that reuses the highest that was applied": [
+    { stored: { ...one(), highest: 3 }, file: file(other(3)), compiled },
+    "diverged",
+    /version 3 is not above version 3/,
+    /^raise `version`/,
+  ],
   "a file that cannot be read": [
     { stored: one(), file: { kind: "problem", message: "d.yaml: no such file" }, compiled },
     "refused",

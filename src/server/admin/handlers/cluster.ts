@@ -82,8 +82,13 @@ export const clusterHandlers: Pick<
       },
     };
   },
-  async restore_snapshot({ body, write }, { cluster }) {
-    const { index, term, size } = await cluster.restore(body, write);
-    return { value: { index, term, size } };
+  async restore_snapshot({ body, query, write }, { cluster }) {
+    const withoutSecrets = query.without_secrets ?? false;
+    const { index, term, size, leftOut } = await cluster.restore(body, { ...write, withoutSecrets });
+    const names = leftOut && {
+      secrets_left_out: leftOut.secrets,
+      certificates_left_out: leftOut.certificates,
+    };
+    return { value: { index, term, size, ...names } };
   },
 };

@@ -33,4 +33,4 @@ export {
 } from "./schema.ts";
 export { schemaBelow } from "./schema-below.ts";
 export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./tree.ts";
-export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition } from "./versions.ts";
+export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition, versionBound } from "./versions.ts";

@@ -1,15 +1,20 @@
 /**
  * Decides what to do with a deployment document beside the stored one: the table of spec document 1, States and transitions.
  *
- * The caller passes digests; equal digests mean equal content. A document with a version is compared by it; a stored one
- * without a version counts as older than any. A document without a version cannot say whether it is newer, so it waits at a
- * start and is applied when an operator reloads.
+ * The caller passes digests; equal digests mean equal content. A document with a version is compared by it or, if the stored
+ * one has none, by the highest version that was applied before it (design decisions, section 20). A document without a
+ * version cannot say whether it is newer, so it waits at a start and is applied when an operator reloads.
  */
 
 export interface Edition {
   readonly version?: number;
+  /** Of a stored edition without a version: the highest version that was applied before it. */
+  readonly highest?: number;
   readonly digest: string;
 }
+
+/** Version that a document must not be below. `undefined` if the stored source never had a version. */
+export const versionBound = ({ version, highest }: Edition): number | undefined => version ?? highest;
 
 export interface ApplyQuestion {
   readonly trigger: "start" | "reload";
@@ -35,8 +40,18 @@ export function decideApply({ trigger, stored, document }: ApplyQuestion): Apply
       ? { kind: "apply", reason: "a reload was asked for, and the document has no version to compare" }
       : { kind: "wait", reason: "the document differs from the stored one and has no version; a reload applies it" };
   }
-  if (stored.version === undefined) {
+  const bound = versionBound(stored);
+  if (bound === undefined) {
     return { kind: "apply", reason: `the document has version ${version}, the stored one has none` };
+  }
+  if (stored.version === undefined) {
+    const before = "that was applied before the stored document, which has none";
+    return version > bound
+      ? { kind: "apply", reason: `version ${version} is newer than version ${bound}, the highest ${before}` }
+      : {
+          kind: "refuse",
+          reason: `version ${version} is not above version ${bound}, the highest ${before}; raise the version with every edit`,
+        };
   }
   if (version > stored.version) {
     return { kind: "apply", reason: `version ${version} is newer than the stored version ${stored.version}` };

@@ -1,6 +1,6 @@
 /**
- * Digits of every script. Source: Unicode 17, general category Nd: blocks of ten, each in order of value. A test holds the
- * table against the runtime's own.
+ * Digits of every script, and forms of digits. Source: Unicode 17, general category Nd: blocks of ten, each in order of
+ * value; numeric type Digit beyond it. A test holds the tables against the runtime's own.
  */
 
 const STARTS = (
@@ -26,13 +26,45 @@ export function digitBlock(codePoint: number): number {
   return codePoint < start + 10 ? start : -1;
 }
 
-const OTHER_DIGITS = /\p{Nd}/gu;
+/**
+ * Superscripts, subscripts, digits in circles and parentheses, and with a full stop or comma: read as digits within a
+ * value, and as what they are beside one (a footnote, a number of a list).
+ */
+const FORMS: readonly (readonly [first: number, value: number, count: number])[] = [
+  [0xb2, 2, 2],
+  [0xb9, 1, 1],
+  [0x1369, 1, 9],
+  [0x19da, 1, 1],
+  [0x2070, 0, 1],
+  [0x2074, 4, 6],
+  [0x2080, 0, 10],
+  [0x2460, 1, 9],
+  [0x2474, 1, 9],
+  [0x2488, 1, 9],
+  [0x24ea, 0, 1],
+  [0x24f5, 1, 9],
+  [0x24ff, 0, 1],
+  [0x2776, 1, 9],
+  [0x2780, 1, 9],
+  [0x278a, 1, 9],
+  [0x1f100, 0, 1],
+  [0x1f101, 0, 10],
+  [0x1f10b, 0, 1],
+  [0x1f10c, 0, 1],
+];
 
-/** The text with digits of every script as ASCII ones. Its length changes where they are beyond the basic plane. */
+/** Values of the forms of digits by code point. */
+export const DIGIT_FORMS: ReadonlyMap<number, number> = new Map(
+  FORMS.flatMap(([first, value, count]) => Array.from({ length: count }, (_, at) => [first + at, value + at] as const)),
+);
+
+/** The text with digits of every script and form as ASCII ones. Its length changes where they are beyond the basic plane. */
 export function foldDigits(text: string): string {
   return text.replace(OTHER_DIGITS, (digit) => {
     const codePoint = digit.codePointAt(0) ?? 0;
     const block = digitBlock(codePoint);
-    return block < 0 ? digit : String(codePoint - block);
+    return block < 0 ? String(DIGIT_FORMS.get(codePoint) ?? digit) : String(codePoint - block);
   });
 }
+
+const OTHER_DIGITS = /[\p{Nd}\p{No}]/gu;

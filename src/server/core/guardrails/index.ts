@@ -7,7 +7,7 @@ export * from "./checks/index.ts";
 
 export { callingCodeLength } from "./calling-codes.ts";
 export { isIso7064 } from "./checks/iso7064.ts";
-export { digitBlock, foldDigits } from "./digits.ts";
+export { DIGIT_FORMS, digitBlock, foldDigits } from "./digits.ts";
 export type {
   CompiledPolicy,
   DetectorFacts,
@@ -18,7 +18,7 @@ export type {
 } from "./facts.ts";
 export type { FormatOf, ValueFormat } from "./formats.ts";
 export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./guard.ts";
-export { CONTROLS, INVISIBLE } from "./invisible.ts";
+export { CONTROLS, INVISIBLE, MARKS } from "./invisible.ts";
 export { createIssued, type Issued, type IssuedValue } from "./issued.ts";
 export type {
   Annotated,

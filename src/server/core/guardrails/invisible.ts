@@ -8,3 +8,6 @@ export const INVISIBLE = "\\p{Default_Ignorable_Code_Point}\\u2800\\ufff9-\\ufff
 
 /** The same of control characters, without those that separate lines or words. */
 export const CONTROLS = "\\0-\\x08\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f";
+
+/** The same of combining marks, such as an enclosing keycap: on a digit they hide it and stay a part of it. */
+export const MARKS = "\\p{M}";

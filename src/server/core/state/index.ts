@@ -25,6 +25,7 @@ export {
   LOG_TIME_LEVEL,
   PLEDGES_LEVEL,
   RECONCILE_LEVEL,
+  VERSION_GUARD_LEVEL,
 } from "./commands/feature.ts";
 export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
@@ -43,6 +44,7 @@ export {
 export {
   deployModeKey,
   FILE_SOURCE,
+  highestVersion,
   type RevisionRow,
   revisionRowKey,
   revisionsOf,
@@ -135,4 +137,5 @@ export {
   StateFormatError,
   type StateSummary,
 } from "./state-file.ts";
+export { type SealedRow, sealedRow } from "./tables.ts";
 export type * from "./types.ts";

@@ -98,6 +98,33 @@ const PASSING: Readonly<Record<string, () => Shape>> = {
 
 const tableName = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
 
+/** What a row under a cluster secret holds: a data key, or a value and the data key that it is sealed under. */
+export type SealedRow =
+  | { readonly kind: "ring"; readonly name: string }
+  | { readonly kind: "secret" | "cert" | "acme"; readonly name: string; readonly dataKey: string };
+
+/** Reads a row that needs the cluster secret; `undefined` for every other row. Throws where the row is malformed. */
+export function sealedRow(key: string, value: string): SealedRow | undefined {
+  switch (tableName(key)) {
+    case "ring":
+      return { kind: "ring", name: ringRows.read(value).id };
+    case "secret": {
+      const { name, dk } = secretRows.read(value);
+      return { kind: "secret", name, dataKey: dk };
+    }
+    case "cert": {
+      const { id, sealed } = certificateRows.read(value);
+      return { kind: "cert", name: id, dataKey: sealed.dk };
+    }
+    case "acme": {
+      const { id, sealed } = acmeRows.read(value);
+      return { kind: "acme", name: id, dataKey: sealed.dk };
+    }
+    default:
+      return undefined;
+  }
+}
+
 /** Whether the row is one that a command could have made, as far as it can be seen without the others. */
 export function isWellFormedRow(key: string, value: string): boolean {
   const name = tableName(key);

@@ -1,9 +1,9 @@
 /**
- * Code points that a scan view has otherwise than the text: digits of every script, full-width forms, spaces, hyphens and
- * dots become ASCII, invisible characters are left out. Source: guardrails reference, 2.7.
+ * Code points that a scan view has otherwise than the text: digits of every script and form, full-width forms, spaces,
+ * hyphens and dots become ASCII, invisible characters and marks on digits are left out. Source: guardrails reference, 2.7.
  */
 
-import { CONTROLS, INVISIBLE } from "../../core/guardrails/index.ts";
+import { CONTROLS, DIGIT_FORMS, INVISIBLE, MARKS } from "../../core/guardrails/index.ts";
 
 /** First of ten digits each: general category Nd of Unicode 17; mathematical digits are five alphabets in a row. */
 const DIGIT_BLOCKS = (
@@ -43,29 +43,33 @@ export const KEPT = 0;
 export const DROPPED = 0xffff;
 /** A control character. */
 export const CONTROL = 0xfffe;
+/** A combining mark: left out behind a digit or a separator. */
+export const MARK = 0xfffd;
 
-/** For each UTF-16 unit: what stands for it in a view, or one of the three words above. */
+/** For each UTF-16 unit: what stands for it in a view, or one of the four words above. */
 export const FOLDED_UNITS = new Uint16Array(0x10000);
 
 const FOLDED_BEYOND = new Map<number, number>();
 
 /** Matches the code points that a view may have otherwise; built from the same ranges. */
-export const FOLDS = new RegExp(`[${classOf()}${INVISIBLE}${CONTROLS}]`, "u");
+export const FOLDS = new RegExp(`[${classOf()}${INVISIBLE}${CONTROLS}${MARKS}]`, "u");
 
 const INVISIBLE_BEYOND = new RegExp(`^[${INVISIBLE}]$`, "u");
+const MARK_BEYOND = new RegExp(`^[${MARKS}]$`, "u");
 
 /** Astral code points that are remembered as invisible or not. */
 const MOST_REMEMBERED = 4_096;
 const beyond = new Map<number, number>();
 
-/** `KEPT`, `DROPPED`, `CONTROL` or the unit that stands for a code point. */
+/** `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that stands for a code point. */
 export function foldOf(codePoint: number): number {
   if (codePoint < 0x10000) return FOLDED_UNITS[codePoint]!;
   return FOLDED_BEYOND.get(codePoint) ?? beyond.get(codePoint) ?? foldBeyond(codePoint);
 }
 
 function foldBeyond(codePoint: number): number {
-  const fold = INVISIBLE_BEYOND.test(String.fromCodePoint(codePoint)) ? DROPPED : KEPT;
+  const character = String.fromCodePoint(codePoint);
+  const fold = INVISIBLE_BEYOND.test(character) ? DROPPED : MARK_BEYOND.test(character) ? MARK : KEPT;
   if (beyond.size >= MOST_REMEMBERED) beyond.clear();
   beyond.set(codePoint, fold);
   return fold;
@@ -86,11 +90,17 @@ function classOf(): string {
     for (let digit = 0; digit < 10; digit++) fold(first + digit, 0x30 + digit);
     range(first, first + 9);
   }
+  for (const [codePoint, digit] of DIGIT_FORMS) {
+    fold(codePoint, 0x30 + digit);
+    range(codePoint, codePoint);
+  }
   for (const [first, last, to] of FOLDED) {
     for (let codePoint = first; codePoint <= last; codePoint++) fold(codePoint, to.charCodeAt(0));
     range(first, last);
   }
   // Below the surrogates and above them, so that each place of the text is its code point.
+  dropAll(0, 0xd800, MARKS, MARK);
+  dropAll(0xe000, 0x10000, MARKS, MARK);
   dropAll(0, 0xd800, INVISIBLE, DROPPED);
   dropAll(0xe000, 0x10000, INVISIBLE, DROPPED);
   dropAll(0, 0x100, CONTROLS, CONTROL);

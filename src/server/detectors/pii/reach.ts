@@ -5,7 +5,7 @@
 
 import { RE2JS } from "@bufbuild/re2";
 import type { Horizon, Reach } from "../../core/guardrails/index.ts";
-import { CONTROL, foldOf, KEPT } from "./fold.ts";
+import { foldOf, KEPT, MARK } from "./fold.ts";
 import { type Instruction, isCharacter, OP, type Program } from "./program.ts";
 import { toRe2 } from "./syntax.ts";
 import type { Pattern, Recognizer } from "./types.ts";
@@ -47,10 +47,10 @@ function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes,
     rightBytes: EDGE_BYTES,
     holds: (codePoint: number) => {
       const folded = foldOf(codePoint);
-      return folded >= CONTROL || has(ranges, folded === KEPT ? codePoint : folded);
+      return folded >= MARK || has(ranges, folded === KEPT ? codePoint : folded);
     },
     // However many there are: `max_hold_bytes` bounds what is held.
-    ignores: (codePoint: number) => foldOf(codePoint) >= CONTROL,
+    ignores: (codePoint: number) => foldOf(codePoint) >= MARK,
     prefix,
   });
 }

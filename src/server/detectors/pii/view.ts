@@ -1,12 +1,13 @@
 /** The text as patterns see it, and the way back to places in the text. Source: guardrails reference, 2.7. */
 
-import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT } from "./fold.ts";
+import { DIGIT_FORMS } from "../../core/guardrails/index.ts";
+import { CONTROL, DROPPED, FOLDED_UNITS, FOLDS, foldOf, KEPT, MARK } from "./fold.ts";
 
 export interface View {
   readonly text: string;
   /** Place in the text of the character of the view at `at`. */
   readonly startOf: (at: number) => number;
-  /** Place in the text behind the character of the view before `at`; what is ignored there is not part of it. */
+  /** Place in the text behind the character of the view before `at`; marks on it are part of it, what is ignored there is not. */
   readonly endOf: (at: number) => number;
 }
 
@@ -15,8 +16,9 @@ const BEYOND_PLAIN = /[^\t-\r -~]/;
 const itself = (at: number): number => at;
 
 /**
- * Views of one text, in time linear in it; a text of which nothing changes is its own view. What nobody sees is read both
- * ways: as if it were not there, since it may be within a value, and as what it is, since it may be between two.
+ * Views of one text, in time linear in it; a text of which nothing changes is its own view. What nobody sees, marks on
+ * digits and forms of digits are read both ways: as if they were not there or plain digits, since they may be within a
+ * value, and as what they are, since they may be between two, such as a footnote behind a number.
  */
 export function viewsOf(text: string): readonly [View, ...View[]] {
   if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: itself, endOf: itself }];
@@ -25,8 +27,8 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
 }
 
 /**
- * Apart, invisible characters between letters and digits are a space, and control characters stay. `joins`: the view is not
- * as the one apart.
+ * Apart, invisible characters between letters and digits are a space; control characters, marks and forms of digits stay.
+ * `joins`: the view is not as the one apart.
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
@@ -50,21 +52,33 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
       shifts.push(shift);
     }
   };
+  const unitBefore = (at: number): number =>
+    copied === at ? view.charCodeAt(view.length - 1) : text.charCodeAt(at - 1);
   for (let at = 0; at < text.length; ) {
     const unit = text.charCodeAt(at);
     const isPair = (unit & 0xfc00) === 0xd800 && text.codePointAt(at)! > 0xffff;
     const to = isPair ? foldOf(text.codePointAt(at)!) : folds[unit]!;
     let end = at + (isPair ? 2 : 1);
-    if (to === CONTROL) {
+    if (to === MARK) {
+      // A mark of a letter stays: many languages are written so.
+      if (isJoined && carriesMarks(unitBefore(at), text, at)) {
+        joins = true;
+        replace(at, end, "");
+      }
+    } else if (to === CONTROL) {
       joins = true;
       if (isJoined) replace(at, end, "");
     } else if (to === DROPPED) {
       end = hiddenTo(text, end);
-      const before = copied === at ? view.charCodeAt(view.length - 1) : text.charCodeAt(at - 1);
-      const isBetween = isAlphanumeric(before) && isAlphanumeric(unitAt(text, end));
+      const isBetween = isAlphanumeric(unitBefore(at)) && isAlphanumeric(unitAt(text, end));
       joins ||= isBetween;
       replace(at, end, isBetween && !isJoined ? " " : "");
-    } else if (to !== KEPT) replace(at, end, String.fromCharCode(to));
+    } else if (to !== KEPT) {
+      const isForm = isDigit(to) && DIGIT_FORMS.has(text.codePointAt(at)!);
+      const isKept = isForm && (!isJoined || numbersList(text, at, end));
+      joins ||= isForm && !isKept;
+      if (!isKept) replace(at, end, String.fromCharCode(to));
+    }
     at = end;
   }
   view += text.slice(copied);
@@ -73,7 +87,8 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
     if (at === 0) return 0;
     const start = startOf(at - 1);
     const codePoint = text.codePointAt(start)!;
-    return start + (codePoint > 0xffff && foldOf(codePoint) !== KEPT ? 2 : 1);
+    const end = start + (codePoint > 0xffff && foldOf(codePoint) !== KEPT ? 2 : 1);
+    return isJoined && carriesMarks(view.charCodeAt(at - 1), text, end) ? markedTo(text, end) : end;
   };
   return { view: { text: view, startOf, endOf }, joins };
 }
@@ -88,6 +103,78 @@ function hiddenTo(text: string, from: number): number {
   }
   return at;
 }
+
+/** Behind the last mark of the marks and invisible characters from a place on. */
+function markedTo(text: string, from: number): number {
+  let end = from;
+  for (let at = from; at < text.length; ) {
+    const codePoint = text.codePointAt(at)!;
+    const fold = foldOf(codePoint);
+    if (fold !== MARK && fold !== DROPPED) break;
+    at += codePoint > 0xffff ? 2 : 1;
+    if (fold === MARK) end = at;
+  }
+  return end;
+}
+
+/** Units of a word that are looked at, either way, for a digit. */
+const WORD_REACH = 24;
+
+/**
+ * Whether a mark behind this unit of a view, at this place of the text, hides something: it does behind a digit or a
+ * separator, and behind a Latin letter of a word that holds a digit, such as a key.
+ */
+function carriesMarks(before: number, text: string, at: number): boolean {
+  if (!(before < 0x80)) return false;
+  if (!isAlphanumeric(before) || isDigit(before)) return true;
+  return hasDigit(text, at - 1, -1) || hasDigit(text, at, 1);
+}
+
+function hasDigit(text: string, from: number, step: 1 | -1): boolean {
+  for (let at = from, left = WORD_REACH; left > 0 && at >= 0 && at < text.length; at += step, left--) {
+    const unit = unitAt(text, at);
+    if (isDigit(unit)) return true;
+    if (unit <= 0x20) return false;
+  }
+  return false;
+}
+
+/**
+ * Whether a form of a digit has no letter or digit beside it, no digit across one separator, and is no member of a row of
+ * forms: a number of a list or a footnote, which joins no numbers around it.
+ */
+function numbersList(text: string, start: number, end: number): boolean {
+  return !(continues(text, start, -1) || continues(text, end, 1));
+}
+
+/** `edge`: the place between the form and what is looked at. */
+function continues(text: string, edge: number, step: 1 | -1): boolean {
+  let at = edge;
+  for (let separator = 0; step === 1 ? at < text.length : at > 0; ) {
+    const codePoint = step === 1 ? text.codePointAt(at)! : codePointBefore(text, at);
+    const fold = foldOf(codePoint);
+    const unit = fold === KEPT ? codePoint : fold;
+    if (isDigit(unit)) return separator !== SPACE || DIGIT_FORMS.has(codePoint);
+    if (separator === 0 && isAlphanumeric(unit)) return true;
+    if (unit !== MARK && unit !== DROPPED && unit !== CONTROL) {
+      if (separator !== 0 || !SEPARATORS.includes(unit)) return false;
+      separator = unit;
+    }
+    at += step * (codePoint > 0xffff ? 2 : 1);
+  }
+  return false;
+}
+
+const SPACE = 0x20;
+const SEPARATORS: readonly number[] = [..." -./"].map((one) => one.charCodeAt(0));
+
+/** The code point that ends at a place behind the beginning. */
+function codePointBefore(text: string, at: number): number {
+  const codePoint = at > 1 ? text.codePointAt(at - 2)! : 0;
+  return codePoint > 0xffff ? codePoint : text.charCodeAt(at - 1);
+}
+
+const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
 /** The unit of a view that stands for the character at a place. */
 function unitAt(text: string, at: number): number {

@@ -5,6 +5,9 @@ import { type ApplyDecision, decideApply, type Edition } from "../../../../src/s
 const edition = (version: number | undefined, digest: string): Edition =>
   version === undefined ? { digest } : { version, digest };
 
+/** A stored edition without a version, before which this version was applied. */
+const after = (highest: number, digest: string): Edition => ({ highest, digest });
+
 /** Stored and document as version and digest; then what a start decides, and what a reload does. */
 const TABLE: readonly (readonly [Edition | undefined, Edition, ApplyDecision["kind"], ApplyDecision["kind"]])[] = [
   [undefined, edition(3, "a"), "apply", "apply"],
@@ -18,6 +21,13 @@ const TABLE: readonly (readonly [Edition | undefined, Edition, ApplyDecision["ki
   [edition(1, "a"), edition(undefined, "b"), "wait", "apply"],
   [edition(undefined, "a"), edition(undefined, "b"), "wait", "apply"],
   [edition(undefined, "a"), edition(undefined, "a"), "keep", "keep"],
+  [after(5, "a"), edition(4, "b"), "refuse", "refuse"],
+  [after(5, "a"), edition(4, "a"), "refuse", "refuse"],
+  [after(5, "a"), edition(5, "b"), "refuse", "refuse"],
+  [after(5, "a"), edition(6, "b"), "apply", "apply"],
+  [after(5, "a"), edition(6, "a"), "apply", "apply"],
+  [after(5, "a"), edition(undefined, "b"), "wait", "apply"],
+  [after(5, "a"), edition(undefined, "a"), "keep", "keep"],
 ];
 
 test("a document is applied, kept, refused or waits by the table of configuration apply", () => {
@@ -32,4 +42,9 @@ test("a refusal names both versions and what to do", () => {
     decideApply({ trigger: "reload", stored: edition(4, "a"), document: edition(version, "b") }).reason;
   assert.equal(refusal(4), "version 4 is stored with different content; raise the version with every edit");
   assert.equal(refusal(3), "version 3 is behind the stored version 4");
+  const { reason } = decideApply({ trigger: "start", stored: after(4, "a"), document: edition(3, "b") });
+  assert.equal(
+    reason,
+    "version 3 is not above version 4, the highest that was applied before the stored document, which has none; raise the version with every edit",
+  );
 });

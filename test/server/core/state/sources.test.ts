@@ -9,8 +9,9 @@ import {
   revisionRowKey,
   revisionsOf,
   sourceRowKey,
+  VERSION_GUARD_LEVEL,
 } from "../../../../src/server/core/state/index.ts";
-import { type Bench, bench, HOUR, START } from "./harness.ts";
+import { type Bench, bench, HOUR, member, START } from "./harness.ts";
 
 const sha256 = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
 
@@ -113,6 +114,70 @@ test("the rows of the specification's table, one by one", () => {
         what,
       );
   }
+});
+
+const LEVEL = VERSION_GUARD_LEVEL;
+const atLevel = (level: number): Bench => {
+  const at = bench({ members: [member("n1", { feature: [1, LEVEL] })] });
+  if (level > 1) at.ok(commands.featSet({ level }));
+  return at;
+};
+
+/** What was applied in order (null: without a version, by a reload; "delete": the file gave it up), and what of a further version then comes. */
+const EDITIONS: readonly (readonly [readonly (number | null | "delete")[], number, "applied" | string])[] = [
+  [[5, null], 4, "version_behind"],
+  [[5, null], 5, "version_reused"],
+  [[5, null], 6, "applied"],
+  [[5, null, null, null], 4, "version_behind"],
+  [[1, 5, null], 4, "version_behind"],
+  [[5, null, 7, null], 6, "version_behind"],
+  [[null, 5, null], 4, "version_behind"],
+  [[null, null], 1, "applied"],
+  [[5, null, "delete"], 4, "applied"],
+  [[5, "delete", null], 4, "applied"],
+  [[5, "delete", 3, null], 2, "version_behind"],
+  [[5, ...Array.from({ length: 60 }, () => null)], 4, "version_behind"],
+];
+
+function applyAll(at: Bench, editions: (typeof EDITIONS)[number][0]): void {
+  for (const [n, version] of editions.entries()) {
+    if (version === "delete") at.ok(commands.sourceDelete({ name: "default", writer: "file", expect_revision: null }));
+    else at.ok(fileOf(`text ${n}`, version, "reload"));
+  }
+}
+
+test("after editions without a version the highest that was applied is remembered, at a start and at a reload", () => {
+  for (const trigger of ["start", "reload"] as const) {
+    for (const [editions, version, outcome] of EDITIONS) {
+      const at = atLevel(LEVEL);
+      applyAll(at, editions);
+      const result = at.run(fileOf("next", version, trigger));
+      assert.equal(result.kind === "refused" ? result.code : "applied", outcome, `${editions} then ${version}`);
+    }
+  }
+});
+
+test("an edition that was stored below the level is judged by the revisions that are kept; below it nothing is remembered", () => {
+  for (const [editions, version, outcome] of EDITIONS.filter(([{ length }]) => length < 50)) {
+    const at = atLevel(1);
+    applyAll(at, editions);
+    const before = inForce(at);
+    assert.equal(before === undefined ? undefined : "highest" in before, before && false);
+    at.ok(commands.featSet({ level: LEVEL }));
+    const result = at.run(fileOf("next", version, "start"));
+    assert.equal(result.kind === "refused" ? result.code : "applied", outcome, `${editions} then ${version}`);
+  }
+  const at = atLevel(LEVEL - 1);
+  applyAll(at, [5, null]);
+  at.ok(fileOf("next", 4, "start"));
+});
+
+test("an edition that the admin API wrote counts for nothing once a file seeds the source again", () => {
+  const at = atLevel(LEVEL);
+  at.ok(apiOf("default", "by the API", null, 9));
+  at.ok(commands.sourceDelete({ name: "default", writer: "api", expect_revision: null }));
+  at.ok(fileOf("one", null, "seed"));
+  at.ok(fileOf("two", 3, "start"));
 });
 
 test("while the file is the writer nobody else is", () => {

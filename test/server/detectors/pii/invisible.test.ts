@@ -8,6 +8,7 @@ import {
   type Judgement,
 } from "../../../../src/server/core/guardrails/index.ts";
 import { createPiiDetector } from "../../../../src/server/detectors/index.ts";
+import { engineOf } from "../../../../src/server/detectors/pii/engines.ts";
 import { configOf } from "./configs.ts";
 
 const all = Array.from({ length: 0x110000 }, (_, codePoint) => codePoint).filter((it) => (it & 0x1ff800) !== 0xd800);
@@ -30,27 +31,35 @@ const VALUES = {
   NAME: "Operation Walrus",
 };
 
-const { detector } = createPiiDetector(
-  configOf({
-    apply_to: ["user", "output"],
-    entities: Object.keys(VALUES),
-    custom_recognizers: [
-      { name: "Badge", entity: "BADGE", case_sensitive: false, patterns: [{ regex: "EMP-[0-9]{6}", score: 0.9 }] },
-      { name: "Name", entity: "NAME", case_sensitive: false, deny_list: ["operation walrus"] },
-    ],
-  }),
-  "pii",
-  true,
-) as Extract<ReturnType<typeof createPiiDetector>, { kind: "detector" }>;
+const created = (prefilter: "pure" | "native") =>
+  createPiiDetector(configOf({ ...CONFIG, prefilter }), "pii", true) as Extract<
+    ReturnType<typeof createPiiDetector>,
+    { kind: "detector" }
+  >;
 
-function findings(text: string) {
+const CONFIG = {
+  apply_to: ["user", "output"],
+  entities: Object.keys(VALUES),
+  custom_recognizers: [
+    { name: "Badge", entity: "BADGE", case_sensitive: false, patterns: [{ regex: "EMP-[0-9]{6}", score: 0.9 }] },
+    { name: "Name", entity: "NAME", case_sensitive: false, deny_list: ["operation walrus"] },
+  ],
+} as const;
+
+const ENGINES = [
+  { name: "pure", detector: created("pure").detector },
+  ...(engineOf("native") === undefined ? [] : [{ name: "native", detector: created("native").detector }]),
+] as const;
+const [{ detector }] = ENGINES;
+
+function findings(text: string, by = detector) {
   const segment = { kind: "user", text, ref: "", turn: 0, isReadOnly: false } as const;
-  return detector.detectHere!([{ segment, windows: undefined }]);
+  return by.detectHere!([{ segment, windows: undefined }]);
 }
 
-const found = (text: string) =>
+const found = (text: string, by = detector) =>
   (
-    findings(text) as ReturnType<typeof findings> &
+    findings(text, by) as ReturnType<typeof findings> &
       readonly (readonly { start: number; end: number; label: string }[])[]
   )[0]!.map(({ start, end, label }) => `${label} ${text.slice(start, end)}`);
 
@@ -106,12 +115,116 @@ test("a card that goes on behind a tab or a line break is found, a column of num
   assert.deepEqual(found("4111\n1111\n1111\n1111\n1111\n1111\n"), []);
 });
 
-test("streamed in any pieces, with an invisible character between all characters", () => {
+const MARKS = all.filter((it) => /^\p{M}$/u.test(String.fromCodePoint(it)) && !IGNORABLE.includes(it));
+/** Values of which each Latin letter stands in a word with a digit. */
+const NUMBERED = Object.entries(VALUES).filter(([label]) => label !== "EMAIL_ADDRESS" && label !== "NAME");
+const KEYCAP = "\u20e3";
+
+test("every combining mark, on any character of a value with digits, hides it from no engine and goes with it", () => {
+  assert.ok(MARKS.length > 2_000);
+  for (const { name, detector: by } of ENGINES) {
+    for (const [index, codePoint] of MARKS.entries()) {
+      const mark = String.fromCodePoint(codePoint);
+      for (const [label, value] of NUMBERED) {
+        const places = index % 50 === 0 ? range(1, value.length) : [1 + (index % value.length)];
+        for (const at of places) {
+          const written = within(value, at, mark);
+          const what = `${name}: ${label} U+${codePoint.toString(16)} ${at}`;
+          assert.ok(found(`is ${written}, so`, by).includes(`${label} ${written}`), what);
+        }
+      }
+    }
+  }
+});
+
+const write = (value: string, digit: (of: number) => string): string =>
+  value.replace(/[0-9]/g, (it) => digit(Number(it)));
+const from = (first: number) => (digit: number) => String.fromCodePoint(first + digit);
+const listed = (digits: string) => (digit: number) => [...digits][digit]!;
+
+/** How digits may be written otherwise. */
+const DIGITS: Readonly<Record<string, (digit: number) => string>> = {
+  keycaps: (digit) => `${digit}${KEYCAP}`,
+  "keycaps of emoji": (digit) => `${digit}\ufe0f${KEYCAP}`,
+  "several marks on each": (digit) => `${digit}\u0301\u200d\u0489\u0336`,
+  "full width": from(0xff10),
+  "full width with marks": (digit) => `${from(0xff10)(digit)}${KEYCAP}`,
+  "Arabic-Indic": from(0x660),
+  "Arabic-Indic with vowels": (digit) => `${from(0x660)(digit)}\u064e`,
+  "Extended Arabic-Indic": from(0x6f0),
+  Devanagari: from(0x966),
+  Bengali: from(0x9e6),
+  Thai: from(0xe50),
+  "mathematical bold": from(0x1d7ce),
+  "mathematical double-struck": from(0x1d7d8),
+  "mathematical monospace": from(0x1d7f6),
+  segmented: from(0x1fbf0),
+  superscripts: listed("⁰¹²³⁴⁵⁶⁷⁸⁹"),
+  subscripts: from(0x2080),
+  circled: listed("⓪①②③④⑤⑥⑦⑧⑨"),
+  "circled, negative": listed("⓿❶❷❸❹❺❻❼❽❾"),
+  "circled, sans-serif": listed("🄋➀➁➂➃➄➅➆➇➈"),
+  "circled, negative sans-serif": listed("🄌➊➋➌➍➎➏➐➑➒"),
+  "circled twice": listed("0⓵⓶⓷⓸⓹⓺⓻⓼⓽"),
+  "in parentheses": listed("0⑴⑵⑶⑷⑸⑹⑺⑻⑼"),
+  "with a full stop": listed("🄀⒈⒉⒊⒋⒌⒍⒎⒏⒐"),
+  "with a comma": from(0x1f101),
+};
+const mixed = Object.values(DIGITS);
+
+test("digits of any script and form, alone, mixed and with marks, hide a value from no engine", () => {
+  for (const { name, detector: by } of ENGINES) {
+    for (const [label, value] of NUMBERED) {
+      const ways = [...Object.entries(DIGITS), ["mixed", (digit: number) => mixed[digit * 2]!(digit)] as const];
+      for (const [way, digit] of ways) {
+        const written = write(value, digit);
+        assert.ok(
+          found(`is ${written}, so`, by).includes(`${label} ${written}`),
+          `${name}: ${label}, ${way}: ${written}`,
+        );
+      }
+    }
+  }
+});
+
+test("separators with marks on them, and what stands behind a value, hide nothing", () => {
+  for (const { detector: by } of ENGINES) {
+    for (const written of [
+      "536-\u030822-1234",
+      "536 \u0308 22 1234".replace(" \u0308 ", " \u0308"),
+      "+\u030814155552671",
+    ]) {
+      assert.equal(found(`is ${written}, so`, by).length > 0, true, written);
+    }
+    assert.ok(found("a\u03084111111111111111", by).includes("CREDIT_CARD 4111111111111111"));
+    assert.deepEqual(found("call +14155552671¹ today", by), ["PHONE_NUMBER +14155552671"]);
+    assert.deepEqual(found("of 4111111111111111②, and", by), ["CREDIT_CARD 4111111111111111"]);
+    assert.deepEqual(found("①4111111111111111", by), ["CREDIT_CARD 4111111111111111"]);
+  }
+});
+
+test("ordinary text with marks and forms of digits is left alone", () => {
+  for (const text of [
+    "Việt Nam có 63 tỉnh thành, dân số hơn 100 triệu người, Quận5 và Quận10, đường 3/2, năm 2026".normalize("NFD"),
+    "भारत में २८ राज्य हैं, और १५ अगस्त १९४७ को आज़ादी मिली; कुल १२,३४,५६७ लोग",
+    "وُلِدَ في عَامِ ١٩٤٧، وَعَدَدُ السُّكَّانِ ١٢٣٤٥٦٧ نَسَمَةً",
+    "ราคา ๑๒๓ บาท ที่ชั้น ๔ ของอาคาร",
+    "שָׁנָה 1948, בְּרֵאשִׁית פֶּרֶק 1, פָּסוּק 12",
+    "an area of 120 m², 10⁶ cells, CO₂ and H₂O, E = mc², 5×10⁹, see notes¹²³",
+    "① first ② second ③ third ④ fourth ⑤ fifth; 1️⃣ one 2️⃣ two 3️⃣ three",
+    "⑴ 12 ⑵ 34 ⑶ 56, or ⒈ 7 ⒉ 8",
+  ]) {
+    for (const { name, detector: by } of ENGINES) assert.deepEqual(found(text, by), [], `${name}: ${text}`);
+  }
+});
+
+test("streamed in any pieces, with an invisible character or a mark between all characters", () => {
   const reaches = compileReaches((detector.horizon?.reaches ?? []).map((reach) => ({ ...reach, name: "pii" })));
   const firstOfEach = HIDDEN.filter((codePoint, at) => HIDDEN[at - 1] !== codePoint - 1);
-  for (const codePoint of firstOfEach) {
-    for (const [label, value] of Object.entries(VALUES)) {
-      const written = [...value].join(String.fromCodePoint(codePoint));
+  const marks = [0x301, 0x489, 0x20e3, 0x64e, 0x1d165];
+  for (const codePoint of [...firstOfEach, ...marks]) {
+    for (const [label, value] of marks.includes(codePoint) ? NUMBERED : Object.entries(VALUES)) {
+      const written = [...value].join(String.fromCodePoint(codePoint)) + (marks.includes(codePoint) ? KEYCAP : "");
       const text = `so it is ${written}, and that is all`;
       for (const size of [1, 3, 7, written.length >> 1]) {
         for (const offset of size === 7 ? range(0, 6) : [0]) {

@@ -1,5 +1,6 @@
 /** From where on a text that goes on may still become a match, and places in such texts. Source: guardrails reference, 5.2. */
-import { INVISIBLE } from "../invisible.ts";
+import { DIGIT_FORMS } from "../digits.ts";
+import { INVISIBLE, MARKS } from "../invisible.ts";
 import type { Reach } from "../types.ts";
 
 /**
@@ -87,7 +88,7 @@ function begun(text: string, start: number, end: number, prefix: string): number
 
 const NO_PLACES: readonly number[] = [];
 const BEYOND_ASCII = /[^\0-\x7f]/;
-const IGNORABLE = new RegExp(`[\\p{Cf}\\p{Mn}${INVISIBLE}]`, "u");
+const IGNORABLE = new RegExp(`[\\p{Cf}${MARKS}${INVISIBLE}]`, "u");
 
 /** As prefixes are written: wide and accented forms are as plain ones, what cannot be seen is not there. */
 function fold(text: string, start: number, end: number): { folded: string; places: readonly number[] } {
@@ -109,6 +110,8 @@ function fold(text: string, start: number, end: number): { folded: string; place
 export function foldedForm(codePoint: number): string {
   const character = String.fromCodePoint(codePoint);
   if (codePoint < 0x80) return character.toLowerCase();
+  const digit = DIGIT_FORMS.get(codePoint);
+  if (digit !== undefined) return String(digit);
   return IGNORABLE.test(character) ? "" : character.normalize("NFKC").toLowerCase();
 }
 

@@ -37,6 +37,9 @@ export const ACKNOWLEDGEMENTS_LEVEL = 4;
  */
 export const LOG_TIME_LEVEL = 5;
 
+/** From here on an edition of the file without a version remembers the highest version applied before it. */
+export const VERSION_GUARD_LEVEL = 5;
+
 export interface FeatureLevel {
   readonly level: number;
   /** The version that brought it; `CHANGELOG.md` has the same. */

@@ -5,7 +5,18 @@
  */
 
 import { actor } from "../envelope.ts";
-import { choice, identifier, integer, Malformed, nullable, object, type Parser, sha256Hex, shaped } from "../fields.ts";
+import {
+  choice,
+  identifier,
+  integer,
+  Malformed,
+  nullable,
+  object,
+  optional,
+  type Parser,
+  sha256Hex,
+  shaped,
+} from "../fields.ts";
 import { digits, rowFormat } from "../row-format.ts";
 
 /** The source of a file-configured deployment, and the only one it has. */
@@ -28,7 +39,11 @@ const facts = {
   by: actor,
 };
 
-const source = object(facts);
+const source = object({
+  ...facts,
+  /** Of an edition of the file without a version: the highest version that was applied before it. From level 5 on. */
+  highest: optional(documentVersion),
+});
 export type SourceRow = ReturnType<typeof source>;
 export const sourceRows = rowFormat(source);
 
@@ -58,3 +73,23 @@ export const revisionsOf = (name: string): string => `hist/${name}/`;
 export const revisionRowKey = (name: string, number: number): string => `${revisionsOf(name)}${digits(number, 10)}`;
 /** The number at the end of a `hist/` key. */
 export const revisionOfKey = (key: string): number => Number(key.slice(key.lastIndexOf("/") + 1));
+
+/** What is read of the state; a draft and a view are one. */
+interface Rows {
+  scan(prefix: string): Iterable<readonly [key: string, value: string]>;
+}
+
+/**
+ * Highest version of the file that was applied since the source exists, for an edition without a version. An edition
+ * that was stored below feature level 5 does not say it; then the revisions that are kept are read.
+ */
+export function highestVersion(rows: Rows, { name, version, highest }: SourceRow): number | undefined {
+  if (version !== null || highest !== undefined) return version ?? highest;
+  let found: number | undefined;
+  for (const [, value] of rows.scan(revisionsOf(name))) {
+    const revision = revisionRows.read(value);
+    if (revision.kind === "delete" || revision.writer !== "file") found = undefined;
+    else if (revision.version !== null) found = Math.max(found ?? 0, revision.version);
+  }
+  return found;
+}

@@ -7,7 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { type ApplyDecision, decideApply } from "../../config/index.ts";
+import { type ApplyDecision, decideApply, type Edition, versionBound } from "../../config/index.ts";
 import { define, type Site } from "../command.ts";
 import { choice, identifier, integer, nullable, object, optional, prose, sha256Hex } from "../fields.ts";
 import { MAX_COMMAND_BYTES } from "../proposal.ts";
@@ -15,11 +15,13 @@ import { type CommandRefusal, ok, type Refused, refused } from "../refusals.ts";
 import { MAX_VALUE_BYTES } from "../state-file.ts";
 import type { CommandResult } from "../types.ts";
 import { blobBytes, blobReference, dropBlob } from "./blobs.ts";
+import { featureRowKey, levelOf, VERSION_GUARD_LEVEL } from "./feature.ts";
 import {
   deployModeKey,
   deployModeRows,
   documentVersion,
   FILE_SOURCE,
+  highestVersion,
   KEPT_REVISIONS,
   type RevisionRow,
   revisionOfKey,
@@ -61,7 +63,7 @@ export const sourcePut = define("source.put", put, (given, site) => {
   if (obstacle !== undefined) return refused(obstacle);
 
   const isSame = stored !== undefined && stored.sha256 === given.sha256 && stored.version === given.version;
-  const decision = given.writer === "file" ? decideFile(given, stored) : isSame ? "keep" : "apply";
+  const decision = given.writer === "file" ? decideFile(site, given, stored) : isSame ? "keep" : "apply";
   if (decision !== "apply") {
     if (decision !== "keep") return refused(decision);
     if (given.blob !== undefined) dropBlob(site.draft, given.blob.sha256);
@@ -72,14 +74,23 @@ export const sourcePut = define("source.put", put, (given, site) => {
   if (text.kind === "refused") return text;
   if (given.writer === "file") site.draft.put(deployModeKey, deployModeRows.write({ mode: "file" }));
   const { name, version, sha256 } = given;
-  return store(site, { name, writer: given.writer, version, sha256, kind: "put", text: text.value });
+  const highest = given.writer === "file" && version === null ? bound(site, stored) : undefined;
+  const next = { name, writer: given.writer, version, sha256, kind: "put", text: text.value } as const;
+  return store(site, next, highest);
 });
 
+/** The version below which no document is applied, without a look at earlier revisions: those may be long. */
+const bound = (site: Site, stored: SourceRow | undefined): number | undefined =>
+  remembersVersions(site) ? (stored?.version ?? stored?.highest) : undefined;
+
+const remembersVersions = ({ draft }: Site): boolean => levelOf(draft.get(featureRowKey)) >= VERSION_GUARD_LEVEL;
+
 /** The words of the transition table as results. Both start triggers are a start: a seed is one that finds nothing. */
-function decideFile(given: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
+function decideFile(site: Site, given: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
+  const before = stored && storedEdition(site, stored, given.version !== null);
   const { kind }: ApplyDecision = decideApply({
     trigger: given.trigger === "reload" ? "reload" : "start",
-    stored: stored === undefined ? undefined : edition(stored),
+    stored: before,
     document: edition(given),
   });
   switch (kind) {
@@ -89,14 +100,19 @@ function decideFile(given: Put, stored: SourceRow | undefined): "apply" | "keep"
     case "wait":
       return "waits";
     case "refuse":
-      return stored?.version === given.version ? "version_reused" : "version_behind";
+      return before && versionBound(before) === given.version ? "version_reused" : "version_behind";
     default:
       return kind satisfies never;
   }
 }
 
-const edition = ({ version, sha256 }: { readonly version: number | null; readonly sha256: string }) =>
+const edition = ({ version, sha256 }: { readonly version: number | null; readonly sha256: string }): Edition =>
   version === null ? { digest: sha256 } : { version, digest: sha256 };
+
+function storedEdition(site: Site, stored: SourceRow, isCompared: boolean): Edition {
+  const highest = isCompared && remembersVersions(site) ? highestVersion(site.draft, stored) : undefined;
+  return { ...edition(stored), ...(stored.version === null && highest !== undefined && { highest }) };
+}
 
 function writerObstacle({ draft }: Site, by: "file" | "api"): CommandRefusal | undefined {
   if (by === "api") return draft.get(deployModeKey) === undefined ? undefined : "file_owned";
@@ -130,7 +146,7 @@ function contentOf({ text, blob, sha256 }: Put, { draft }: Site): Content {
 type NewRevision = Pick<RevisionRow, "name" | "writer" | "version" | "sha256" | "kind" | "text">;
 
 /** Makes the next revision the one in force, and drops those that are too old to be kept. */
-function store({ draft, now, by }: Site, next: NewRevision): CommandResult {
+function store({ draft, now, by }: Site, next: NewRevision, highest?: number): CommandResult {
   const kept = Array.from(draft.scan(revisionsOf(next.name)), ([key]) => key);
   const last = kept.at(-1);
   const revision = last === undefined ? 1 : revisionOfKey(last) + 1;
@@ -140,7 +156,7 @@ function store({ draft, now, by }: Site, next: NewRevision): CommandResult {
   if (Buffer.byteLength(value) > MAX_VALUE_BYTES) return refused("too_large");
   draft.put(revisionRowKey(name, revision), value);
   if (text === null) draft.delete(sourceRowKey(name));
-  else draft.put(sourceRowKey(name), sourceRows.write(facts));
+  else draft.put(sourceRowKey(name), sourceRows.write({ ...facts, ...(highest !== undefined && { highest }) }));
   for (const key of kept.slice(0, Math.max(0, kept.length + 1 - KEPT_REVISIONS))) draft.delete(key);
   return ok({ revision, applied: true });
 }

@@ -42,7 +42,8 @@ test("hash is of type and normalised value, and keyed where there is a key", () 
   const input = "CREDIT_CARD\x004111111111111111";
   const plain = createHash("sha256").update(input).digest("hex").slice(0, 32);
   const keyed = createHmac("sha256", Buffer.from(KEY, "hex")).update(input).digest("hex").slice(0, 32);
-  for (const value of [CARD, "4111-1111-1111-1111", "٤١١١ 1111 1111 1111"]) {
+  const keycaps = CARD.replace(/[0-9]/g, "$&\ufe0f\u20e3");
+  for (const value of [CARD, "4111-1111-1111-1111", "٤١١١ 1111 1111 1111", "④①¹₁ 1111 1111 1111", keycaps]) {
     assert.equal(written(value, "CREDIT_CARD", { operator: "hash" }), `sha256:${plain}`);
     assert.equal(written(value, "CREDIT_CARD", { operator: "hash" }, { pseudonym_key: KEY }), `sha256:${keyed}`);
   }

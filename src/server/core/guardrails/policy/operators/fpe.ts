@@ -5,7 +5,7 @@
  * Source: guardrails reference, 4.3; design decisions, section 20.
  */
 
-import { callingCodeLength, digitBlock, type FormatOf, type ValueFormat } from "../../index.ts";
+import { callingCodeLength, DIGIT_FORMS, digitBlock, type FormatOf, type ValueFormat } from "../../index.ts";
 import { ALPHABETS, type AlphabetName } from "./alphabets.ts";
 import { CHECK_DIGITS, type CheckDigit } from "./check-digits.ts";
 import { createFf1 } from "./ff1.ts";
@@ -168,7 +168,7 @@ function symbolsAt(
   return symbols;
 }
 
-/** A digit of any script, and a letter of full width, as the one of ASCII. */
+/** A digit of any script, and a letter of full width, as the one of ASCII. Forms of digits (`①`) come back as plain digits. */
 function asciiOf(character: string): Pick<Position, "digitShift" | "letterShift"> & { readonly symbol: string } {
   const codePoint = character.codePointAt(0) ?? 0;
   const block = digitBlock(codePoint);
@@ -176,6 +176,8 @@ function asciiOf(character: string): Pick<Position, "digitShift" | "letterShift"
     const letterShift = block === 0xff10 ? WIDE : 0;
     return { symbol: String(codePoint - block), digitShift: block - 0x30, letterShift };
   }
+  const digit = DIGIT_FORMS.get(codePoint);
+  if (digit !== undefined) return { symbol: String(digit), digitShift: 0, letterShift: 0 };
   const isWide = codePoint > 0xff20 && codePoint < 0xff5b;
   const symbol = isWide ? String.fromCharCode(codePoint - WIDE) : character;
   return { symbol, digitShift: isWide ? WIDE : 0, letterShift: isWide ? WIDE : 0 };
@@ -190,7 +192,7 @@ function caseOf(symbols: readonly string[]): "upper" | "lower" | "mixed" {
 /** Of digits alone, whose last one is not a literal of the pattern. */
 function checkOf(type: string, alphabet: AlphabetName, { characters, positions }: Value): CheckDigit | undefined {
   const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
-  const last = characters.findLastIndex((character) => /\p{Nd}/u.test(character));
+  const last = characters.findLastIndex((character) => /^[0-9]$/.test(asciiOf(character).symbol));
   return positions.at(-1)?.at === last ? check : undefined;
 }
 

@@ -1,10 +1,12 @@
 /** When two texts name the same value. Source: guardrails reference, 4.5. */
 
-import { CONTROLS, foldDigits, INVISIBLE } from "../../index.ts";
+import { CONTROLS, foldDigits, INVISIBLE, MARKS } from "../../index.ts";
 import { NUMBER_TYPES } from "./alphabets.ts";
 
 /** Characters that may be within a value and that nobody sees. */
 const UNSEEN = new RegExp(`[${INVISIBLE}${CONTROLS}]`, "gu");
+/** Marks that nothing but a digit or a separator carries. */
+const MARKED = new RegExp(`(?<![\\p{L}${MARKS}])[${MARKS}]+`, "gu");
 
 /** Codes whose spaces and hyphens say nothing: national types, and account numbers. */
 const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
@@ -14,14 +16,14 @@ const PLAIN = /^[\t-\r -~]*$/;
 
 /** `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
 export function norm(type: string, text: string): string {
-  const plain = PLAIN.test(text) ? text : foldDigits(text.normalize("NFC").replace(UNSEEN, ""));
+  const plain = PLAIN.test(text) ? text : foldDigits(text.normalize("NFC").replace(UNSEEN, "").replace(MARKED, ""));
   const folded = plain.replace(/\s+/g, " ").trim();
   if (NUMBER_TYPES.has(type)) {
     const digits = folded.replace(/[^0-9]/g, "");
     if (digits !== "") return /^[+\uff0b]/.test(folded) ? `+${digits}` : digits;
   }
   if (isCode(type)) {
-    const symbols = folded.replace(/[^\p{L}\p{M}\p{N}]/gu, "").toUpperCase();
+    const symbols = folded.replace(/[^\p{L}\p{N}]/gu, "").toUpperCase();
     if (symbols !== "") return symbols;
   }
   if (type !== "EMAIL_ADDRESS") return folded;
