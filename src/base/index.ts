@@ -8,6 +8,7 @@ export * from "./done.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./fetch-shared.ts";
+export * from "./fifo-map.ts";
 export * from "./hop-by-hop.ts";
 export * from "./in-slices.ts";
 export * from "./instruments.ts";
