@@ -40,7 +40,6 @@ const REJECTED = new Error("the text is not JSON within the bounds");
 const NEAR_CHARACTERS = 32;
 
 /** What a string may not hold as it is, or what begins an escape. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings (RFC 8259, section 7).
 const UNPLAIN = /[\u0000-\u001f\\]/;
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)));
 const FOUR_HEX_DIGITS = /[0-9A-Fa-f]{4}/y;
