@@ -22,6 +22,7 @@ export * from "./non-blocking-output.ts";
 export * from "./optional-part.ts";
 export * from "./pause.ts";
 export * from "./private-key.ts";
+export * from "./random-bytes.ts";
 export * from "./shrink.ts";
 export * from "./start-thread.ts";
 export * from "./stop-accepting.ts";

@@ -143,15 +143,18 @@ async function run(): Promise<void> {
     const sizes = series.sizes.filter((size) => size <= most).slice(0, options.quick ? QUICK_SIZES : undefined);
     const measured = new Map<number, readonly Figure[]>();
     for (const size of sizes) {
-      if (performance.now() > deadline) say(`${series.name} ${size}: not measured, the time is over`);
-      else measured.set(size, await series.measure(bench, size));
+      if (performance.now() > deadline) {
+        say(`${series.name} ${size}: not measured, the time is over`);
+        continue;
+      }
+      measured.set(size, await series.measure(bench, size));
+      // After each size, so that a run that is ended early leaves what it measured.
+      const curves = curvesOf(series, measured);
+      const result = { series: series.name, machine, load, curves };
+      await writeFile(join(options.out, `${series.name}.json`), `${JSON.stringify(result, null, 1)}\n`);
+      await writeFile(join(options.out, `${series.name}.svg`), chartOf(series.title, curves));
     }
-    const curves = curvesOf(series, measured);
-    if (curves.length === 0) continue;
-    say(`${tableOf(series, curves)}\n`);
-    const result = { series: series.name, machine, load, curves };
-    await writeFile(join(options.out, `${series.name}.json`), `${JSON.stringify(result, null, 1)}\n`);
-    await writeFile(join(options.out, `${series.name}.svg`), chartOf(series.title, curves));
+    if (measured.size > 0) say(`${tableOf(series, curvesOf(series, measured))}\n`);
   }
   await bare.stop();
   await stage.end();

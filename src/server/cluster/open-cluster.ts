@@ -152,11 +152,11 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   let untold: ToWorker[] = [];
-  /** Requests of one turn go in one message: they come to the log together. */
+  /** Requests of one turn of the event loop, of whatever connections, go in one message: they come to the log together. */
   const tell = (message: ToWorker): void => {
     untold.push(message);
     if (untold.length > 1) return;
-    queueMicrotask(() => {
+    setImmediate(() => {
       const messages = untold;
       untold = [];
       worker.postMessage(messages);

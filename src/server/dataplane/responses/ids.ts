@@ -2,7 +2,8 @@
  * Ids of responses and of their items, where the gateway makes them: they name the node that remembers the items, and
  * nobody can guess one. Source: design decisions, section 18 (`item_reference`); Responses reference, 5.2 and 5.5.
  */
-import { createHash, randomFillSync } from "node:crypto";
+import { createHash } from "node:crypto";
+import { pooledRandomBytes } from "../../../base/index.ts";
 
 const TAG_LENGTH = 6;
 const RANDOM_BYTES = 12;
@@ -25,18 +26,9 @@ export function tagOf(nodeId: string): string {
   return createHash("sha256").update(`responses/v1 ${nodeId}`).digest("hex").slice(0, TAG_LENGTH);
 }
 
-/** Random bytes for the next seeds. Asking the system for 12 bytes takes as long as asking it for all of these. */
-const pool = Buffer.alloc(RANDOM_BYTES * 256);
-let used = pool.length;
-
 /** 32 characters of `[a-z0-9]`. */
 export function newSeed(tag: string): string {
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += RANDOM_BYTES;
-  return `gw${tag}${pool.toString("hex", used - RANDOM_BYTES, used)}`;
+  return `gw${tag}${pooledRandomBytes(RANDOM_BYTES).toString("hex")}`;
 }
 
 /** Undefined: it is not of ours. */
