@@ -48,7 +48,7 @@ export interface LoadScenario {
 const MAX_GOVERNED_RATIO = 1.6;
 const MAX_RECORDED_RATIO = 2.3;
 
-const unary = { connections: 32, requests: 25_000, latencyRequests: 4_000 };
+const unary = { connections: 32, requests: 16_000, latencyRequests: 2_500 };
 const stream = { connections: 16, requests: 800, latencyRequests: 100 };
 const large = { connections: 8, requests: 800, latencyRequests: 200 };
 

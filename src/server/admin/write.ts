@@ -7,7 +7,7 @@
  */
 
 import type { WriteOptions } from "../cluster/index.ts";
-import { isLevelRising, levelStanding, mayPropose, waitingWords } from "../core/state/index.ts";
+import { isLevelRising, levelIn, levelStanding, mayPropose, waitingWords } from "../core/state/index.ts";
 import type { Ports } from "./ports.ts";
 import { refusal, refusedCommand } from "./refusal.ts";
 
@@ -28,7 +28,7 @@ export async function command(
 
 /** Resolves once the level allows the command; rejects with `conflict` where it does not come to that. */
 async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: string, options: WriteOptions) {
-  const isAllowed = (): boolean => mayPropose(name, levelStanding(view).level);
+  const isAllowed = (): boolean => mayPropose(name, levelIn(view));
   if (isAllowed()) return;
   if (isLevelRising(view)) await risen(view, isAllowed, options);
   if (isAllowed()) return;

@@ -7,7 +7,7 @@
  * cache effects: about 0.3 microseconds at the first look at a row, and 0.02 after it.
  */
 
-import type { Clock } from "../../base/index.ts";
+import { type Clock, FifoMap } from "../../base/index.ts";
 import type { Caller, CallerFault, Identification, KeyStore, StoredKey } from "./caller.ts";
 import { digestOf, isSameDigest, parseKey } from "./virtual-key.ts";
 
@@ -52,7 +52,7 @@ export interface KeyCallersOptions {
 export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: KeyCallersOptions): KeyCallers {
   /** Entries live as long as the store keeps the row, so the store bounds their number. */
   const byRow = new WeakMap<StoredKey, Known>();
-  const uses = new Map<string, Use>();
+  const uses = new FifoMap<string, Use>();
   const digests = new WeakMap<Caller, string>();
 
   function know(stored: StoredKey): Known {
@@ -68,8 +68,8 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     if (before !== undefined) return before;
     const use: Use = { minute: 0 };
     uses.set(id, use);
-    const [first] = uses.size > maxUses ? uses.keys() : [];
-    if (first !== undefined) uses.delete(first);
+    const oldest = uses.size > maxUses ? uses.oldest() : undefined;
+    if (oldest !== undefined) uses.delete(oldest.key);
     return use;
   }
 

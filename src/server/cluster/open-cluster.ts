@@ -153,11 +153,11 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   let untold: ToWorker[] = [];
-  /** Requests of one turn are sent in one message, so that they reach the log together. */
+  /** Requests of one turn of the event loop, over all connections, are sent in one message, so that they reach the log together. */
   const tell = (message: ToWorker): void => {
     untold.push(message);
     if (untold.length > 1) return;
-    queueMicrotask(() => {
+    setImmediate(() => {
       const messages = untold;
       untold = [];
       worker.postMessage(messages);

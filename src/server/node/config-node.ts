@@ -3,9 +3,15 @@
  * opened in this order and closed in reverse.
  */
 
-import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import { anySignal, GatewayError, type Lifetime, systemClock, withResolvers } from "../../base/index.ts";
+import {
+  anySignal,
+  GatewayError,
+  type Lifetime,
+  pooledRandomBytes,
+  systemClock,
+  withResolvers,
+} from "../../base/index.ts";
 import { createFailureSampler } from "../audit/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
@@ -304,7 +310,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
             : async () => {
                 await Promise.all([fleet.caughtUp(), instruments.refresh()]);
               },
-        randomBytes,
+        randomBytes: pooledRandomBytes,
         // Loaded when a reason is first judged: a start is not to wait for the tables of detectors.
         secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
         log,

@@ -28,7 +28,7 @@ export async function measureKeyMemory(stage: Stage): Promise<readonly Judged[]>
   const { rssBefore, rssAfter, mintedPerSecond } = await stage.keyring("governed", many);
   const one = await weigh(stage, 1);
   const all = await weigh(stage, many);
-  const minting = `${((rssAfter - rssBefore) / many).toFixed(0)} B in the process that minted them`;
+  const minting = `${((rssAfter - rssBefore) / many).toFixed(0)} B in the process that took them`;
   const row = (what: string, of: (weight: Weight) => number, about = ""): Judged => ({
     name: `key-memory: ${what}, per key`,
     value: `${((of(all) - of(one)) / (many - 1)).toFixed(0)} B`,

@@ -7,6 +7,7 @@
  * Source: cluster reference, 7.2 rule 1.
  */
 
+import { FifoMap } from "../../../base/index.ts";
 import type { Usage } from "../dialects/index.ts";
 import type { PricedAt } from "./cost.ts";
 import type { BudgetRule } from "./rules.ts";
@@ -103,7 +104,7 @@ function cornersOf(bounds: TokenBounds): readonly Usage[] {
 
 /** Moving averages of cost, each under a key of its own, such as profile and model. */
 export interface Averages {
-  readonly of: Map<string, number>;
+  readonly of: FifoMap<string, number>;
 }
 
 /** Past this, the average that was begun first is forgotten: a key may hold a model's name, which callers choose. */
@@ -111,15 +112,15 @@ const MAX_AVERAGES = 10_000;
 /** Weight of the newest cost: about the last sixteen count. */
 const WEIGHT = 1 / 16;
 
-export const createAverages = (): Averages => ({ of: new Map() });
+export const createAverages = (): Averages => ({ of: new FifoMap() });
 
 export const averageOf = (averages: Averages, key: string): number | undefined => averages.of.get(key);
 
 export function observeCost(averages: Averages, key: string, units: number): void {
   const before = averages.of.get(key);
   if (before === undefined && averages.of.size >= MAX_AVERAGES) {
-    const [oldest] = averages.of.keys();
-    if (oldest !== undefined) averages.of.delete(oldest);
+    const oldest = averages.of.oldest();
+    if (oldest !== undefined) averages.of.delete(oldest.key);
   }
   averages.of.set(key, before === undefined ? units : before + (units - before) * WEIGHT);
 }

@@ -94,7 +94,7 @@ export {
   type TokenClass,
   USED_WIDTH,
 } from "./commands/used-rows.ts";
-export { isLevelRising, type LevelStanding, levelStanding, waitingWords } from "./level-standing.ts";
+export { isLevelRising, type LevelStanding, levelIn, levelStanding, waitingWords } from "./level-standing.ts";
 export { createState, digestOf, type LoadOptions, loadState, MAX_STAMP_LAG_MS, type StateOptions } from "./machine.ts";
 export {
   type DecodedProposal,

@@ -16,8 +16,11 @@ export interface LevelStanding {
     | undefined;
 }
 
+/** The feature level in force. */
+export const levelIn = (rows: Pick<State, "get">): number => levelOf(rows.get(featureRowKey));
+
 export function levelStanding(rows: Pick<State, "get" | "scan">): LevelStanding {
-  const level = levelOf(rows.get(featureRowKey));
+  const level = levelIn(rows);
   const members = Array.from(rows.scan("member/"), ([, value]) => memberRows.read(value));
   const next = Math.max(level, ...members.map(({ feature }) => feature[1]));
   const waitsFor = members.flatMap(({ id, version, feature: [, highest] }) =>
@@ -30,7 +33,7 @@ export function levelStanding(rows: Pick<State, "get" | "scan">): LevelStanding 
 export function isLevelRising(rows: Pick<State, "get" | "scan">): boolean {
   const members = Array.from(rows.scan("member/"), ([, value]) => memberRows.read(value));
   if (members.length === 0 || members.some(({ version }) => version === "")) return true;
-  return Math.min(...members.map(({ feature }) => feature[1])) > levelOf(rows.get(featureRowKey));
+  return Math.min(...members.map(({ feature }) => feature[1])) > levelIn(rows);
 }
 
 /** Returns one sentence, or `undefined` if nothing is waited for. */

@@ -2,7 +2,8 @@
  * Ids of responses and of their items, where the gateway makes them: they name the node that remembers the items, and
  * nobody can guess one. Source: design decisions, section 18 (`item_reference`); Responses reference, 5.2 and 5.5.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
+import { pooledRandomBytes } from "../../../base/index.ts";
 
 const TAG_LENGTH = 6;
 const RANDOM_BYTES = 12;
@@ -27,7 +28,7 @@ export function tagOf(nodeId: string): string {
 
 /** 32 characters of `[a-z0-9]`. */
 export function newSeed(tag: string): string {
-  return `gw${tag}${randomBytes(RANDOM_BYTES).toString("hex")}`;
+  return `gw${tag}${pooledRandomBytes(RANDOM_BYTES).toString("hex")}`;
 }
 
 /** Undefined: it is not of ours. */

@@ -4,6 +4,7 @@
  *
  * One caller has a quarter of the room at most, so that none can make the gateway forget the others' items.
  */
+import { FifoMap } from "../../../base/index.ts";
 
 export interface ItemMemory {
   /** `item`: JSON text. */
@@ -39,14 +40,12 @@ interface Kept {
 interface Remembering {
   readonly name: string;
   bytes: number;
-  /** In the order in which they came. */
-  readonly items: Map<string, Kept>;
+  readonly items: FifoMap<string, Kept>;
 }
 
 export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemory {
   const callers = new Map<string, Remembering>();
-  /** Oldest first. */
-  const all = new Set<Kept>();
+  const all = new FifoMap<Kept, Kept>();
   let bytes = 0;
 
   function drop(kept: Kept): void {
@@ -58,17 +57,16 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
     if (caller.items.size === 0) callers.delete(caller.name);
   }
 
-  function dropOldest(of: Iterable<Kept>, isEnough: () => boolean): void {
-    for (const kept of of) {
-      if (isEnough()) return;
-      drop(kept);
+  function dropOldest(of: FifoMap<unknown, Kept>, isEnough: (oldest: Kept) => boolean): void {
+    for (let oldest = of.oldest()?.value; oldest !== undefined && !isEnough(oldest); oldest = of.oldest()?.value) {
+      drop(oldest);
     }
   }
 
   function callerOf(name: string): Remembering {
     let caller = callers.get(name);
     if (caller === undefined) {
-      caller = { name, bytes: 0, items: new Map() };
+      caller = { name, bytes: 0, items: new FifoMap() };
       callers.set(name, caller);
     }
     return caller;
@@ -82,21 +80,15 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       if (known !== undefined) drop(known);
       if (size > share) return;
       const time = now();
-      const [oldest] = all;
-      if (oldest !== undefined && oldest.until <= time) {
-        for (const kept of all) {
-          if (kept.until > time) break;
-          drop(kept);
-        }
-      }
+      dropOldest(all, ({ until }) => until > time);
       const caller = callerOf(name);
-      dropOldest(caller.items.values(), () => caller.bytes + size <= share);
+      dropOldest(caller.items, () => caller.bytes + size <= share);
       dropOldest(all, () => bytes + size <= maxBytes);
       const kept: Kept = { caller, id, item, until: time + KEPT_MS, size };
       callers.set(name, caller); // its last item may just have been dropped
       caller.items.set(id, kept);
       caller.bytes += size;
-      all.add(kept);
+      all.set(kept, kept);
       bytes += size;
     },
     recall(name, id) {
@@ -107,13 +99,10 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       return undefined;
     },
     forget(name, isOfResponse) {
-      const items = callers.get(name)?.items ?? NO_ITEMS;
-      const found = [...items.values()].filter(({ id }) => isOfResponse(id));
+      const found = [...(callers.get(name)?.items.values() ?? [])].filter(({ id }) => isOfResponse(id));
       for (const kept of found) drop(kept);
       return found.length > 0;
     },
     bytes: () => bytes,
   };
 }
-
-const NO_ITEMS: ReadonlyMap<string, Kept> = new Map();

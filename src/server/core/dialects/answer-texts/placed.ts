@@ -3,8 +3,7 @@
  * that stands twice in an object has two members here: readers differ in which of them they take.
  */
 import { MAX_DEPTH } from "../json-scan.ts";
-import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
-import { parsedJson } from "../values.ts";
+import { nameIn, skipSpace } from "../json-source.ts";
 
 /** `start`, `end`: UTF-16 units of the text, end exclusive. A string's include its quotes. */
 export type Placed =
@@ -23,50 +22,171 @@ export interface Splice {
   readonly text: string;
 }
 
-class TooMuch extends Error {}
-
-/** `left`: how many values may still be placed. */
-interface Bound {
-  left: number;
-}
-
 /** Undefined: no JSON, nested deeper than any message is, or of more values than `maxValues`. */
 export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Placed | undefined {
-  if (parsedJson(text) === undefined) return undefined;
+  const reader = new PlaceReader(text, maxValues);
   try {
-    return valueAt(text, skipSpace(text, 0), 0, { left: maxValues });
+    return reader.whole();
   } catch (error) {
-    if (error instanceof TooMuch) return undefined;
+    if (error === REJECTED) return undefined;
     throw error;
   }
 }
 
-function valueAt(text: string, start: number, depth: number, bound: Bound): Placed {
-  if (--bound.left < 0) throw new TooMuch();
-  const first = text.charAt(start);
-  if (first === '"') return { kind: "string", start, end: stringEnd(text, start) };
-  if (first !== "{" && first !== "[") return { kind: "scalar", start, end: scalarEnd(text, start) };
-  if (depth >= MAX_DEPTH) throw new TooMuch();
-  let at = skipSpace(text, start + 1);
-  if (first === "[") {
-    const items: Placed[] = [];
-    while (text.charAt(at) !== "]") {
-      const item = valueAt(text, at, depth + 1, bound);
-      items.push(item);
-      at = skipComma(text, item.end);
+/** Thrown for what is not placed. One object, since it carries nothing. */
+const REJECTED = new Error("the text is not JSON within the bounds");
+
+/** Characters of a string that are checked one by one before the native search takes over. */
+const NEAR_CHARACTERS = 32;
+
+/** What a string may not hold as it is, or what begins an escape. */
+const UNPLAIN = /[\u0000-\u001f\\]/;
+const ESCAPED = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)));
+const FOUR_HEX_DIGITS = /[0-9A-Fa-f]{4}/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const SMALL_F = 0x66;
+const SMALL_N = 0x6e;
+const SMALL_T = 0x74;
+const SMALL_U = 0x75;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Reads the text once: it takes exactly what `JSON.parse` takes (RFC 8259), and builds places alone. Parsing first, to know
+ * that the text is sound, and then finding the places takes twice as long.
+ */
+class PlaceReader {
+  readonly #text: string;
+  #left: number;
+  #at: number;
+
+  constructor(text: string, maxValues: number) {
+    this.#text = text;
+    this.#left = maxValues;
+    this.#at = skipSpace(text, 0);
+  }
+
+  whole(): Placed {
+    const value = this.#value(0);
+    if (skipSpace(this.#text, this.#at) !== this.#text.length) throw REJECTED;
+    return value;
+  }
+
+  #value(depth: number): Placed {
+    if (--this.#left < 0) throw REJECTED;
+    const start = this.#at;
+    const code = this.#text.charCodeAt(start);
+    if (code === QUOTE) {
+      this.#at = checkedStringEnd(this.#text, start);
+      return { kind: "string", start, end: this.#at };
     }
-    return { kind: "array", start, end: at + 1, items };
+    if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) {
+      this.#at = checkedScalarEnd(this.#text, start, code);
+      return { kind: "scalar", start, end: this.#at };
+    }
+    if (depth >= MAX_DEPTH) throw REJECTED;
+    this.#at = skipSpace(this.#text, start + 1);
+    if (code === OPEN_OBJECT) {
+      const members = this.#members(depth + 1);
+      return { kind: "object", start, end: this.#at, members };
+    }
+    const items = this.#items(depth + 1);
+    return { kind: "array", start, end: this.#at, items };
   }
-  const members: PlacedMember[] = [];
-  while (text.charAt(at) !== "}") {
-    const nameEnd = stringEnd(text, at);
-    const name = nameIn(text, at, nameEnd);
-    // Past the colon.
-    const value = valueAt(text, skipSpace(text, skipSpace(text, nameEnd) + 1), depth + 1, bound);
-    members.push({ name, value });
-    at = skipComma(text, value.end);
+
+  #members(depth: number): PlacedMember[] {
+    const text = this.#text;
+    const members: PlacedMember[] = [];
+    let isMore = !this.#closes(CLOSE_OBJECT);
+    while (isMore) {
+      const start = this.#at;
+      if (text.charCodeAt(start) !== QUOTE) throw REJECTED;
+      const end = checkedStringEnd(text, start);
+      const name = nameIn(text, start, end);
+      this.#at = skipSpace(text, end);
+      if (text.charCodeAt(this.#at) !== COLON) throw REJECTED;
+      this.#at = skipSpace(text, this.#at + 1);
+      members.push({ name, value: this.#value(depth) });
+      isMore = this.#hasNext(CLOSE_OBJECT);
+    }
+    return members;
   }
-  return { kind: "object", start, end: at + 1, members };
+
+  #items(depth: number): Placed[] {
+    const items: Placed[] = [];
+    let isMore = !this.#closes(CLOSE_ARRAY);
+    while (isMore) {
+      items.push(this.#value(depth));
+      isMore = this.#hasNext(CLOSE_ARRAY);
+    }
+    return items;
+  }
+
+  /** Whether the container ends here; goes past its end if it does. */
+  #closes(closer: number): boolean {
+    if (this.#text.charCodeAt(this.#at) !== closer) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** Behind a value: goes past the comma to the next one, or past the end of the container. */
+  #hasNext(closer: number): boolean {
+    this.#at = skipSpace(this.#text, this.#at);
+    if (this.#closes(closer)) return false;
+    if (this.#text.charCodeAt(this.#at) !== COMMA) throw REJECTED;
+    this.#at = skipSpace(this.#text, this.#at + 1);
+    return true;
+  }
+}
+
+/** One past the closing quote of a string that JSON allows. */
+function checkedStringEnd(text: string, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const near = at + NEAR_CHARACTERS;
+    while (at < near) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) return at + 1;
+      if (code === BACKSLASH) at = checkedEscapeEnd(text, at);
+      // A control character, or the end of the text, which is not a number.
+      else if (code >= SPACE) at++;
+      else throw REJECTED;
+    }
+    const quote = text.indexOf('"', at);
+    if (quote < 0) throw REJECTED;
+    const unplain = text.slice(at, quote).search(UNPLAIN);
+    if (unplain < 0) return quote + 1;
+    at += unplain;
+  }
+}
+
+function checkedEscapeEnd(text: string, start: number): number {
+  const code = text.charCodeAt(start + 1);
+  if (code === SMALL_U) {
+    FOUR_HEX_DIGITS.lastIndex = start + 2;
+    if (FOUR_HEX_DIGITS.test(text)) return start + 6;
+  } else if (ESCAPED.has(code)) return start + 2;
+  throw REJECTED;
+}
+
+/** One past a number or a literal that JSON allows; `code` is its first character. */
+function checkedScalarEnd(text: string, start: number, code: number): number {
+  const literal = code === SMALL_T ? "true" : code === SMALL_F ? "false" : code === SMALL_N ? "null" : undefined;
+  if (literal !== undefined) {
+    if (text.startsWith(literal, start)) return start + literal.length;
+    throw REJECTED;
+  }
+  NUMBER.lastIndex = start;
+  if (!NUMBER.test(text)) throw REJECTED;
+  return NUMBER.lastIndex;
 }
 
 /** Objects of more members are looked at with a set. */

@@ -1,0 +1,94 @@
+/** Model of what a cluster costs: straight lines through measured points, and what they give for larger clusters. Pure. */
+
+/** What was measured of a cluster with so many followers. CPU in microseconds. */
+export interface ClusterPoint {
+  readonly followers: number;
+  readonly leaderUsAWrite: number;
+  readonly followerUsAWrite: number;
+  /** A second without writes. */
+  readonly leaderUsIdle: number;
+  /** To one follower. */
+  readonly bytesAWrite: number;
+}
+
+export interface Line {
+  readonly at0: number;
+  readonly slope: number;
+}
+
+export interface Model {
+  readonly leaderAWrite: Line;
+  readonly leaderIdle: Line;
+  readonly followerAWrite: number;
+  readonly bytesAWrite: number;
+}
+
+/** What one serving node asks of the cluster, and what a request costs it. */
+export interface NodeLoad {
+  readonly requestUs: number;
+  /** Entries a second of a node under full load. */
+  readonly writesASecond: number;
+}
+
+export interface Prediction {
+  readonly nodes: number;
+  readonly requestsASecond: number;
+  readonly writesASecond: number;
+  /** Of one core. */
+  readonly leaderShare: number;
+  readonly followerShare: number;
+  /** Sent by the leader. */
+  readonly bytesASecond: number;
+}
+
+/** Least squares. */
+export function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): Line {
+  const mean = (of: (point: { readonly x: number; readonly y: number }) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const x = mean((point) => point.x);
+  const y = mean((point) => point.y);
+  const spread = points.reduce((sum, point) => sum + (point.x - x) ** 2, 0);
+  const slope = points.reduce((sum, point) => sum + (point.x - x) * (point.y - y), 0) / spread;
+  return { at0: y - slope * x, slope };
+}
+
+export const valueAt = ({ at0, slope }: Line, x: number): number => at0 + slope * x;
+
+export function fitModel(points: readonly ClusterPoint[]): Model {
+  const lineOf = (of: (point: ClusterPoint) => number): Line =>
+    lineThrough(points.map((point) => ({ x: point.followers, y: of(point) })));
+  const withFollowers = points.filter(({ followers }) => followers > 0);
+  const mean = (of: (point: ClusterPoint) => number): number =>
+    withFollowers.reduce((sum, point) => sum + of(point), 0) / withFollowers.length;
+  return {
+    leaderAWrite: lineOf((point) => point.leaderUsAWrite),
+    leaderIdle: lineOf((point) => point.leaderUsIdle),
+    followerAWrite: mean((point) => point.followerUsAWrite),
+    bytesAWrite: mean((point) => point.bytesAWrite),
+  };
+}
+
+const SECOND_US = 1e6;
+/** Of a core: a node that is busier answers late. */
+const SERVING_SHARE = 0.7;
+
+export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, nodes: number): Prediction {
+  const writes = nodes * writesASecond;
+  const followers = nodes - 1;
+  const leaderUs = writes * valueAt(model.leaderAWrite, followers) + valueAt(model.leaderIdle, followers);
+  return {
+    nodes,
+    requestsASecond: (nodes * SERVING_SHARE * SECOND_US) / requestUs,
+    writesASecond: writes,
+    leaderShare: leaderUs / SECOND_US,
+    followerShare: (writes * model.followerAWrite) / SECOND_US,
+    bytesASecond: writes * followers * model.bytesAWrite,
+  };
+}
+
+/** Most nodes whose leader stays below `share` of a core. */
+export function mostNodes(model: Model, load: NodeLoad, share: number): number {
+  let nodes = 1;
+  while (nodes < 100_000 && predict(model, load, nodes + 1).leaderShare <= share) nodes++;
+  return nodes;
+}
