@@ -167,9 +167,11 @@ test("nothing that was said is in an answer, a log or the audit trail; who rehea
   const answers = [await client.call("rehearse", { body: {} }), await rehearse({ access_rules: [] })];
   assert.doesNotMatch(JSON.stringify(answers), new RegExp(CANARY));
   const { items } = await client.call("list_audit_records", { query: { limit: 1000 } });
-  const own = items.filter(({ data }) => data["action"] === "rehearse");
+  const own = items
+    .map(({ data }) => data as Readonly<Record<string, unknown>>)
+    .filter(({ action }) => action === "rehearse");
   assert.ok(own.length > 5);
-  assert.equal(own.at(-1)?.data["dry_run"], true);
-  assert.equal(typeof own.at(-1)?.data["refused"], "number");
+  assert.equal(own.at(-1)?.["dry_run"], true);
+  assert.equal(typeof own.at(-1)?.["refused"], "number");
   for (const { node: one } of nodes) assert.doesNotMatch(one.output(), new RegExp(CANARY));
 });

@@ -1,7 +1,7 @@
 /** Bytes that wait for a peer to read them: how many there may be, and when the peer counts as stuck. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { countUnread } from "../../../src/server/inspector/unread.ts";
+import { countUnacknowledgedBytes } from "../../../src/server/inspector/unacknowledged-bytes.ts";
 
 const LIMIT_MS = 1_000;
 const ROOM = 100;
@@ -15,11 +15,11 @@ function open(t: TestContext) {
     held += bytes;
     return true;
   };
-  const unread = countUnread(hold, LIMIT_MS, () => {
+  const unacknowledged = countUnacknowledgedBytes(hold, LIMIT_MS, () => {
     stuck += 1;
   });
   return {
-    unread,
+    unacknowledged,
     wait: (ms: number) => t.mock.timers.tick(ms),
     get held() {
       return held;
@@ -32,19 +32,19 @@ function open(t: TestContext) {
 
 test("bytes beyond the room are refused, and are not held", (t) => {
   const scene = open(t);
-  assert.equal(scene.unread.add(60), true);
-  assert.equal(scene.unread.add(60), false);
+  assert.equal(scene.unacknowledged.add(60), true);
+  assert.equal(scene.unacknowledged.add(60), false);
   assert.equal(scene.held, 60);
-  scene.unread.left(60);
+  scene.unacknowledged.sent(60);
   assert.equal(scene.held, 0);
-  assert.equal(scene.unread.add(60), true);
-  scene.unread.end();
+  assert.equal(scene.unacknowledged.add(60), true);
+  scene.unacknowledged.end();
 });
 
 test("a peer that reads nothing is stuck, at most at twice the limit", (t) => {
   const scene = open(t);
-  scene.unread.add(60);
-  assert.equal(scene.unread.isWaiting(), true);
+  scene.unacknowledged.add(60);
+  assert.equal(scene.unacknowledged.isWaiting(), true);
   scene.wait(LIMIT_MS - 1);
   assert.equal(scene.stuck, 0);
   scene.wait(1);
@@ -53,12 +53,12 @@ test("a peer that reads nothing is stuck, at most at twice the limit", (t) => {
 
 test("a peer that reads slowly is not stuck, however long it takes", (t) => {
   const scene = open(t);
-  scene.unread.add(60);
+  scene.unacknowledged.add(60);
   for (let bytes = 0; bytes < 50; bytes += 1) {
     scene.wait(LIMIT_MS - 1);
-    scene.unread.left(1);
+    scene.unacknowledged.sent(1);
   }
-  assert.deepEqual([scene.stuck, scene.held, scene.unread.isWaiting()], [0, 10, true]);
+  assert.deepEqual([scene.stuck, scene.held, scene.unacknowledged.isWaiting()], [0, 10, true]);
   scene.wait(LIMIT_MS);
   scene.wait(LIMIT_MS);
   assert.ok(scene.stuck > 0);
@@ -66,20 +66,20 @@ test("a peer that reads slowly is not stuck, however long it takes", (t) => {
 
 test("a peer that has read everything is not waited for, and is again with the next bytes", (t) => {
   const scene = open(t);
-  scene.unread.add(60);
-  scene.unread.left(60);
-  assert.equal(scene.unread.isWaiting(), false);
+  scene.unacknowledged.add(60);
+  scene.unacknowledged.sent(60);
+  assert.equal(scene.unacknowledged.isWaiting(), false);
   scene.wait(10 * LIMIT_MS);
   assert.equal(scene.stuck, 0);
-  scene.unread.add(1);
+  scene.unacknowledged.add(1);
   scene.wait(LIMIT_MS);
   assert.equal(scene.stuck, 1);
 });
 
 test("what has ended is not watched", (t) => {
   const scene = open(t);
-  scene.unread.add(60);
-  scene.unread.end();
+  scene.unacknowledged.add(60);
+  scene.unacknowledged.end();
   scene.wait(10 * LIMIT_MS);
   assert.equal(scene.stuck, 0);
 });
