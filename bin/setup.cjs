@@ -1,11 +1,11 @@
 "use strict";
 
 /**
- * Run before `npm start` and `npm test`: makes a fresh clone ready, and does nothing to one that is. Installs the
- * dependencies when what is installed is not what package-lock.json says, then builds when dist/ is not of this source. Of
- * several that run at once one does it, and the others wait for it.
+ * Prepares a fresh clone before `npm start` and `npm test`; does nothing if it is ready. Installs the dependencies if
+ * node_modules differs from package-lock.json, then builds if dist/ is older than the source. If several run at once, one
+ * does the work and the others wait.
  *
- * Uses nothing but Node's own modules, since nothing else may be there yet. Says one line a step, on stderr.
+ * Uses only Node's own modules, since nothing else may be installed yet. Prints one line per step on stderr.
  */
 
 const { spawn } = require("node:child_process");
@@ -14,14 +14,16 @@ const { join, resolve } = require("node:path");
 
 const root = resolve(__dirname, "..");
 
-/** Of a failing step's output; the end says what went wrong. */
+/** Lines of a failed step's output that are shown and kept; its end says what went wrong. */
 const SHOWN_LINES = 40;
 const KEPT_LINES = 2_000;
 
-/** Without a line that tells of progress, in milliseconds; a test sets it. */
+/** Maximum time of an install without a line of progress, in milliseconds; tests set it. */
 const STALL_MS = Number(process.env.GATEWAY_SETUP_STALL_MS ?? 60_000);
+/** Maximum time of a build, in milliseconds. It needs no network and prints nothing until it ends. */
+const BUILD_LIMIT_MS = 15 * 60_000;
 const KILL_MS = 2_000;
-/** What npm writes of each package that it fetches or finds in its cache. */
+/** Prefix of the line that npm writes for each package that it fetches or finds in its cache. */
 const PROGRESS = "npm http ";
 const FAILED_ATTEMPT = /attempt #?\d+ failed/i;
 
@@ -36,20 +38,20 @@ async function main() {
   });
   process.on("exit", letGo);
   if (!isInstalled()) {
-    await step("installing dependencies (npm ci)", installer(), adviceForInstall);
+    await step("installing dependencies (npm ci)", installer(), { stallMs: STALL_MS, adviceFor: adviceForInstall });
   }
   if (!isBuilt()) {
     const build = [process.execPath, [join(root, "bin", "build.mjs")]];
-    await step("building", build, () => "The errors above are in the source.");
+    await step("building", build, { stallMs: BUILD_LIMIT_MS, adviceFor: adviceForBuild });
   }
 }
 
-/** Required here and not above: an install may be all that is needed. */
+/** Loads the stamp here and not above, since an install may be all that is needed. */
 const isBuilt = () => require("./stamp.cjs").isFresh(root);
 
 /**
- * Compares with the list that npm keeps of what it has put into node_modules. An optional package may be absent (it is
- * for another platform, or did not build); any other must be there in the locked version.
+ * Compares package-lock.json with npm's own list of installed packages. An optional package may be missing (it is for
+ * another platform, or did not build); every other must be installed in the locked version.
  */
 function isInstalled() {
   const installedPath = join(root, "node_modules", ".package-lock.json");
@@ -72,8 +74,8 @@ function readPackages(path) {
 }
 
 /**
- * The npm that runs us, where one does: it need not be the first of the path. Development dependencies are asked for by
- * name, since NODE_ENV=production leaves them out and the build is one of them.
+ * Returns the npm that runs this script, which need not be the first in PATH. Asks for development dependencies, since
+ * NODE_ENV=production omits them and the build needs them.
  */
 function installer() {
   const args = ["ci", "--include=dev", "--prefer-offline", "--loglevel=http"];
@@ -82,26 +84,26 @@ function installer() {
   return ["npm", args];
 }
 
-/** Runs the command, shows what holds it up, and ends it where nothing has come of it for a while. */
-async function step(what, [command, args], adviceFor) {
+/** Runs the command and shows failed attempts. Ends the command after `stallMs` without progress. */
+async function step(what, [command, args], { stallMs, adviceFor }) {
   const startedAt = Date.now();
   process.stderr.write(`setup: ${what} ... `);
-  const { how, output } = await run(command, args);
+  const { how, isStalled, output } = await run(command, args, stallMs);
   if (how === undefined) {
     process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
     return;
   }
   const shown = output.filter((line) => !line.startsWith(PROGRESS)).slice(-SHOWN_LINES);
   process.stderr.write(`failed (${how})\n${shown.join("\n")}\n`);
-  fail(adviceFor(output.join("\n")));
+  fail(adviceFor(output.join("\n"), isStalled));
 }
 
-/** Resolves with the lines of the output and, where the command did not end well, how it ended. */
-function run(command, args) {
+/** Resolves with the lines of the output and, if the command failed, how it ended. */
+function run(command, args, stallMs) {
   const child = spawn(command, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    // npm is a script on Windows, which only its shell starts.
+    // On Windows npm is a script, which only the shell can start.
     shell: command === "npm" && process.platform === "win32",
   });
   const output = [];
@@ -114,12 +116,12 @@ function run(command, args) {
       isStalled = true;
       child.kill("SIGTERM");
       setTimeout(() => child.kill("SIGKILL"), KILL_MS).unref();
-    }, STALL_MS);
+    }, stallMs);
   };
   const take = (line) => {
     if (line === "") return;
     if (output.push(line) > KEPT_LINES) output.shift();
-    // An attempt that failed is made again and again, which is no progress.
+    // Repeating a failed attempt is no progress.
     if (!FAILED_ATTEMPT.test(line)) return waitAgain();
     if (hasTold) return;
     hasTold = true;
@@ -138,17 +140,22 @@ function run(command, args) {
   return new Promise((resolve) => {
     const done = (how) => {
       clearTimeout(timer);
-      resolve({ how, output });
+      resolve({ how, isStalled, output });
     };
     child.once("error", (error) => done(error.message));
     child.once("close", (status, signal) => {
-      if (isStalled) done(`no progress for ${STALL_MS / 1000} s`);
+      if (isStalled) done(`no progress for ${stallMs / 1000} s`);
       else done(status === 0 ? undefined : (signal ?? `status ${status}`));
     });
   });
 }
 
-/** What to do about an install that failed, by what npm says of it. */
+const adviceForBuild = (_, isStalled) =>
+  isStalled
+    ? "The build takes a few seconds on an idle machine. Start again when this one has less to do."
+    : "The errors above are in the source.";
+
+/** Returns what to do about a failed install, by npm's output. */
 function adviceForInstall(output) {
   const path = /^npm (?:error|ERR!) path (.+)$/m.exec(output)?.[1] ?? "";
   if (/\bENOSPC\b/.test(output))

@@ -111,6 +111,10 @@ export const devFlags = {
     kind: "boolean",
     meaning: "inspect what an Envoy routes, and print a complete configuration for it",
   },
+  more: {
+    kind: "boolean",
+    meaning: "also print SDK snippets, MCP and agent calls, and further verbs",
+  },
 } as const satisfies FlagTable;
 
 export const simulateFlags = {

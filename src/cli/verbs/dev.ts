@@ -1,6 +1,6 @@
 /**
- * `gateway dev`: a gateway in front of a simulated provider, for whoever wants to see one work. It runs from real
- * configuration files in a temporary directory, which a reader may look at while it runs and which go when it stops.
+ * `gateway dev`: a gateway in front of a simulated provider, to see one work. It runs from real configuration files in a
+ * temporary directory, which can be read while it runs and are deleted when it stops.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -77,7 +77,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
     launcher: launcherFor(io.env),
     moved: [data, metrics].flatMap(({ moved }) => moved ?? []),
   };
-  io.stdout.write(welcome(addresses, isColoured(io)));
+  io.stdout.write(welcome(addresses, isColoured(io), options.more));
   return node;
 }
 
