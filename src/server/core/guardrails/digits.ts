@@ -1,6 +1,6 @@
 /**
- * Digits of every script, and forms of digits. Source: Unicode 17, general category Nd: blocks of ten, each in order of
- * value; numeric type Digit beyond it. A test holds the tables against the runtime's own.
+ * Decimal digits of every script, and other forms of digits. Source: Unicode 17, general category Nd: blocks of ten in order of
+ * value; numeric type Digit beyond it. A test compares the tables with those of the runtime.
  */
 
 const STARTS = (
@@ -12,7 +12,7 @@ const STARTS = (
   .split(" ")
   .map((start) => Number.parseInt(start, 16));
 
-/** Where the block of ten begins that holds the digit; -1 of what is no digit. */
+/** Returns the first code point of the digit's block of ten; -1 for other characters. */
 export function digitBlock(codePoint: number): number {
   if (codePoint < 0x660) return codePoint >= 0x30 && codePoint <= 0x39 ? 0x30 : -1;
   let low = 0;

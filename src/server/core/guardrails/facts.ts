@@ -1,4 +1,4 @@
-/** What policy has to know of detectors and of the document to be compiled. */
+/** Facts about detectors and the document that the policy is compiled with. */
 
 import type { Deployment, Path, Severity } from "../config/index.ts";
 import type { FormatOf } from "./formats.ts";
@@ -18,18 +18,18 @@ export interface DetectorFacts {
   /** `apply_to`, with its default. */
   readonly kinds: readonly SegmentKind[];
   readonly mode: "inline" | "shadow";
-  /** Of requests. */
+  /** Schedule for requests. */
   readonly schedule: "sync" | "overlap" | "async";
   /** Every `<category>/<LABEL>` that it can give; undefined: not known, or open. */
   readonly gives: readonly string[] | undefined;
-  /** Its findings have a reach in streams: the `horizon` of `Detector`. */
+  /** Whether its findings have a bounded reach in streams: `horizon` of `Detector`. */
   readonly hasHorizon: boolean;
 }
 
 export interface PolicyFacts {
-  /** In the order of the document. */
+  /** In document order. */
   readonly detectors: readonly DetectorFacts[];
-  /** `detectors`: undefined: all; empty: none. */
+  /** `detectors`: `undefined` means all, empty means none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
   /** Left out: of no type it is known how its values are written. */
   readonly formatOf?: FormatOf | undefined;
@@ -44,9 +44,11 @@ export interface GuardrailProblem {
   readonly message: string;
 }
 
-/** What `compilePolicy(guardrails, facts)` of `guardrails/policy` gives. */
+/** Result of `compilePolicy(guardrails, facts)` in `guardrails/policy`. */
 export interface CompiledPolicy {
-  /** Undefined: no profile; one that is not known is as none. To be used only when no problem is an error. */
+  /**
+   * Returns the policy of a profile. `undefined` and unknown profiles are treated alike. Use it only if no problem is an error.
+   */
   readonly of: (profile: string | undefined) => GuardrailPolicy;
   readonly problems: readonly GuardrailProblem[];
 }

@@ -2,8 +2,8 @@
 
 export interface ValueFormat {
   /**
-   * For each code point of a text that is a value as a whole, the ASCII letters and digits that its pattern lets stand
-   * there; `undefined` for a character that stays, such as a literal. `undefined`: the text does not match the pattern.
+   * Returns, for each code point of a whole value, the ASCII letters and digits that its pattern allows there; `undefined` for
+   * a character that stays, such as a literal. Returns `undefined` if the text does not match the pattern.
    */
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
   /** Calls `take` for every place of a text that matches the pattern, also for those that overlap; checks are off. */
@@ -16,5 +16,5 @@ export interface ValueFormat {
   readonly sample: (random: () => number) => string | undefined;
 }
 
-/** `undefined`: no recognizer knows how values of the type are written. */
+/** Returns `undefined` if no recognizer knows the format of the type. */
 export type FormatOf = (label: string) => ValueFormat | undefined;

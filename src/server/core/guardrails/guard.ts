@@ -1,6 +1,6 @@
 /**
- * What guards the texts of one population, as those see it who have texts judged: hops, and the inspector. Made by the
- * snapshot of detectors and policy. Source: design decisions, section 11.
+ * Guard of the texts of one population, as used by the hops and the inspector. The snapshot builds it from detectors and
+ * policy. Source: design decisions, section 11.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { DetectorFindings, GuardrailPolicy, Inspection, Judgement, Occasion } from "./judgement.ts";
@@ -11,21 +11,21 @@ export interface Failure {
   /** Name of the detector. */
   readonly detector: string;
   readonly kind: DetectorError["kind"];
-  /** For operators; names no text. Empty where the detector itself is at fault. */
+  /** Reason for operators, without any text. Empty if the detector itself failed. */
   readonly reason: string;
-  /** The request is refused: `guardrail_error`, and `overloaded` where the kind says so. */
+  /** Whether the request is refused: with `guardrail_error`, or `overloaded` if the kind says so. */
   readonly isFatal: boolean;
 }
 
 export interface Found {
-  /** In the order of the document. A detector that failed is left out. */
+  /** In document order, without detectors that failed. */
   readonly byDetector: readonly DetectorFindings[];
   readonly failures: readonly Failure[];
 }
 
 export interface Guarded {
   readonly found: Found;
-  /** Undefined: `failures` holds one that is fatal, and the message is refused for it. */
+  /** `undefined` if `failures` contains a fatal one, for which the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly Failure[];
 }
@@ -36,7 +36,7 @@ export interface AnswerTerms extends StreamTerms {
   /** Longest answer that is inspected whole. */
   readonly maxBodyBytes: number;
   readonly onOversize: "allow" | "deny";
-  /** Of the detectors in force that prove text clean before its end; each bears its detector's name. */
+  /** Detectors in force that can prove text clean before its end, with their names. */
   readonly reaches: ReachSet;
   /** Some detector in force proves nothing before the end of a text. */
   readonly isOpenEnded: boolean;
@@ -52,8 +52,8 @@ export interface Guard {
   /** Some detector in force reads what servers and agents answer: output, or results of tools. */
   readonly inspectsAnswers: boolean;
   /**
-   * At once where every detector answers at once. Rejects with the signal's reason alone; a function is asked for the signal
-   * where somebody has to wait. `timeLeftMs`: for which the client still waits, where it says so.
+   * Inspects a request. Answers at once if every detector does. Rejects only with the signal's reason; the signal is requested
+   * from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if it says so.
    */
   readonly request: (
     segments: readonly Segment[],
@@ -61,19 +61,19 @@ export interface Guard {
     signal: AbortSignal | (() => AbortSignal),
     timeLeftMs?: number,
   ) => Guarded | Promise<Guarded>;
-  /** Undefined: no detector in force runs beside the call. */
+  /** `undefined` if no detector in force runs beside the upstream call. */
   readonly beside: InspectBeside | undefined;
   /**
-   * As `request`, of a message that has no answer which could wait, as in a session: detectors of `overlap` are waited for,
-   * and those of `async` follow by themselves.
+   * Same as `request`, for a message without an answer that could be held back, as in a session: `overlap` detectors are waited
+   * for, and `async` ones follow on their own.
    */
   readonly message: Guard["request"];
-  /** Detectors of `schedule: async` go through a request that was let through; nobody waits for them. Never throws. */
+  /** Runs detectors with `schedule: async` on a request that was let through; nobody waits for them. Never throws. */
   readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**
-   * In a stretch of an answer that is streamed. `bounded`: by the detectors of `answers.reaches`; `open`: by all, of whom
-   * those count that are not `bounded`. `except`: names of detectors that are not asked any more.
+   * Inspects a stretch of a streamed answer. `bounded`: with the detectors of `answers.reaches`; `open`: with all, of which
+   * those that are not `bounded` count. `except`: detectors that are no longer asked.
    */
   readonly stretch: (
     segment: Segment,
@@ -82,7 +82,7 @@ export interface Guard {
     except: ReadonlySet<string>,
     tracer?: QuestionTracer,
   ) => Found | Promise<Found>;
-  /** Of a whole answer, or of what else is whole in it; `inspection` holds the findings before it. */
+  /** Inspects a whole answer, or whole parts of one; `inspection` has the earlier findings. */
   readonly answer: (
     segments: readonly Segment[],
     inspection: Inspection,
@@ -94,8 +94,8 @@ export interface Guard {
 }
 
 /**
- * Asks the detectors of `schedule: overlap` and judges the request again by all that was found. `earlier`: what it was let
- * through by, of which nothing is told again. At once where every detector answers at once; else as `request`.
+ * Asks `schedule: overlap` detectors, and judges the request again by all findings. `earlier`: the judgement that let it
+ * through, which is not reported again. Answers at once if every detector does; otherwise like `request`.
  */
 export type InspectBeside = (
   segments: readonly Segment[],

@@ -1,8 +1,8 @@
 export * from "./checks/index.ts";
 
 /**
- * What the parts of guardrails pass to each other. The policy itself, `compilePolicy(guardrails, facts)`, is of
- * `guardrails/policy`: it loads CEL, so nothing that a start imports may import more than its types.
+ * Types and functions shared by the parts of guardrails. The policy itself, `compilePolicy(guardrails, facts)`, is in
+ * `guardrails/policy`: it loads CEL, so modules that are loaded at start may import only its types.
  */
 
 export { callingCodeLength } from "./calling-codes.ts";

@@ -1,6 +1,6 @@
 /**
- * Characters that nobody sees in a text, so that they hide the value around them. Source: Unicode, property
- * Default_Ignorable_Code_Point; guardrails reference, 2.7.
+ * Invisible characters, which could hide a value around them. Source: Unicode, property Default_Ignorable_Code_Point;
+ * guardrails reference, 2.7.
  */
 
 /** Members of a character class, for expressions with the flag `u`: the property, the blank Braille pattern, annotations. */

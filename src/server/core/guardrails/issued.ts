@@ -1,14 +1,14 @@
 /**
- * Values that `fpe` of this node wrote lately. One that comes again, quoted by a model or in the next turn, is neither a
- * finding nor encrypted a second time.
+ * Values that `fpe` of this node wrote lately. If one comes back, quoted by a model or in the next turn, it is neither a
+ * finding nor encrypted again.
  */
 
 /** Values of one generation, for each type; there are two, so that the memory is bounded and recent values stay. */
 const MOST_VALUES = 5_000;
 
 /**
- * Of so many values that a type may have one is remembered at most, and at least `FEWEST`: a genuine value that happens to
- * be written as one that is remembered passes as it is.
+ * At most one in `SPARSE` possible values of a type is remembered, but at least `FEWEST`: a genuine value that equals a
+ * remembered one passes unchanged.
  */
 const SPARSE = 10_000;
 const FEWEST = 100;
@@ -22,11 +22,11 @@ const MOST_BETWEEN = 3;
 
 const RUN = /[\p{L}\p{N}]+/gu;
 
-/** `size`: how many values of this form there are. */
+/** `size`: number of values of this form. */
 export type IssuedValue = readonly [label: string, symbols: string, size: number];
 
 export interface Issued {
-  /** `label`: type that the value was encrypted as. `text`: as it was written. `size`: how many of its form there are. */
+  /** `label`: type that the value was encrypted as. `text`: as written. `size`: number of values of its form. */
   readonly add: (label: string, text: string, size: number) => void;
   /** Values that another process of this node wrote, without what separates their groups. */
   readonly learn: (values: readonly IssuedValue[]) => void;
@@ -35,7 +35,7 @@ export interface Issued {
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** `told`: is told of each value that was not known. */
+/** `told`: called for each new value. */
 export function createIssued(told?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();
@@ -127,7 +127,7 @@ interface Run {
 const runsOf = (text: string): readonly Run[] =>
   [...text.matchAll(RUN)].map(({ index, 0: run }) => ({ start: index, end: index + run.length, text: run }));
 
-/** The last run that begins at a place or before it; -1: there is none. */
+/** Returns the last run that begins at or before a position; -1 if there is none. */
 function lastFrom(runs: readonly Run[], start: number): number {
   let low = -1;
   let high = runs.length - 1;

@@ -1,6 +1,6 @@
 /**
- * What policy is asked, and what it answers. Apart from the policy itself (`guardrails/policy`), so that whoever asks does
- * not load the engine that answers.
+ * Questions to the policy and its answers. Separate from the policy (`guardrails/policy`), so that callers do not load its
+ * engine.
  */
 
 import type { QuestionTracer } from "../../../base/index.ts";
@@ -12,7 +12,9 @@ export type Hop = "llm" | "mcp" | "a2a" | "inspect";
 
 export type Direction = "request" | "response";
 
-/** What rules read beside annotations; what a hop has not is empty. Source: design decisions, section 11, CEL of `when`. */
+/**
+ * Variables that rules read beside annotations; missing values are empty. Source: design decisions, section 11, CEL of `when`.
+ */
 export type GuardrailVariables = CallerVariables & {
   readonly direction: Direction;
   readonly hop: Hop;
@@ -26,11 +28,11 @@ export type GuardrailVariables = CallerVariables & {
   readonly peer: string;
 };
 
-/** What one detector found in the segments that are judged: after its `threshold`, by segment in their order. */
+/** Findings of one detector in the judged segments, above its `threshold`, by segment. */
 export interface DetectorFindings {
   /** Name of the detector. */
   readonly detector: string;
-  /** `shadow` findings are told of and have no say. */
+  /** `shadow` findings are reported but do not decide. */
   readonly mode: "inline" | "shadow";
   readonly findings: readonly (readonly Finding[])[];
 }
@@ -38,7 +40,7 @@ export interface DetectorFindings {
 /** Segments, and what was found in them. */
 export interface Inspected {
   readonly segments: readonly Segment[];
-  /** In the order of the ensemble. A detector that failed, or is not in force, is left out. */
+  /** In the order of the ensemble, without detectors that failed or are not in force. */
   readonly found: readonly DetectorFindings[];
   /**
    * Detectors that are still to answer. A rule that names one of them in `requires` is left for the judgement of all that
@@ -47,14 +49,14 @@ export interface Inspected {
   readonly pending?: ReadonlySet<string>;
 }
 
-/** One request, or one answer. */
+/** Context of one request or answer. */
 export interface Occasion {
   readonly variables: GuardrailVariables;
-  /** One for a request and its answer. */
+  /** Shared by a request and its answer. */
   readonly rewriting: Rewriting;
   /** Whether a value is turned back behind this hop, so that `fpe` leaves it alone. Left out: none is. */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
-  /** Undefined: nobody traces it. */
+  /** `undefined` without tracing. */
   readonly tracer?: QuestionTracer | undefined;
 }
 
@@ -65,7 +67,7 @@ export interface RuleDecision {
   readonly controls: readonly string[];
   /** How many annotations, by `<category>/<LABEL>`: rewritten ones of a redact, else those that the rule read. */
   readonly types: Readonly<Record<string, number>>;
-  /** Of the segments that they are in. */
+  /** Kinds of the segments with the annotations. */
   readonly kinds: readonly SegmentKind[];
 }
 
@@ -81,7 +83,7 @@ export interface RuleFault {
   readonly excess?: number;
 }
 
-/** One span of a text and what it became; places are UTF-16 units of the text as it came. */
+/** Span of a text and its replacement; offsets are UTF-16 units of the original text. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
@@ -98,10 +100,13 @@ export interface Rewrite {
   readonly edits: readonly Edit[];
 }
 
-/** What became of a finding that no rule saw. */
+/** Reason why no rule saw a finding. */
 export interface Dropped {
   readonly annotation: Annotation;
-  /** `form`: it lies within a placeholder, a pseudonym or what `fpe` wrote lately. `conflicts`: another finding stands for it. */
+  /**
+   * `form`: it is within a placeholder, a pseudonym or a value that `fpe` wrote lately. `conflicts`: another finding replaces
+   * it.
+   */
   readonly by: "score_threshold" | "form" | "allow_list" | "conflicts";
 }
 
@@ -113,12 +118,12 @@ export interface Annotated {
 }
 
 interface Judged {
-  /** In order of the rules. */
+  /** In rule order. */
   readonly decisions: readonly RuleDecision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
   readonly skipped: readonly RuleFault[];
   readonly annotations: readonly Annotation[];
-  /** Of detectors in `mode: shadow`, as they were found. */
+  /** Findings of detectors in `mode: shadow`. */
   readonly shadow: readonly Annotation[];
   /** Values that `fpe` could not keep the format of, since their domain is below one million. */
   readonly fpeDomainTooSmall: number;
@@ -133,8 +138,8 @@ export type Judgement =
   | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & Judged);
 
 /**
- * One request or answer, judged piece by piece: what was found earlier still counts in conditions, while a redact rewrites,
- * and counts are of, what the call brings. A stream hands in stretches that no finding crosses, as one segment each.
+ * One request or answer, judged piece by piece. Earlier findings still count in conditions, while redaction and counts only
+ * concern the present call. A stream passes stretches that no finding crosses, as one segment each.
  */
 export interface Inspection {
   readonly judge: (inspected: Inspected) => Judgement;
@@ -146,9 +151,9 @@ export interface GuardrailPolicy {
   readonly detectors: readonly string[];
   /** Names of the rules in force. */
   readonly rules: readonly string[];
-  /** Findings to annotations: everything that precedes rules. `scoreThreshold` stands for the configured one. */
+  /** Turns findings into annotations: everything before the rules. `scoreThreshold` replaces the configured one. */
   readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
   readonly open: (occasion: Occasion) => Inspection;
-  /** Of what comes whole: `open(…).judge(…)`. */
+  /** Judges a whole message: `open(…).judge(…)`. */
   readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;
 }

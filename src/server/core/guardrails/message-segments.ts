@@ -1,4 +1,4 @@
-/** What a request says, as its guard is given it, and what is to be rewritten of it. Of hops and the inspector alike. */
+/** Segments of a request for its guard, and the texts to rewrite. Shared by the hops and the inspector. */
 import { headerTexts, type MessageText, queryTexts } from "../dialects/index.ts";
 import type { Guard } from "./guard.ts";
 import type { Judgement } from "./judgement.ts";
@@ -26,7 +26,7 @@ export function envelopeSegments(
   return kinds.has("query") ? [...headers, ...queryTexts(query)] : headers;
 }
 
-/** By segment; undefined: nothing is rewritten. */
+/** Returns the new text by segment; `undefined` if nothing was rewritten. */
 export function changesOf(judgement: Judgement | undefined): readonly (string | undefined)[] | undefined {
   if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return undefined;
   return judgement.rewrites.map((one) => one?.text);

@@ -12,9 +12,9 @@ export interface Beside {
 }
 
 /**
- * What `all`, a judgement over everything that was found, adds to `before`, by which the request was let through; what was
- * told of then is not told of again. Nothing is rewritten any more: a redact rule that would have to denies, or is recorded
- * as an annotation. A place that was rewritten before is none that it would have to.
+ * Returns what `all`, a judgement over all findings, adds to `before`, by which the request was let through; earlier decisions
+ * are not reported again. Nothing can be rewritten any more: a redact rule that would have to rewrite denies, or is recorded as
+ * an annotation. A place that was rewritten before does not count.
  */
 export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
   const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));
@@ -52,7 +52,7 @@ function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): re
   return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
 }
 
-/** `edits`: ascending and apart. */
+/** `edits`: ascending and disjoint. */
 function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   let reached = start;
   for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);
@@ -65,7 +65,7 @@ function tooLate(decision: RuleDecision, missed: readonly Edit[]): RuleDecision 
   return Object.keys(types).length === 0 ? undefined : { ...decision, types };
 }
 
-/** With the counts that are new; undefined: all of it was told of. */
+/** Returns the decision with only new counts; `undefined` if everything was reported before. */
 function beyond(decision: RuleDecision, known: readonly RuleDecision[]): RuleDecision | undefined {
   const earlier = known.find(({ rule, action }) => rule === decision.rule && action === decision.action);
   if (earlier === undefined) return decision;

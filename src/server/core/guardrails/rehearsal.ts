@@ -1,34 +1,33 @@
 /**
- * What guardrails would make of texts, told to whoever tries them: what was found and why, what was removed and why, what
- * was decided, and the texts as they would go on. Findings hold no text. Source: design decisions, section 11, Rehearsal.
+ * Rehearsal of guardrails on texts: what was found and why, what was removed and why, the decision, and the resulting texts.
+ * Findings contain no text. Source: design decisions, section 11, Rehearsal.
  */
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
 import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
 import { utf8Offsets } from "./positions.ts";
 import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts";
 
-/** Texts of one message, of nobody in particular where `caller` is left out. */
+/** Texts of one message, without a caller if `caller` is absent. */
 export interface RehearsalQuestion {
-  /** One that is configured; undefined: a caller without. */
+  /** Name of a configured profile; `undefined` for a caller without one. */
   readonly profile: string | undefined;
-  /** All of kind `output`, or none: an answer, or a request. The first is the oldest. */
+  /** All of kind `output` (an answer), or none (a request). The first is the oldest. */
   readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
   readonly model?: string | undefined;
   readonly route?: string | undefined;
   readonly caller?: CallerVariables | undefined;
   /**
-   * By the name of a detector, what it finds in each text that it reads, in place of asking it: for detectors that need a
-   * model or a server.
+   * By detector name, findings for each text that it reads, instead of asking it: for detectors that need a model or a server.
    */
   readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
   /**
-   * Texts of operators that work with a key are shown as they are. Else whoever may ask could learn which value stands
-   * behind one, by asking for guessed values.
+   * Shows the results of operators that use a key. Otherwise whoever may ask could find the value behind one by asking for
+   * guesses.
    */
   readonly showsKeyed?: boolean;
 }
 
-/** `threshold`: of its detector. `check`: a check digit, or another proof, says that it is none. */
+/** `threshold`: of its detector. `check`: a check digit, or another proof, shows that it is not a value. */
 export interface Removed {
   readonly annotation: Annotation;
   readonly by: Dropped["by"] | "threshold" | "check";
@@ -43,7 +42,7 @@ export interface ToldFinding {
   readonly label: string;
   readonly score: number;
   readonly detector: string;
-  /** Empty where the detector has none. */
+  /** Empty if the detector has none. */
   readonly recognizer: string;
   /** UTF-8 bytes of the text, end exclusive. */
   readonly start: number;

@@ -9,7 +9,7 @@ export function isDate(year: number, month: number, day: number): boolean {
   return last !== undefined && day >= 1 && day <= last;
 }
 
-/** A year of two digits in any century: 29 February stands in every fourth. */
+/** Validates a date with a two-digit year in any century, so 29 February is accepted in every fourth year. */
 export function isShortDate(year: number, month: number, day: number): boolean {
   return isDate(2000 + year, month, day);
 }

@@ -47,7 +47,7 @@ export function isPartitaIva(value: string): boolean {
 
 const PESEL_CENTURIES = [1900, 2000, 2100, 2200, 1800];
 
-/** PESEL: the month says the century too. */
+/** PESEL: the month also encodes the century. */
 export function isPesel(value: string): boolean {
   if (!isWeighted(value, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1], 10)) {
     return false;
@@ -70,7 +70,7 @@ export function isHetu(value: string): boolean {
   );
 }
 
-/** Steuerliche Identifikationsnummer. Of the first ten digits one stands twice or three times, another at most once. */
+/** Steuerliche Identifikationsnummer: of the first ten digits one occurs two or three times, every other at most once. */
 export function isSteuerId(value: string): boolean {
   if (value.length !== 11 || value.startsWith("0") || !isMod11And10(value)) {
     return false;

@@ -12,7 +12,7 @@ interface Pure {
   readonly radix: number;
   /** How many characters of the alphabet the value is written in. */
   readonly characters: number;
-  /** Check character for the value that the alphabet has none for; it stands at the end alone. */
+  /** Check character for the value beyond the alphabet; it may only be last. */
   readonly supplementary?: string;
 }
 

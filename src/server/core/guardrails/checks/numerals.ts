@@ -15,7 +15,7 @@ export function isDigits(value: string): boolean {
   return value !== "";
 }
 
-/** All characters are the same one. */
+/** Returns whether all characters are equal. */
 export function isRepeated(value: string): boolean {
   for (let index = 1; index < value.length; index += 1) {
     if (value.charCodeAt(index) !== value.charCodeAt(0)) {

@@ -13,7 +13,7 @@ const MAX_VALUE_LENGTH = 8192;
 export type AllowList = (value: string) => boolean;
 
 export interface CompiledAllowList {
-  /** Undefined: nothing is allowed. */
+  /** `undefined` if nothing is allowed. */
   readonly allows: AllowList | undefined;
   readonly problems: readonly GuardrailProblem[];
 }

@@ -1,4 +1,4 @@
-/** From findings to annotations, in the order of the guardrails reference, 2.1. */
+/** Turns findings into annotations, in the order of the guardrails reference, 2.1. */
 
 import type { Annotated, Annotation, Dropped, Guardrails, Inspected, Issued } from "../index.ts";
 import type { AllowList } from "./allow-list.ts";
@@ -14,7 +14,7 @@ export interface Refining {
   /** `explain`. */
   readonly keepsTrace: boolean;
   readonly members: ReadonlyMap<string, Member>;
-  /** What `fpe` wrote lately, which is no value. */
+  /** Values that `fpe` wrote lately, which are no findings. */
   readonly issued: Issued | undefined;
 }
 

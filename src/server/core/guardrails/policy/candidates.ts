@@ -10,18 +10,18 @@ export interface Candidate {
   readonly sources: readonly string[];
   /** Place of the detector in the ensemble. */
   readonly order: number;
-  /** What speaks for its type beside the score: 2 for a word of its context, 1 for check digits that prove it. */
+  /** Evidence for the type beside the score: 2 for a context word, 1 for check digits that prove it. */
   readonly evidence: number;
   /**
-   * A judgement of a whole segment, not a place in it: it hides no finding, its text is no value, and it is not merged with
-   * what merely lies within.
+   * Whether it is a judgement of a whole segment, not a place in it. It hides no finding, its text is no value, and findings
+   * within it are not merged into it.
    */
   readonly isVerdict: boolean;
 }
 
 export type Drop = (candidate: Candidate, by: Dropped["by"]) => void;
 
-/** Of detectors whose findings are verdicts; `types` of `DetectorFacts`. */
+/** Detector types whose findings are verdicts; `types` of `DetectorFacts`. */
 export const VERDICT_TYPES: ReadonlySet<string> = new Set(["llm", "classify", "embed"]);
 
 export interface Member {
@@ -85,8 +85,8 @@ const evidenceOf = ({ trace }: Finding): number =>
   trace === undefined ? 0 : (trace.contextWord === undefined ? 0 : 2) + (trace.validated === true ? 1 : 0);
 
 /**
- * The order in which ties are broken, on every node the same. Source: guardrails reference, 2.4; before the name of a type
- * decides, a type that a word of its context stands before, then one that its check digits prove.
+ * Tie-breaking order, equal on every node. Source: guardrails reference, 2.4; before the type's name, a type with a context
+ * word wins, then one proven by check digits.
  */
 export function byRank(left: Candidate, right: Candidate): number {
   const a = left.annotation;

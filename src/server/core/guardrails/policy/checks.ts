@@ -1,4 +1,4 @@
-/** Rules against the ensemble: what would do nothing, leak, or refuse everything, told before it is used. */
+/** Checks rules against the ensemble: rules that would do nothing, leak, or refuse everything are reported before use. */
 
 import { nearest } from "../../../../base/index.ts";
 import type { Expression, Mention } from "../../cel/index.ts";
@@ -20,7 +20,7 @@ import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
 /** Types that one message names. */
 const SHOWN = 5;
 
-/** Of the rules that compiled. */
+/** Problems of the rules that compiled. */
 export function ruleProblems(
   guardrails: Guardrails,
   facts: PolicyFacts,
@@ -91,7 +91,7 @@ function alphabetProblems(
   return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
 }
 
-/** Of types whose alphabet, or pattern, the document says; tests know of the others. */
+/** Feasibility of encryption for types whose alphabet or pattern the document defines; tests cover the others. */
 function feasibilities(
   { formatOf }: PolicyFacts,
   { fpe, alphabets }: OperatorKeys,
@@ -141,7 +141,7 @@ function streamProblems(
   });
 }
 
-/** What is found while the request is under way, or after it, is not there when rules are first asked. */
+/** Findings that arrive during the request, or after it, are not available when rules are first asked. */
 function scheduleProblems(
   { overlap }: Guardrails,
   rule: CompiledRule,
@@ -165,7 +165,7 @@ function scheduleProblems(
     const message = `a request in which ${listed(tooLate.map(({ name }) => name))} finds what it selects cannot be rewritten any more (\`schedule: overlap\`) and ${effect}: \`guardrails.overlap.on_redact\``;
     found.push(warning(rule, undefined, message));
   }
-  // Of `overlap` the rule waits for those that it names.
+  // With `overlap`, a rule waits for the detectors that it names.
   const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
   if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
     const message = `holds where nothing was found, and is asked before ${listed(unheard.map(({ name }) => name))} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
@@ -205,7 +205,7 @@ function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
 const MASK_KEYS = ["mask_char", "mask_chars", "from_end"] as const;
 const OPERATOR_DEFAULTS = { operator: "replace", mask_char: "*", mask_chars: 0, from_end: false } as const;
 
-/** Those with another value than their default, which is all that tells that they were written. */
+/** Returns options that differ from their default, the only evidence that they were written. */
 const differing = (
   rule: Readonly<Record<keyof typeof OPERATOR_DEFAULTS, unknown>>,
   keys: readonly (keyof typeof OPERATOR_DEFAULTS)[],
@@ -248,7 +248,7 @@ function emptyRule(
 
 const NOTHING = { annotations: [], labels: {} };
 
-/** It depends on findings alone, and is false where there are none. */
+/** Returns whether the condition depends only on findings and is false without any. */
 function isFalseOfNothing(when: Expression): boolean {
   if (!readsFindingsAlone(when)) return false;
   const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
@@ -269,7 +269,7 @@ function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   return [warning(rule, "when", message)];
 }
 
-/** Names of what there is not, with the one that was probably meant. */
+/** Reports unknown names, with the one that was probably meant. */
 function namings(
   { detectors, profiles }: PolicyFacts,
   rule: CompiledRule,

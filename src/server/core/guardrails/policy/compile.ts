@@ -49,7 +49,7 @@ function population(
     inForce.map(({ name, type }, order) => [name, { order, isVerdict: VERDICT_TYPES.has(type) }]),
   );
   const own = { ...refining, members };
-  // An empty selection exempts: what reads detectors is not asked. A rule on the route or the key alone stands.
+  // An empty selection exempts from rules that read detectors. A rule on only the route or the key stays.
   const standing = rules.filter(
     ({ requires }) => members.size > 0 || facts.detectors.length === 0 || requires?.size === 0,
   );

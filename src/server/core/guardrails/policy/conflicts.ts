@@ -1,4 +1,4 @@
-/** What becomes of overlapping findings of one segment. Source: guardrails reference, 2.4. */
+/** Resolves overlapping findings of one segment. Source: guardrails reference, 2.4. */
 
 import type { Guardrails } from "../index.ts";
 import { byPlace, byRank, type Candidate, type Drop } from "./candidates.ts";
@@ -26,10 +26,10 @@ export function settled(
   return [...verdicts, ...spans].toSorted(byPlace);
 }
 
-/** Overlapping ones of one type become their hull; the best of them says the rest. */
+/** Merges overlapping findings of one type to their hull; the best of them provides the rest. */
 function mergedByType(text: string, candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const merged: Candidate[] = [];
-  /** By type, the one that a next may be merged into, as a place in `merged`. */
+  /** By type, the index in `merged` of the finding that the next may be merged into. */
   const last = new Map<string, number>();
   for (const candidate of candidates.toSorted(byPlace)) {
     const key = `${candidate.isVerdict ? "verdict " : ""}${candidate.type}`;
@@ -61,7 +61,7 @@ function hull(before: Candidate, next: Candidate, drop: Drop): Candidate {
   return { ...best, sources, annotation: { ...annotation, start, end } };
 }
 
-/** Of equal places the best stays; what lies within another, of whatever type, goes. */
+/** Keeps the best of equal places, and drops findings within another of whatever type. */
 function withoutContained(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const outermostFirst = candidates.toSorted(
     (a, b) => a.annotation.start - b.annotation.start || b.annotation.end - a.annotation.end || byRank(a, b),
@@ -78,8 +78,8 @@ function withoutContained(candidates: readonly Candidate[], drop: Drop): readonl
 }
 
 /**
- * Of two that overlap in part the lower scoring one goes whole, on a tie the later; one that only overlaps with what went
- * stays. `candidates`: by start, none within another, so that ends ascend too.
+ * Drops the lower scoring of two findings that overlap in part, on a tie the later; one that only overlaps with a dropped
+ * finding stays. `candidates`: by start, none within another, so that ends ascend too.
  */
 function withoutIntersecting(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const best = candidates.map((_, at) => at);

@@ -17,8 +17,9 @@ export interface Cut extends Claim {
 }
 
 /**
- * Places apart, ascending, that cover every place claimed. Of equal ones the first rule has it; one within another goes,
- * since the outer covers it; of two that overlap in part the earlier loses its tail. Source: guardrails reference, 2.4.
+ * Returns disjoint places, ascending, that cover every claimed place. Of equal ones the first rule wins; one within another is
+ * dropped, since the outer covers it; of two that overlap in part the earlier loses its tail. Source: guardrails reference,
+ * 2.4.
  */
 export function cuts(claims: readonly Claim[]): readonly Cut[] {
   const sorted = claims.toSorted(
@@ -46,7 +47,7 @@ export interface Rewritten {
   readonly lackingDomain: number;
 }
 
-/** In order of the text, so that placeholders are numbered by appearance. */
+/** Rewrites in text order, so that placeholders are numbered by appearance. */
 export function rewritten(text: string, places: readonly Cut[], rewriting: Rewriting): Rewritten {
   const edits: Edit[] = [];
   let lackingDomain = 0;

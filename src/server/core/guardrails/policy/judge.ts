@@ -21,7 +21,7 @@ import { type AnnotationValue, addTo, annotationValue, emptyView, type View, whe
 /** The rules of one population; those with the same `requires` share a view. */
 export interface RulesInForce {
   readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
-  /** By view, the detectors whose annotations are in it; undefined: all. */
+  /** By view, the detectors whose annotations it contains; `undefined` for all. */
   readonly views: readonly (ReadonlySet<string> | undefined)[];
   readonly refining: Refining;
 }
@@ -42,9 +42,9 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
     const view = emptyView();
     return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
   });
-  /** Rules that have annotated: they are told of again only when they read something new. */
+  /** Rules that have annotated; they are reported again only when they read something new. */
   const told = new Set<CompiledRule>();
-  /** What was judged of a text with nothing new: it holds until something is found, since rules read nothing else. */
+  /** Judgement of a text with nothing new. It stays valid until something is found, since rules read nothing else. */
   let silent: Judgement | undefined;
   return {
     judge(inspected) {
@@ -93,7 +93,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
 
     const annotations = all.map(({ annotation }) => annotation);
     if (end !== undefined) {
-      // Nothing was rewritten, so no redaction is told of.
+      // Nothing was rewritten, so no redaction is reported.
       const judged = { decisions: decisions.flatMap(({ decision }) => decision ?? []), skipped, annotations, shadow };
       if (end.kind === "deny") {
         return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
@@ -113,7 +113,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
   }
 }
 
-/** One text, in which no detector found anything. */
+/** Returns whether this is one text in which no detector found anything. */
 const hasNothingNew = ({ segments, found, pending }: Inspected): boolean =>
   segments.length === 1 &&
   pending === undefined &&
@@ -152,7 +152,7 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** `seen`: what `when` reads; `context`: that without annotations. */
+/** `seen`: variables of `when`. `context`: the same without annotations. */
 function weighed(
   rule: CompiledRule,
   seen: Variables,
@@ -166,11 +166,11 @@ function weighed(
   if (rule.rule.action !== "redact") return { fires: true, claims };
   const isFpe = rule.rule.operator === "fpe";
   const most = isFpe ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
-  // One for all annotations: to copy the context takes longer than to ask.
+  // One object for all annotations, since copying the context takes longer than the evaluation.
   const variables: Record<string, Variables[string]> = { ...context };
   for (const { candidate, segment, value } of news) {
     if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
-    // Where it is turned back, it is not encrypted first.
+    // Values that will be restored are not encrypted first.
     if (isFpe && restores?.(candidate.annotation) === true) continue;
     variables["a"] = value;
     const isSelected = rule.select === undefined || asked(rule.select, variables);
@@ -222,7 +222,7 @@ function redaction(
 
 interface RewrittenAll {
   readonly rewrites: readonly (Rewrite | undefined)[];
-  /** What each rule rewrote. */
+  /** Findings that each rule rewrote. */
   readonly acted: ReadonlyMap<CompiledRule, readonly Candidate[]>;
   readonly fpeDomainTooSmall: number;
 }

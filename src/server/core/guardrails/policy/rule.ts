@@ -1,4 +1,4 @@
-/** One rule, compiled. Source: document 3, `guardrails.rules[]`. */
+/** One compiled rule. Source: document 3, `guardrails.rules[]`. */
 
 import { compileExpression, type Expression, type ExpressionProblem, type VariableTypes } from "../../cel/index.ts";
 import type { GuardrailRule } from "../index.ts";
@@ -10,11 +10,11 @@ export interface CompiledRule {
   readonly rule: GuardrailRule;
   /** Place in the document. */
   readonly index: number;
-  /** Undefined: it fires whenever something was found. */
+  /** `undefined`: fires on every finding. */
   readonly when: Expression | undefined;
-  /** Undefined: every annotation. */
+  /** `undefined`: every annotation. */
   readonly select: Expression | undefined;
-  /** Undefined: the whole ensemble. */
+  /** `undefined`: the whole ensemble. */
   readonly requires: ReadonlySet<string> | undefined;
   /** Which it may rewrite. */
   readonly kinds: ReadonlySet<SegmentKind>;
@@ -71,7 +71,7 @@ function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select"
   return { expression: compiled.kind === "compiled" ? compiled.expression : undefined, problems };
 }
 
-/** What would refuse every request, or never be true. */
+/** Conditions that would refuse every request, or are never true. */
 const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProblem[] => [
   ...failures,
   ...mentions.flatMap(({ subject, how, texts, line, column }) =>
@@ -83,7 +83,7 @@ const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProb
   ),
 ];
 
-/** Where in the expression, when it has more than one line; then what. */
+/** Prefixes the position within an expression of more than one line. */
 export const placed = (
   { line, column, message }: Pick<ExpressionProblem, "line" | "column" | "message">,
   source: string,

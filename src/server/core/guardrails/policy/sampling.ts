@@ -24,7 +24,7 @@ const NOBODY: GuardrailVariables = {
   peer: "",
 };
 
-/** A request, or an answer, of nobody in particular. */
+/** Context of a request or answer without a caller. */
 export const contextOf = (kind: SegmentKind): GuardrailVariables =>
   kind === "output" ? { ...NOBODY, direction: "response" } : NOBODY;
 

@@ -1,4 +1,4 @@
-/** What `when` and `select` may read. Source: design decisions, section 11, "CEL of `when`" and "An annotation". */
+/** Variables of `when` and `select`. Source: design decisions, section 11, "CEL of `when`" and "An annotation". */
 
 import { DOUBLE, INT, listOf, mapOf, recordOf, STRING, type Variables, type VariableTypes } from "../../cel/index.ts";
 import { type GuardrailVariables, type Segment, utf8Length } from "../index.ts";
@@ -67,7 +67,10 @@ export interface View {
   readonly labels: Record<string, number>;
 }
 
-/** What `when` reads. Written out: a copy by spread takes longer than all rules of a policy. The lists grow in place. */
+/**
+ * Builds the variables of `when`. Written out, since copying by spread takes longer than all rules of a policy. The lists grow
+ * in place.
+ */
 export const whenVariables = (
   { key, agent, user, direction, hop, profile, model, route, server, method, name, peer }: GuardrailVariables,
   { annotations, labels }: View,

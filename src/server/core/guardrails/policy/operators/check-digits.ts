@@ -1,7 +1,6 @@
 /**
- * Types whose last digit follows from the rest, for format-preserving encryption: the digit that is written is always wrong
- * by five, so that an encrypted value is told from a genuine one. And what says of other types whether a value is one.
- * Source: guardrails reference, 4.3.
+ * Check digits for format-preserving encryption: the written digit is always wrong by five, so that an encrypted value can be
+ * told from a genuine one. Also proofs for types without a check digit. Source: guardrails reference, 4.3.
  */
 
 import {
@@ -27,12 +26,12 @@ import {
   isWeighted,
 } from "../../index.ts";
 
-/** From the digits before it, as ASCII text, the check digit from 0 to 9. */
+/** Returns the check digit, 0 to 9, for the digits before it, as ASCII text. */
 export type CheckDigit = (body: string) => number;
 
 const DIGITS = [..."0123456789"];
 
-/** Of a scheme that every body has exactly one check digit in. */
+/** For schemes with exactly one check digit per body. */
 const digitThat =
   (isRight: (value: string) => boolean): CheckDigit =>
   (body) =>
@@ -42,7 +41,7 @@ const luhn = digitThat(isLuhn);
 
 export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, CheckDigit>([
   ["CREDIT_CARD", luhn],
-  // Of the number with the prefix that health cards bear.
+  // Computed over the number with the prefix of health cards.
   ["US_NPI", (body) => luhn(`80840${body}`)],
   ["CA_SIN", luhn],
   [
@@ -63,7 +62,7 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
   ["SE_PERSONNUMMER", (body) => luhn(body.slice(-9))],
 ]);
 
-/** Of other types, whether digits without separators are one; a type that is not here cannot be told. */
+/** For other types, returns whether digits without separators are valid; types that are not listed cannot be checked. */
 export const PROOFS: ReadonlyMap<string, (value: string) => boolean> = new Map<string, (value: string) => boolean>([
   ["UK_NHS", isNhs],
   ["AU_ABN", isAbn],

@@ -1,7 +1,7 @@
 /**
  * FF1, format-preserving encryption: a permutation of the texts of one length over one alphabet. Source: NIST SP 800-38G,
- * algorithms 7 and 8. Whoever encrypts values asks for `MIN_DOMAIN`, which the drafts of revision 1 do; the edition of 2016,
- * which vectors are made by, asks for a hundred.
+ * algorithms 7 and 8. Encryption requires `MIN_DOMAIN`, as in the drafts of revision 1; the 2016 edition, on which test vectors
+ * are based, requires a hundred.
  */
 
 import { type Cipher, createCipheriv } from "node:crypto";
@@ -19,7 +19,7 @@ export interface Ff1 {
   readonly decrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
 }
 
-/** `key`: 16, 24 or 32 bytes. One of these is used by one thread, since it keeps its cipher. */
+/** `key`: 16, 24 or 32 bytes. Use an instance in one thread only, since it keeps its cipher. */
 export function createFf1(key: Uint8Array): Ff1 {
   // Blocks are independent in ECB, so one cipher serves every call; chaining for the MAC is done here.
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null);
@@ -50,7 +50,7 @@ function feistel(
   header(input, radix, u, n, tweak.length);
   input.set(tweak, BLOCK);
   const roundAt = input.length - numberBytes - 1;
-  // What precedes the block of the round is the same in all ten.
+  // Blocks before that of the round are equal in all ten rounds.
   const changesAt = roundAt - (roundAt % BLOCK);
   const before = mac(cipher, Buffer.alloc(BLOCK), input.subarray(0, changesAt));
   const changing = input.subarray(changesAt);
@@ -88,7 +88,7 @@ function refuseOutside(numerals: readonly number[], radix: number): void {
 
 const byteLength = (value: bigint): number => Math.ceil(value.toString(16).length / 2);
 
-/** `P`: version, method, rounds, radix, the left half's length, lengths of text and tweak. */
+/** `P`: version, method, rounds, radix, length of the left half, lengths of text and tweak. */
 function header(into: Buffer, radix: number, u: number, n: number, tweakLength: number): void {
   into.set([1, 2, 1]);
   into.writeUIntBE(radix, 3, 3);
@@ -121,7 +121,7 @@ function keyStream(cipher: Cipher, first: Buffer, bytes: number): bigint {
   return BigInt(`0x${Buffer.concat(blocks).subarray(0, bytes).toString("hex")}`);
 }
 
-/** Of a buffer's `writeUIntBE`. */
+/** Maximum bytes of a buffer's `writeUIntBE`. */
 const MOST_NUMBER_BYTES = 6;
 
 function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): void {

@@ -1,6 +1,6 @@
 /**
- * What operators write in the place of a value, and where such forms stand in a text: what lies within one is no finding.
- * Source: guardrails reference, 4.5.
+ * Replacements that operators write, and how to find them in a text: nothing within one is a finding. Source: guardrails
+ * reference, 4.5.
  */
 
 import { createHash, createHmac } from "node:crypto";
@@ -14,7 +14,7 @@ export const typeForm = (label: string): string => `<${label}>`;
 
 export const placeholderForm = (label: string, number: number): string => `<${label}_${number}>`;
 
-/** Without a key anybody can find a value of few possibilities by trying; with one nobody can. `value` is normalised. */
+/** Without a key, values with few possibilities can be found by trying; with a key they cannot. `value` is normalized. */
 export function hashForm(label: string, value: string, key: Buffer | undefined): string {
   const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
   return `sha256:${hash.update(`${label}\0${value}`).digest("hex").slice(0, HASH_LENGTH)}`;
@@ -33,8 +33,8 @@ export function pseudonymForm(label: string, value: string, key: Buffer): string
 }
 
 /**
- * Narrow, so that it is no hiding place: numbers have at most six digits, and a pseudonym holds a letter (one in a hundred
- * thousand does not, and is found once more).
+ * Kept narrow, so that nothing can hide in it: numbers have at most six digits, and a pseudonym contains a letter (one in a
+ * hundred thousand does not, and is found again).
  */
 const FORM = /<[A-Z](?:[A-Z_]*[A-Z])?(?:_[0-9]{1,6}|:(?=[0-9]*[a-z])[0-9a-hjkmnp-tv-z]{10})?>/g;
 

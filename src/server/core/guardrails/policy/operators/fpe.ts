@@ -21,13 +21,13 @@ export const MAX_SYMBOLS = 256;
 const MOST_STEPS = 256;
 
 export interface Fpe {
-  /** Undefined: too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
+  /** Returns `undefined` if too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** Undefined also where the check digit says that the text was not encrypted here. */
+  /** Also returns `undefined` if the check digit shows that the text was not encrypted here. */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
   /** How many texts have the form of this one. */
   readonly sizeOf: (type: string, alphabet: AlphabetName, text: string) => number;
-  /** Whether the check digit says that the text was encrypted here; undefined: the type has none that could. */
+  /** Returns whether the check digit shows that the text was encrypted here; `undefined` if the type has none. */
   readonly isDisplaced: (type: string, alphabet: AlphabetName, text: string) => boolean | undefined;
 }
 
@@ -73,18 +73,18 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
   };
 }
 
-/** What is encrypted of a text, and what stays. */
+/** Encrypted characters of a text, and characters that stay. */
 interface Value {
   /** Code points. */
   readonly characters: readonly string[];
   readonly positions: readonly Position[];
-  /** Which characters may stand where, and how letters are cased: the same of whatever the text becomes. */
+  /** Allowed characters by position and letter case; equal for the text and its encryption. */
   readonly form: string;
 }
 
 interface Position {
   readonly at: number;
-  /** Symbols that may stand here, in the order of the alphabet. */
+  /** Symbols allowed at this position, in alphabet order. */
   readonly symbols: string;
   readonly numeral: number;
   /** Added to a digit, and to a letter, of ASCII to write it in the script of the position. */
@@ -144,7 +144,7 @@ interface Casing {
 const known = new Map<string, string>();
 const MOST_KNOWN = 4_096;
 
-/** One symbol alone: the character stays. */
+/** A position with only one symbol stays unchanged. */
 function symbolsAt(
   alphabet: string,
   classes: readonly (string | undefined)[] | undefined,
@@ -154,7 +154,7 @@ function symbolsAt(
 ): string {
   const members = classes === undefined ? alphabet : classes[at];
   if (members === undefined) return own;
-  // With both cases in one text a letter must stay one, so that its case is known on the way back.
+  // If a text has both cases, letters stay letters, so that their case can be restored.
   const kind = cased !== "mixed" ? /[0-9A-Z]/i : /[0-9]/.test(own) ? /[0-9]/ : /[A-Z]/i;
   const key = `${alphabet} ${members} ${foldsCase} ${kind.source}`;
   const found = known.get(key);
@@ -189,7 +189,7 @@ function caseOf(symbols: readonly string[]): "upper" | "lower" | "mixed" {
   return symbols.some((symbol) => /^[A-Z]$/.test(symbol)) ? "mixed" : "lower";
 }
 
-/** Of digits alone, whose last one is not a literal of the pattern. */
+/** Only for digits whose last one is not a literal of the pattern. */
 function checkOf(type: string, alphabet: AlphabetName, { characters, positions }: Value): CheckDigit | undefined {
   const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
   const last = characters.findLastIndex((character) => /^[0-9]$/.test(asciiOf(character).symbol));

@@ -1,4 +1,4 @@
-/** `mask`: letters and digits are covered, so that separators stay. Source: design decisions, section 16. */
+/** `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
 
 export interface Mask {
   readonly character: string;
@@ -9,7 +9,7 @@ export interface Mask {
 
 const COVERED = /^[\p{L}\p{M}\p{N}]$/u;
 
-/** By code point. A value without letters and digits is covered whole: it would stay as it is. */
+/** Counts code points. A value without letters and digits is covered completely, since it would otherwise stay as it is. */
 export function mask(text: string, { character, count, fromEnd }: Mask): string {
   const characters = [...text];
   const alphanumerics = characters.flatMap((one, at) => (COVERED.test(one) ? [at] : []));

@@ -1,9 +1,9 @@
-/** When two texts name the same value. Source: guardrails reference, 4.5. */
+/** Normalization: decides when two texts are the same value. Source: guardrails reference, 4.5. */
 
 import { CONTROLS, foldDigits, INVISIBLE, MARKS } from "../../index.ts";
 import { NUMBER_TYPES } from "./alphabets.ts";
 
-/** Characters that may be within a value and that nobody sees. */
+/** Invisible characters that may occur within a value. */
 const UNSEEN = new RegExp(`[${INVISIBLE}${CONTROLS}]`, "gu");
 /** Marks that nothing but a digit or a separator carries. */
 const MARKED = new RegExp(`(?<![\\p{L}${MARKS}])[${MARKS}]+`, "gu");

@@ -11,7 +11,7 @@ import { norm } from "./norm.ts";
 export interface OperatorKeys {
   readonly pseudonym: Buffer | undefined;
   readonly fpe: Fpe | undefined;
-  /** What `fpe` wrote lately. */
+  /** Values that `fpe` wrote lately. */
   readonly issued: Issued | undefined;
   readonly alphabets: NonNullable<Guardrails["fpe_alphabets"]>;
 }
@@ -28,13 +28,13 @@ export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, i
   };
 }
 
-/** What a value becomes; `isCounted` of one whose format `fpe` could not keep. */
+/** Replacement of a value. `isCounted`: `fpe` could not keep its format. */
 export interface Written {
   readonly text: string;
   readonly lacksDomain: boolean;
 }
 
-/** `label`: of the annotation, without its category; `text`: the value as it stands. */
+/** `label`: of the annotation, without its category. `text`: the value as written. */
 export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {

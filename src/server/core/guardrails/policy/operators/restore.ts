@@ -12,7 +12,7 @@ import type { AlphabetName } from "./alphabets.ts";
 import { CHECK_DIGITS } from "./check-digits.ts";
 import type { Fpe } from "./fpe.ts";
 
-/** One type whose values are turned back. */
+/** Type whose values are restored. */
 export interface Restored {
   readonly type: string;
   readonly alphabet: AlphabetName;
@@ -29,10 +29,10 @@ export interface RestoreBudget {
   left: number;
 }
 
-/** The message holds more candidates than are tried. */
+/** Error if a message contains more candidates than are tried. */
 export class RestoreLimit extends Error {}
 
-/** What a candidate costs that is looked at and not decrypted, as a part of a decryption. */
+/** Cost of a candidate that is examined but not decrypted, as a fraction of a decryption. */
 const LOOK_COST = 1 / 32;
 
 /** Longest value that is looked for, in UTF-16 units. */
@@ -58,7 +58,7 @@ export interface Restoring {
   readonly issued?: Issued | undefined;
 }
 
-/** By what values of a type are known; `undefined`: nothing says how they are written. */
+/** Returns how values of the type are recognized; `undefined` if their format is unknown. */
 export function proofOf({ type, alphabet }: Restored, formatOf: FormatOf): Exclude<Proof, "issued"> | undefined {
   const format = formatOf(type);
   if (format === undefined) return undefined;
