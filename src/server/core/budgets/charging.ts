@@ -1,13 +1,12 @@
 /**
- * During and after a request: charge what it used, once, to the window of its admission.
+ * Charges a request during and after its run: what it used, once, to the window of its admission.
  *
- * Usage is told as a running total of the attempt, never as a difference, so that a call repeated changes nothing. What
- * a request was charged moves out of what it had reserved; only above that does it take of what is free, and may make
- * it negative. Three cases leave the share of the admission:
- *   a session whose window is over: what it had reserved is charged there, later usage where it flows
- *   a share too old to be reported: later usage goes to the present window, since there it would count nowhere
- *   a share of an earlier incarnation: its grant is charged in full and pays, as far as it goes, for what was reserved
- *   out of it
+ * Usage is reported as a running total of the attempt, never as a difference, so repeated calls change nothing. Charges come
+ * out of the request's reservation; only beyond that do they take free units, which may become negative. Three cases leave the
+ * share of the admission:
+ * - a session whose window has ended: its reservation is charged there, later usage where it occurs
+ * - a share too old to be reported: later usage goes to the present window, since it would count nowhere otherwise
+ * - a share of an earlier incarnation: its grant is charged in full and pays, as far as it goes, for what was reserved from it
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
@@ -19,8 +18,8 @@ import { wholeUnits } from "./units.ts";
 export const STREAM_CHARGE_TOKENS = 256;
 
 /**
- * While an answer flows: `used` is what the attempt used so far. False when the bucket is overdrawn: a session must
- * then `reserve` a demand of 1 and go on only if that is admitted; a request goes on, since it was admitted.
+ * Charges while an answer flows. `used`: total of the attempt so far. Returns false if the bucket is overdrawn: a session must
+ * then `reserve` a demand of 1 and continue only if admitted; a request continues, since it was admitted.
  */
 export function spend(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
   if (reservation.state !== "held") return true;
@@ -33,8 +32,8 @@ export function spend(ledger: Ledger, reservation: Reservation, used: number, no
 }
 
 /**
- * The attempt is over and another will follow: what it used stays charged, and the reservation is filled up again.
- * False when that does not fit: whether to go on is the caller's choice, what it uses is charged either way.
+ * Ends an attempt that another one follows: its usage stays charged, and the reservation is filled up again. Returns false if
+ * that does not fit; the caller may continue, and usage is charged either way.
  */
 export function nextAttempt(ledger: Ledger, reservation: Reservation, now: number): boolean {
   if (reservation.state !== "held") return false;

@@ -1,8 +1,8 @@
 /**
- * What usage costs, by the type of a budget: one class of tokens, or an expression over all of them.
+ * Cost of usage by the type of a budget: one class of tokens, or an expression over all of them.
  *
- * The expression's engine is not known here: who compiles a budget hands it in as a function (`CompileCost`).
- * Source: document 3, `budgets[].cost`; decisions, section 6 (`cost.cel` variables).
+ * The expression engine is passed in as a function (`CompileCost`) by the module that compiles budgets. Source: document 3,
+ * `budgets[].cost`; decisions, section 6 (`cost.cel` variables).
  */
 
 import type { Usage } from "../dialects/index.ts";
@@ -21,7 +21,7 @@ const CLASSES = {
 export type TokenClass = keyof typeof CLASSES;
 export type CostType = TokenClass | "CEL";
 
-/** What an expression may read, under the names that it reads them by. Counts are CEL ints. */
+/** Variables of an expression, under their names. Counts are CEL ints. */
 export interface CostVariables {
   readonly model: string;
   /** Name of the provider. */
@@ -34,25 +34,25 @@ export interface CostVariables {
   readonly reasoning_tokens: number;
 }
 
-/** A value that is no number is an error of the expression. `message` must not repeat what a request holds. */
+/** A value that is not a number is an error of the expression. `message` must not repeat anything of the request. */
 export type CostValue =
   | { readonly kind: "value"; readonly value: number | bigint }
   | { readonly kind: "error"; readonly message: string };
 export type EvaluateCost = (variables: CostVariables) => CostValue;
 
 export type CompiledCost =
-  /** `constant`: what it is whatever is used; left out where that depends. */
+  /** `constant`: value that does not depend on usage; absent if it does. */
   | { readonly kind: "compiled"; readonly evaluate: EvaluateCost; readonly constant?: number }
   | { readonly kind: "invalid"; readonly message: string };
 /** The port to the CEL engine: type-checks against `CostVariables`, bounds what an evaluation may cost. */
 export type CompileCost = (expression: string) => CompiledCost;
 
-/** In units; a cost that cannot be told leaves the charge at what was reserved. */
+/** In units; if the cost cannot be computed, the reserved amount is charged. */
 export type Cost =
   | { readonly kind: "units"; readonly units: number }
   | { readonly kind: "error"; readonly message: string };
 
-/** Where a request went: what its price may depend on. */
+/** Target of a request, which its price may depend on. */
 export interface PricedAt {
   readonly model: string;
   readonly backend: string;

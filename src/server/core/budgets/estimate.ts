@@ -1,10 +1,10 @@
 /**
- * What to reserve before a request, when only bounds of its tokens are known.
+ * Estimates what to reserve before a request, when only bounds of its tokens are known.
  *
- * `hard` is an upper bound of the cost, `soft` what requests like it came to lately. For a class of tokens the bound is
- * exact. For an expression it is the largest cost at the corners of what the usage may be (cached, newly cached or
- * plain input, reasoning or plain output), which bounds every expression that is linear in the counts, or convex.
- * Source: cluster reference, 7.2 rule 1.
+ * `hard` is an upper bound of the cost, `soft` the recent cost of similar requests. For a class of tokens the bound is exact.
+ * For an expression it is the largest cost at the corners of the possible usage (cached, newly cached or plain input, reasoning
+ * or plain output), which bounds every expression that is linear in the counts, or convex. Source: cluster reference, 7.2 rule
+ * 1.
  */
 
 import { FifoMap } from "../../../base/index.ts";
@@ -23,8 +23,8 @@ export interface TokenBounds {
 }
 
 /**
- * Units to hold, `hard` when little of the budget is left and `soft` before; `soft <= hard`. `least`: nobody knows a bound, and
- * with so much it may go alone where `hard` is more than is left; left out where `hard` is the bound.
+ * Units to hold: `hard` when little of the budget is left, `soft` otherwise; `soft <= hard`. `least`: for requests without a
+ * bound, the amount with which one may run alone if `hard` is more than is left; absent if `hard` is the bound.
  */
 export interface Demand {
   readonly hard: number;
@@ -40,10 +40,10 @@ export type Estimate =
   | { readonly kind: "error"; readonly message: string };
 
 /**
- * `average`: what requests like it cost lately; undefined when none has ended, and then the bound is held, so that the
- * first use of a bucket is not the one that breaks it. A request that does not bound its output is counted on with what
- * most models give at most, or with what the window can bear: the whole budget, and where less is left all of that, if it
- * is no less than what requests like it cost; without any, than a text of four bytes a token.
+ * `average`: recent cost of similar requests; `undefined` if none has ended, and then the bound is held, so that the first use
+ * of a bucket does not exceed it. A request that does not bound its output counts with the usual maximum of models, or with
+ * what the window can bear: the whole budget, or all that is left, if that is no less than the cost of similar requests;
+ * without any, no less than a text of four bytes a token.
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
@@ -67,7 +67,7 @@ export function estimate(
 
 const BYTES_A_TOKEN = 4;
 
-/** The most of each class by itself; no usage has all of it. */
+/** Maximum of each class by itself; no usage has all of it. */
 function mostOf({ input, output }: TokenBounds): Usage {
   const inputTokens = wholeUnits(input);
   const outputTokens = wholeUnits(output);

@@ -1,11 +1,11 @@
 /**
  * Budgets: windows, costs, and a node's ledger that works from allowances. Pure.
  *
- * A request: `bucketOf`, `estimate`, `reserve`; then `spend` as the answer flows, `nextAttempt` between attempts, and one
- * of `settle`, `abort` and `release`. Whoever drives the ledger gives every call the same notion of `now`, the later of
- * its clock and the time of the cluster's log, and does three things after a call and every `TICK_MS`, after `tick`:
- * hands on what `takeDecided` gives; carries what `takeReport` gives as a `usage.report`, each to `answered` or `lost`;
- * and calls `restart` when its process has a new number of start. At its end it calls `giveAllBack` and reports once more.
+ * A request calls `bucketOf`, `estimate`, `reserve`; then `spend` as the answer flows, `nextAttempt` between attempts, and one
+ * of `settle`, `abort` and `release`. The owner of the ledger passes the same notion of `now` to every call, the later of its
+ * clock and log time, and does three things after each call and every `TICK_MS`, after `tick`: it hands on what `takeDecided`
+ * returns; sends what `takeReport` returns as a `usage.report`, each to `answered` or `lost`; and calls `restart` when its
+ * process has a new incarnation number. At its end it calls `giveAllBack` and reports once more.
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";

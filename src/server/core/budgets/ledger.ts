@@ -18,7 +18,7 @@
 import type { Limit } from "./rules.ts";
 import { windowAt } from "./windows.ts";
 
-/** One ask goes out when this much of a chunk is left, so that the answer is here before the rest is spent. */
+/** Fraction of a chunk at which the next request is sent, so that the answer arrives before the rest is spent. */
 export const LOW_WATERMARK = 1 / 4;
 /** A grant that could not be renewed for this long is not spent any more; see `SILENT_MS` of the command. */
 export const LEASE_MS = 45_000;
@@ -31,7 +31,7 @@ export const MAX_BUCKETS = 200_000;
 
 export type ReservationState = "waiting" | "held" | "exhausted" | "unavailable" | "closed";
 
-/** What one request holds and is charged. Its fields belong to the ledger; others read `state` and `spent`. */
+/** Reservation of one request and its charges. Its fields belong to the ledger; others read `state` and `spent`. */
 export interface Reservation {
   state: ReservationState;
   /** Charged so far, in all windows and attempts. */
@@ -39,11 +39,11 @@ export interface Reservation {
   share: Share;
   hard: number;
   soft: number;
-  /** With so much it may go alone, where `hard` is more than is left. */
+  /** Amount with which it may run alone, if `hard` is more than is left. */
   least: number;
-  /** What was held when it was admitted. */
+  /** Amount held at admission. */
   amount: number;
-  /** Of `amount`, not yet charged. */
+  /** Part of `amount` that is not charged yet. */
   left: number;
   /** What it may cost above `amount`, by its bound, and is not charged yet. */
   risk: number;

@@ -66,9 +66,9 @@ export interface ToldDetector {
   readonly type: string;
   readonly mode: "inline" | "shadow";
   readonly kinds: readonly SegmentKind[];
-  /** False: the profile leaves it out. */
+  /** False if the profile excludes it. */
   readonly in_force: boolean;
-  /** It is in force, and reads one of the kinds that were given. */
+  /** Whether it is in force and reads one of the given kinds. */
   readonly asked: boolean;
 }
 
@@ -76,7 +76,7 @@ export interface Rehearsal {
   readonly decision: "allow" | "deny" | "error";
   /** Rule that denied or could not be evaluated. */
   readonly rule: string | null;
-  /** What the caller would be told. */
+  /** Message that the caller would get. */
   readonly message: string | null;
   /** Rules that acted, in their order. */
   readonly decisions: readonly RuleDecision[];
@@ -90,22 +90,22 @@ export interface Rehearsal {
   readonly detectors: readonly ToldDetector[];
   readonly segments: readonly {
     readonly kind: SegmentKind;
-    /** As it would go on; of a message that is refused, as it came. */
+    /** Resulting text; for a refused message, the original text. */
     readonly text: string;
     readonly rewritten: boolean;
   }[];
   readonly findings: readonly ToldFinding[];
-  /** Of detectors in `mode: shadow`, which rules do not see. */
+  /** Findings of detectors in `mode: shadow`, which rules do not see. */
   readonly shadow: readonly ToldFinding[];
   readonly removed: readonly (ToldFinding & { readonly by: Removed["by"] })[];
   /** Findings of any kind that are left out here. */
   readonly more: number;
 }
 
-/** What came of it, before it is told. */
+/** Result before it is rendered. */
 export interface Rehearsed {
   readonly segments: readonly Segment[];
-  /** Undefined: a detector failed without which the message is refused. */
+  /** `undefined` if a detector failed for which the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly {
     readonly detector: string;
@@ -118,7 +118,7 @@ export interface Rehearsed {
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** Of each kind of finding; nobody reads more, and a text may be one long list of numbers. */
+/** Maximum findings shown per kind. Nobody reads more, and a text may be one long list of numbers. */
 export const MOST_TOLD = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
@@ -178,7 +178,7 @@ export function told({ segments, judgement, failures, removed, detectors, hidden
   };
 }
 
-/** `hidden`: by the name of a rule, what is written in place of its texts. */
+/** `hidden`: by rule name, the text shown in place of its replacements. */
 function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
   if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
   let written = "";

@@ -1,19 +1,19 @@
 /**
- * What the rewriting of one request and of its answer shares: the numbers of placeholders, by first appearance of a value
- * over segments and channels. Source: guardrails reference, 4.5.
+ * State shared by the rewriting of one request and its answer: the numbers of placeholders, by first appearance of a value over
+ * segments and channels. Source: guardrails reference, 4.5.
  */
 
 export interface Rewriting {
-  /** From 1, for each type on its own; `value` is normalised. */
+  /** Returns a number from 1, counted per type; `value` is normalized. */
   readonly numberOf: (label: string, value: string) => number;
 }
 
-/** What a value takes beside its characters. */
+/** Memory of an entry beside the characters of its value. */
 const ENTRY_BYTES = 100;
 
 /**
- * Made once for a request, and kept for its answer. It holds the values that were numbered: `hold` is told of each, in
- * bytes, and may throw.
+ * Created once per request and kept for its answer. It keeps the numbered values: `hold` is called with the bytes of each and
+ * may throw.
  */
 export function createRewriting(hold?: (bytes: number) => void): Rewriting {
   const numbers = new Map<string, Map<string, number>>();

@@ -1,10 +1,10 @@
 /**
- * What passes between those who read texts (hops, inspector, `guardrails eval`), those who find things in them
- * (detectors) and the policy over what was found. Source: design decisions, section 11.
+ * Types shared by readers of texts (hops, inspector, `guardrails eval`), detectors, and the policy. Source: design decisions,
+ * section 11.
  *
- * Texts are JavaScript strings and places in them are UTF-16 units, end exclusive, since that is what slicing and writing
- * JSON again need. Whatever leaves the process, or is compared with the configuration (lengths, bounds, evaluation data),
- * counts UTF-8 bytes: `utf8Length` and `utf8Offsets` convert.
+ * Texts are JavaScript strings and positions are UTF-16 units, end exclusive, since slicing and writing JSON need that.
+ * Whatever leaves the process, or is compared with the configuration (lengths, limits, evaluation data), counts UTF-8 bytes;
+ * `utf8Length` and `utf8Offsets` convert.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
 
@@ -22,15 +22,15 @@ export const CATEGORIES = ["pii", "secret", "injection", "topic", "safety", "cus
 
 export type Category = (typeof CATEGORIES)[number];
 
-/** One decoded text of a message, and what it is. */
+/** One decoded text of a message and its kind. */
 export interface Segment {
   readonly kind: SegmentKind;
   readonly text: string;
-  /** What it is a value of: `header:<lower-case name>`, `query:<name>`, `name`, `uri`; empty within bodies. */
+  /** Name of the field: `header:<lower-case name>`, `query:<name>`, `name`, `uri`; empty within bodies. */
   readonly ref: string;
   /** Index from the end: 0 is of the newest turn. */
   readonly turn: number;
-  /** It can be read and refused, never rewritten, whatever its kind (`name`, `uri`, a header). */
+  /** Whether it can be read and refused, but never rewritten, whatever its kind (`name`, `uri`, a header). */
   readonly isReadOnly: boolean;
 }
 
@@ -39,14 +39,14 @@ export interface Trace {
   /** Name of the pattern; of a deny list `entry N`, since an entry is matched text. */
   readonly pattern: string;
   readonly scoreBase: number;
-  /** Undefined: nothing proves or disproves it. */
+  /** `undefined` if nothing proves or disproves it. */
   readonly validated: boolean | undefined;
   /** The recognizer's own word, as its table has it. */
   readonly contextWord: string | undefined;
   readonly scoreContext: number;
 }
 
-/** What a detector found in one text. */
+/** Finding of a detector in one text. */
 export interface Finding {
   readonly start: number;
   readonly end: number;
@@ -55,7 +55,7 @@ export interface Finding {
   readonly label: string;
   /** From 0 to 1, after context enhancement. */
   readonly score: number;
-  /** Empty where a detector has no such parts. */
+  /** Empty if the detector has no recognizers. */
   readonly recognizer: string;
   readonly trace: Trace | undefined;
 }
@@ -86,21 +86,18 @@ export interface Window {
 }
 
 /**
- * In the texts of one message, of those that `score_threshold` does not drop: to judge so many takes some hundred
- * milliseconds of a thread that all callers share.
+ * Maximum findings in the texts of one message, without those that `score_threshold` drops. Judging that many takes some
+ * hundred milliseconds of a thread that all callers share.
  */
 export const MOST_FINDINGS = 20_000;
 
-/** With those that are dropped: tables of numbers are full of what may, hardly, be an identifier. */
+/** Maximum including dropped ones: tables of numbers are full of weak candidates. */
 export const MOST_RAW_FINDINGS = 200_000;
 
-/** What a detector gives: for each text, in order, what it found, ascending by start. */
+/** Result of a detector: findings for each text, in order, ascending by start. */
 export type Detection = readonly (readonly Finding[])[];
 
-/**
- * A member of the ensemble, compiled. It knows nothing of schedules, roles, thresholds, caches or rules: whoever calls it
- * does.
- */
+/** Compiled member of the ensemble. It knows nothing of schedules, roles, thresholds, caches or rules; its caller does. */
 export interface Detector {
   readonly name: string;
   /** As in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
@@ -126,13 +123,13 @@ export interface Detector {
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
   /**
-   * UTF-16 units in all texts of a call up to which `detectHere` is asked at once, without a limit or a signal, which would
-   * cost as much as a short text. Left out: none.
+   * Maximum UTF-16 units of all texts for a direct call of `detectHere`, without timeout and signal, which would cost as much
+   * as a short text. Absent: never.
    */
   readonly unitsAtOnce?: number;
   /**
-   * What its patterns match and its checks disprove, for rehearsals: where somebody may expect a finding that there is
-   * none. In time linear in the text. Left out where it has no checks.
+   * Matches of its patterns that its checks disprove, for rehearsals, where somebody may expect a finding. Takes time linear in
+   * the text. Absent if it has no checks.
    */
   readonly disproved?: (text: string) => readonly Finding[];
   /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */
@@ -140,32 +137,32 @@ export interface Detector {
 }
 
 /**
- * What the patterns of a detector may match, for streams. Source: guardrails reference, 5.2. Patterns of one alphabet are
- * one reach.
+ * What the patterns of a detector may match, for streams. Source: guardrails reference, 5.2. Patterns of one alphabet form one
+ * reach.
  */
 export interface Horizon {
   readonly reaches: readonly Reach[];
 }
 
 export interface Reach {
-  /** For counts of what was released unproven; a recognizer or a group of them. */
+  /** Name of a recognizer or a group, for counts of text that was released unproven. */
   readonly name: string;
   /** Longest match in UTF-8 bytes of the text as it came; infinity where it has no bound. */
   readonly maxBytes: number;
-  /** What must follow a match, in bytes, before it is sure to be one. */
+  /** Bytes that must follow a match before it is certain. */
   readonly rightBytes: number;
-  /** Whether a character may stand within a match. Of a surrogate pair the whole code point is given. */
+  /** Returns whether a character may occur within a match. Surrogate pairs are passed as one code point. */
   readonly holds: (codePoint: number) => boolean;
-  /** Whether a character that it holds does not count in `maxBytes` and `rightBytes`. Left out: every one counts. */
+  /** Returns whether a contained character is not counted in `maxBytes` and `rightBytes`. Absent: all count. */
   readonly ignores?: (codePoint: number) => boolean;
-  /** In lower case: every match begins with it, whatever the case; empty where there is no such text. */
+  /** Lower-case text that every match begins with, in any case; empty if there is none. */
   readonly prefix: string;
 }
 
 /** A detector could not do its work. The message names no text that it was given. */
 export class DetectorError extends Error {
   /**
-   * `overloaded`: its queue or pool is full; `excess`: it finds more than `MOST_FINDINGS`. Both refuse the request whatever
+   * `overloaded`: its queue or pool is full. `excess`: more than `MOST_FINDINGS` findings. Both refuse the request, whatever
    * `on_error` says.
    */
   readonly kind: "failed" | "timeout" | "overloaded" | "excess";

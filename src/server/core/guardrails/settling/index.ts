@@ -1,4 +1,4 @@
-/** What becomes of a message that was judged. */
+/** Outcome of a judged message. */
 
 export { answerFacts, type EndedInspection, inspectionFacts, sumFacts } from "./inspection-facts.ts";
 export { JudgedAnswer, type RewrittenText } from "./judged-answer.ts";

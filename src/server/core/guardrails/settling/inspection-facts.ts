@@ -1,22 +1,22 @@
-/** What an inspection came to, as traces tell it: names of the configuration and counts, never a text. */
+/** Facts of an inspection for traces: configured names and counts, never a text. */
 import type { Guarded } from "../guard.ts";
 import type { Judgement } from "../judgement.ts";
 import type { JudgedAnswer } from "./judged-answer.ts";
 import { spelledDecision } from "./settle.ts";
 
 export interface EndedInspection {
-  /** `error`: a rule or a detector could not do its work, and the message is refused; `abandoned`: the client left. */
+  /** `error`: a rule or detector failed, and the message is refused. `abandoned`: the client left. */
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
   /** Code of an outcome `error`: `policy_error` for a rule, `guardrail_error` for a detector. */
   readonly code?: "policy_error" | "guardrail_error" | undefined;
   readonly segments: number;
-  /** Rules that acted, each with its action, as `x-gateway-guardrails` tells them. */
+  /** Rules that acted, each with its action, as in `x-gateway-guardrails`. */
   readonly rules: readonly string[];
-  /** Detectors that failed, also those without which the message goes on. */
+  /** Detectors that failed, including those without which the message continues. */
   readonly failed: readonly string[];
 }
 
-/** Of a message that came whole; undefined: nobody waited for its end. */
+/** Facts of a whole message; `undefined` if the client left before its end. */
 export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
   if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
   const { judgement, failures } = guarded;
@@ -30,7 +30,7 @@ export function inspectionFacts(guarded: Guarded | undefined, segments: number):
   };
 }
 
-/** Of an answer, however many pieces it came in. `isLeft`: nobody waits for its end. */
+/** Facts of an answer, in however many pieces. `isLeft`: the client left before its end. */
 export function answerFacts(
   { judged, segments, isRewritten }: Pick<JudgedAnswer, "judged" | "segments" | "isRewritten">,
   isLeft: boolean,
@@ -51,7 +51,7 @@ const codeOf = (judgement: Judgement | undefined): EndedInspection["code"] =>
 
 const WORST: readonly EndedInspection["outcome"][] = ["error", "deny", "abandoned", "redact", "allow"];
 
-/** Of a request that holds several messages: what came of it is what came of the worst of them. */
+/** Sums up a request with several messages: the worst outcome counts. */
 export function sumFacts(all: readonly EndedInspection[]): EndedInspection {
   const [first] = all;
   if (first !== undefined && all.length === 1) return first;

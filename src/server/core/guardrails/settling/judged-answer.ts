@@ -1,7 +1,7 @@
 /**
- * One answer before the guard: whole texts, and stretches of texts that are streamed, judged as they come, and all that was
- * decided gathered for the one record of it. What was found earlier counts in later conditions, and placeholders have the
- * numbers that the request gave them. Source: design decisions, section 11.
+ * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and gathers all decisions for
+ * one record. Earlier findings count in later conditions, and placeholders have the numbers that the request gave them. Source:
+ * design decisions, section 11.
  */
 import type { Failure, Found, Guard } from "../guard.ts";
 import type { DetectorFindings, Inspection, Judgement, Occasion, RuleDecision, RuleFault } from "../judgement.ts";
@@ -20,8 +20,8 @@ export class JudgedAnswer {
   readonly #skipped = new Map<string, RuleFault>();
   readonly #failures = new Map<string, Failure>();
   /**
-   * Detectors that were late in a stretch, and without which the answer goes on: they are asked no more, or its end would wait
-   * for them once for every stretch that it has.
+   * Detectors that timed out in a stretch and may be skipped. They are not asked again, or the end would wait for them once per
+   * stretch.
    */
   readonly #late = new Set<string>();
   readonly #shadow: Record<string, Record<string, number>> = {};
@@ -34,7 +34,7 @@ export class JudgedAnswer {
   /** Texts that were judged; a stretch is one. */
   segments = 0;
 
-  /** `occasion`: the request's. `signal`: nobody waits for the answer any more. */
+  /** `occasion`: that of the request. `signal`: aborts when the client has left. */
   constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;
@@ -42,7 +42,7 @@ export class JudgedAnswer {
     this.#inspection = guard.open({ variables: { ...variables, direction: "response" }, rewriting });
   }
 
-  /** Nothing more of it is shown. */
+  /** Whether nothing more of the answer is shown. */
   get isRefused(): boolean {
     return this.#refusal !== undefined || this.#hasFailed || this.#isOversize;
   }
@@ -52,7 +52,7 @@ export class JudgedAnswer {
     return this.#isRewritten;
   }
 
-  /** In a text that is streamed. Undefined: the answer is refused. */
+  /** Scans a streamed text. Returns `undefined` if the answer is refused. */
   scan(text: string, by: "bounded" | "open"): Later<readonly DetectorFindings[] | undefined> {
     if (this.isRefused) return undefined;
     const found = this.guard.stretch(segmentOf(text), by, this.#signal, this.#late, this.#tracer);
@@ -63,7 +63,7 @@ export class JudgedAnswer {
     return this.#gather(this.#inspection.judge({ segments: [segmentOf(stretch)], found }), 1);
   }
 
-  /** What each text is to be; undefined: the answer is refused. */
+  /** Returns the new texts; `undefined` if the answer is refused. */
   whole(texts: readonly string[]): Later<readonly RewrittenText[] | undefined> {
     return this.message(texts.map(segmentOf));
   }
@@ -79,7 +79,7 @@ export class JudgedAnswer {
     });
   }
 
-  /** It is longer than is inspected, and `on_oversize` denies. */
+  /** Refuses an answer that exceeds the inspection limit with `on_oversize: deny`. */
   refuseOversize(): void {
     this.#isOversize = true;
   }
@@ -126,7 +126,7 @@ export class JudgedAnswer {
   }
 }
 
-/** Undefined: the text stays. */
+/** `undefined` keeps the text. */
 export type RewrittenText = Extract<Judgement, { readonly outcome: "allow" }>["rewrites"][number];
 
 const segmentOf = (text: string): Segment => ({ kind: "output", text, ref: "", turn: 0, isReadOnly: false });

@@ -1,4 +1,4 @@
-/** What guardrails did, by rule. Names come from the configuration; `what` is of our own words. */
+/** Metrics of guardrails by rule. Names come from the configuration; `what` from a fixed list. */
 import type { Instruments, Log } from "../../../../base/index.ts";
 
 export interface GuardrailMetrics {
@@ -13,7 +13,7 @@ export interface GuardrailMetrics {
   unproven(detector: string): void;
   /** An answer, or a text of one, is longer than is inspected. */
   oversize(): void;
-  /** Told in the log at most once a minute a detector. `isFatal`: the request was refused for it. */
+  /** Logged at most once a minute per detector. `isFatal`: the request was refused for it. */
   detectorFailed(failure: DetectorFailure): void;
 }
 
@@ -69,7 +69,7 @@ export function createGuardrailMetrics(
     "gateway_guardrail_response_oversize_total",
     "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
   );
-  /** By detector, when it may be told of again; bounded by the configurations of this process. */
+  /** By detector, the time of the next log line; bounded by the configurations of this process. */
   const quiet = new Map<string, number>();
   return {
     decided: (rule, action) => decisions.with(rule, action).inc(),

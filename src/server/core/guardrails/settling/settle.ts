@@ -1,7 +1,7 @@
 /**
- * What becomes of a message that was judged: refused, or allowed; counted, and recorded where a rule acted or a shadow
- * detector found something. Of hops and the inspector alike, who tell whose message it was. Source: specification document 1
- * (Errors); design decisions, sections 4 and 11.
+ * Settles a judged message: refuses or allows it, counts it, and records it if a rule acted or a shadow detector found
+ * something. Shared by the hops and the inspector. Source: specification document 1 (Errors); design decisions, sections 4 and
+ * 11.
  */
 import type { Log } from "../../../../base/index.ts";
 import { GatewayError } from "../../../../base/index.ts";
@@ -20,7 +20,7 @@ export type RecordValue =
 
 export type RecordData = Readonly<Record<string, RecordValue>>;
 
-/** Nothing here is a prompt, a credential or a header's value but the request's id. */
+/** Contains no prompt, no credential and no header value except the request id. */
 export interface GuardrailRecord {
   readonly event: "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
@@ -33,41 +33,41 @@ export interface GuardrailTrail {
 }
 
 export interface GuardrailSinks {
-  /** Undefined where nothing is recorded. */
+  /** `undefined` if nothing is recorded. */
   readonly trail: GuardrailTrail | undefined;
   readonly metrics: GuardrailMetrics;
   readonly log: Log;
 }
 
 export interface Settled {
-  /** Undefined: allowed. */
+  /** `undefined` if the message is allowed. */
   readonly error: GatewayError | undefined;
   /** Value of `x-gateway-guardrails`; empty: no rule acted. */
   readonly acted: string;
 }
 
-/** By detector and `<category>/<LABEL>`: how often it was found. */
+/** Number of findings by detector and `<category>/<LABEL>`. */
 export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** All that was judged of one answer, however many pieces it came in. */
+/** Everything that was judged of one answer, in however many pieces. */
 export interface JudgedWhole {
   readonly guarded: Pick<Guarded, "judgement" | "failures">;
   readonly shadow: ShadowCounts;
-  /** What rules read. */
+  /** Findings that rules read. */
   readonly found: ShadowCounts;
-  /** It is refused, since it is longer than is inspected. */
+  /** Whether it is refused because it exceeds the inspection limit. */
   readonly isOversize: boolean;
 }
 
-/** Whose message it was, for records. Made where something is recorded alone, which is rare. */
+/** Facts about the caller, for records. Built only if something is recorded, which is rare. */
 export type Facts = RecordData & { readonly direction: Direction };
 
-/** Of a message that came whole. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+/** Settles a whole message. Throws `audit_unavailable` if a rule's action cannot be recorded. */
 export function settleJudged(guarded: Guarded, told: () => Facts, sinks: GuardrailSinks): Settled {
   return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), told, sinks);
 }
 
-/** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+/** Settles an answer once, at its end or refusal. Throws `audit_unavailable` if a rule's action cannot be recorded. */
 export function settleWhole(
   { guarded, shadow, isOversize }: Omit<JudgedWhole, "found">,
   told: () => Facts,
@@ -186,7 +186,7 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
   return counts;
 }
 
-/** What is only watched refuses nobody: a trail that is full says so itself. */
+/** Observation alone refuses nothing; a full trail reports itself. */
 function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {

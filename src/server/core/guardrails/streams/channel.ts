@@ -1,10 +1,10 @@
 /**
- * One text that arrives in pieces, released as soon as it is proven that no finding can still reach into it.
- * Source: guardrails reference, 5.3.
+ * One text that arrives in pieces and is released once it is proven that no finding can still reach into it. Source: guardrails
+ * reference, 5.3.
  *
- * Detectors are not asked where their patterns stand: the text is scanned again from a place at which no match can lie
- * across (a clean cut), so that the same matches are found as in the whole text. What was released stays before the rest as
- * context, back to that place, and is bounded; a run of one alphabet that is longer is cut nevertheless.
+ * Detectors are not resumed in the middle: the text is scanned again from a place that no match can cross (a clean cut), so
+ * that the same matches are found as in the whole text. Released text back to that place stays as context, within a limit; a
+ * longer run of one alphabet is cut nevertheless.
  */
 import type { DetectorFindings, Judgement } from "../judgement.ts";
 import { utf8Length } from "../positions.ts";
@@ -24,29 +24,29 @@ export interface StreamTerms {
   readonly maxHoldBytes: number;
   readonly onHoldOverflow: "emit" | "buffer";
   readonly liveHorizon: boolean;
-  /** Undefined: the horizon, at most 64. */
+  /** `undefined` means the horizon, at most 64. */
   readonly scanChunkBytes: number | undefined;
-  /** Most that a channel holds which is held to its end. */
+  /** Maximum bytes held by a channel that is held to its end. */
   readonly maxBufferBytes: number;
 }
 
-/** At once, or later: then nothing is asked of the channel before. */
+/** A value now, or a promise; nothing else may be asked of the channel before it resolves. */
 export type Later<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
   readonly reaches: ReachSet;
   /** Findings in one text, by detector. Undefined: it could not be read, and nothing more is released. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
-  /** Of a stretch that no finding crosses. */
+  /** Judges a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
   /** Text was released though a match may have been under way: once for each run of such text. `reach`: its name. */
   readonly unproven: (reach: string) => void;
-  /** It holds more than it may of what it was to hold to its end, and goes on without holding it. Once. */
+  /** Called once if the text exceeds the limit for holding it to its end; it continues without being held. */
   readonly oversize: () => void;
 }
 
 export interface TextChannel {
-  /** What may be shown now. Nothing, once it is refused. */
+  /** Adds text. Returns what may be shown now; nothing after a refusal. */
   readonly push: (text: string) => Later<string>;
   /** Scans what was not worth a scan yet. */
   readonly settle: () => Later<string>;
@@ -54,10 +54,10 @@ export interface TextChannel {
   readonly end: () => Later<string>;
   /** A text was pushed that no scan has seen. */
   readonly isWaiting: boolean;
-  /** It holds all that comes until its end. */
+  /** Whether everything is held until the end. */
   readonly isBuffering: boolean;
   readonly heldBytes: number;
-  /** Not `allow`: nothing more is released. */
+  /** Judgement that refuses the text; nothing more is released. */
   readonly refusal: Judgement | undefined;
 }
 
@@ -70,15 +70,15 @@ class Channel implements TextChannel {
   readonly #ports: ChannelPorts;
   readonly #horizon: number;
   readonly #chunk: number;
-  /** From a clean cut on. */
+  /** Text from a clean cut on. */
   #text = "";
-  /** In `#text`: what is before it was released. */
+  /** Offset in `#text` up to which it was released. */
   #released = 0;
-  /** In bytes, of what no scan has seen. */
+  /** Bytes that no scan has seen. */
   #newBytes = 0;
-  /** In `#text`: once so much is released, some of it may be let go of. */
+  /** Offset in `#text`: once this much is released, its beginning may be dropped. */
   #forgetAt = 2 * CONTEXT;
-  /** Of what is not released. */
+  /** Bytes that are not released. */
   #heldBytes = 0;
   #isOverflowing = false;
   #isBuffering = false;
@@ -157,7 +157,7 @@ class Channel implements TextChannel {
     if (this.#released === text.length) return "";
     const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
     const proven = isEnd ? text.length : this.#proven(text);
-    // Nothing can be shown, whatever is found in it.
+    // Nothing can be shown, whatever is found.
     if (Math.max(proven, least) <= this.#released) return "";
     return after(this.#ports.scan(text), (found) =>
       found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),
@@ -197,7 +197,7 @@ class Channel implements TextChannel {
   #proven(text: string): number {
     const { liveHorizon } = this.#terms;
     const pending = this.#ports.reaches.pending(text);
-    // Its other half may come with the next piece.
+    // The other half of a surrogate pair may come with the next piece.
     const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
     return Math.min(pending, liveHorizon ? whole : tailStart(text, this.#horizon));
   }
@@ -236,7 +236,7 @@ class Channel implements TextChannel {
 export const after = <Value, Made>(value: Later<Value>, make: (value: Value) => Later<Made>): Later<Made> =>
   value instanceof Promise ? value.then(make) : make(value);
 
-/** Overlapping findings are decided together: none of them is cut, until nothing lies across. */
+/** Overlapping findings are decided together: the cut moves back until none crosses it. */
 function beforeClusters(found: readonly DetectorFindings[], place: number): number {
   let safe = place;
   for (let before = -1; before !== safe; ) {
@@ -250,7 +250,7 @@ function beforeClusters(found: readonly DetectorFindings[], place: number): numb
 
 const NOTHING: readonly Finding[] = [];
 
-/** Nothing was found in the one text. */
+/** Returns whether nothing was found in the only text. */
 const hasNone = (found: readonly DetectorFindings[]): boolean =>
   found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
 

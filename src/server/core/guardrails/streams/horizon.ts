@@ -1,11 +1,11 @@
-/** From where on a text that goes on may still become a match, and places in such texts. Source: guardrails reference, 5.2. */
+/** Finds where text that continues may still become a match, and positions in such texts. Source: guardrails reference, 5.2. */
 import { DIGIT_FORMS } from "../digits.ts";
 import { INVISIBLE, MARKS } from "../invisible.ts";
 import type { Reach } from "../types.ts";
 
 /**
- * The smallest place at or after `from` at which a match may begin whose end, or what must follow it, is not there yet; the
- * text's length where there is none.
+ * Returns the smallest position at or after `from` where a match may begin that is not yet complete, or not yet followed by
+ * what it requires; the text's length if there is none.
  */
 export function pendingFrom(text: string, from: number, reach: Reach): number {
   const { maxBytes, rightBytes, holds, ignores, prefix } = reach;
@@ -15,9 +15,9 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   };
   const { length } = text;
   let earliest = length;
-  /** Where the last run was stopped by a character that it does not hold: runs that end behind that begin there too. */
+  /** Start of the last run, which was stopped by a foreign character: runs that end after it begin there too. */
   let stopped = length;
-  // What a match ends with may lie before the last bytes, which are then those that must follow it.
+  // A match may end before the last bytes, which then must follow it.
   for (let end = length, beyond = 0; ; ) {
     if (end <= stopped) {
       const start = runStart(text, from, end, maxBytes, holds, bytesAt);
@@ -25,7 +25,7 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
       const isStopped = start <= from || !holds(codePointBefore(text, start));
       stopped = isStopped ? start : end;
     }
-    // A run that reaches back over the next places holds them all.
+    // A run that reaches back over the next positions covers them.
     if (end <= from || beyond >= rightBytes) return earliest;
     const before = end - widthBefore(text, end);
     beyond += bytesAt(before);
@@ -53,7 +53,7 @@ export function tailStart(text: string, bytes: number): number {
 export const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit < 0xe000;
 
-/** Where the run of characters that ends at `end` begins, as far back as a match can be long. */
+/** Returns the start of the run of characters that ends at `end`, as far back as a match can be long. */
 function runStart(
   text: string,
   from: number,
@@ -72,7 +72,7 @@ function runStart(
   return at;
 }
 
-/** The first place from `start` on at which the prefix stands, or the text's end where it may still come to stand; else `end`. */
+/** Returns the first position from `start` on with the prefix, or with its beginning at the text's end; otherwise `end`. */
 function begun(text: string, start: number, end: number, prefix: string): number {
   if (prefix === "") return start;
   const { folded, places } = fold(text, start, Math.min(text.length, end + prefix.length));
@@ -90,7 +90,7 @@ const NO_PLACES: readonly number[] = [];
 const BEYOND_ASCII = /[^\0-\x7f]/;
 const IGNORABLE = new RegExp(`[\\p{Cf}${MARKS}${INVISIBLE}]`, "u");
 
-/** As prefixes are written: wide and accented forms are as plain ones, what cannot be seen is not there. */
+/** Normalizes like prefixes: wide and accented forms become plain, invisible characters are dropped. */
 function fold(text: string, start: number, end: number): { folded: string; places: readonly number[] } {
   const part = text.slice(start, end);
   if (!BEYOND_ASCII.test(part)) return { folded: part.toLowerCase(), places: NO_PLACES };

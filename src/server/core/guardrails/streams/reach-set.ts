@@ -1,6 +1,6 @@
 /**
- * All that detectors may match in a stream, compiled: one walk back over a text serves every reach. A character's class says,
- * in one bit for each reach, who holds it and whose prefix it may begin. Source: guardrails reference, 5.2 and 5.3.
+ * All reaches of detectors in a stream, compiled: one walk back over a text serves every reach. A character's class has one bit
+ * per reach, for the reaches that contain it and those whose prefix it may begin. Source: guardrails reference, 5.2 and 5.3.
  */
 import type { Reach } from "../types.ts";
 import { bytesOf, codePointBefore, foldedForm, pendingFrom } from "./horizon.ts";
@@ -10,24 +10,24 @@ export interface ReachSet {
   readonly horizonBytes: (maxHoldBytes: number) => number;
   /** The smallest `pendingFrom` of all: where a match may begin whose end, or what must follow it, is not there yet. */
   readonly pending: (text: string) => number;
-  /** Name of a reach for which that place is pending; empty where there is none. */
+  /** Returns the name of a reach for which that position is pending; empty if there is none. */
   readonly holderOf: (text: string, pending: number) => string;
   /**
-   * The last place, at most `last`, at which the text may be cut so that all that ends behind `to` is found as it is found
-   * now: no match lies across it, and enumeration begins anew between it and `to`. Undefined: there is none.
+   * Returns the last position, at most `last`, at which the text can be cut without changing what is found after `to`: no match
+   * crosses it, and enumeration restarts between it and `to`. `undefined` if there is none.
    */
   readonly cleanCut: (text: string, last: number, to: number) => number | undefined;
 }
 
-/** What must follow a match is for all of them the most that it is for one. */
+/** Uses the largest right context of any reach for all of them. */
 export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
-  // In this order those that a run is too long for are the first bits.
+  // Sorted, so that reaches that a run is too long for are the first bits.
   const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
   return new Compiled(reaches, rightBytes);
 }
 
-/** Who is left of those that are alive: nobody, only such as have a prefix, some that have none. */
+/** Reaches that are still alive: none, only some with a prefix, or some without one. */
 const NOBODY = 0;
 const PREFIXED = 1;
 const PLAIN = 2;
@@ -42,15 +42,15 @@ class Compiled implements ReachSet {
   /** Words of 32 bits. */
   readonly #width: number;
   readonly #plain: Int32Array;
-  /** Of a walk that is under way; walks are done at once. */
+  /** State of the current walk; walks are synchronous. */
   readonly #alive: Int32Array;
-  /** By UTF-16 unit, 0: not known yet. */
+  /** By UTF-16 unit; 0 if not known yet. */
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
   /** By class, whether its characters count: those that every reach ignores do not. */
   readonly #counts: boolean[] = [true];
-  /** By class, `#width` words each: who holds it, whose prefix it may begin. */
+  /** By class, `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
   #holds: Int32Array;
   #starts: Int32Array;
 
@@ -75,8 +75,8 @@ class Compiled implements ReachSet {
   }
 
   /**
-   * Which reaches may be pending there, without a walk for each: a run that begins there goes on at least to where only what
-   * must follow a match is left.
+   * Returns which reaches may be pending at a position, without a walk for each: a run that begins there extends at least to
+   * where only required context is left.
    */
   #holding(text: string, pending: number): (reach: number) => boolean {
     let last = text.length;
@@ -136,13 +136,13 @@ class Compiled implements ReachSet {
         // The runs of all that have no prefix end between here and `to`.
         if (left !== PLAIN && at <= last) cut = at;
       } else if (left === NOBODY) break;
-      // What begins with a prefix goes on from there: it is kept whole.
+      // Text that begins with a prefix is kept whole.
       else if (this.#isPrefixed(text, at, row)) cut = at;
     }
     return cut === 0 ? undefined : cut;
   }
 
-  /** Those that do not hold a character are no longer alive. Who is left. */
+  /** Removes reaches that do not contain a character, and returns what kind is left. */
   #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
     const alive = this.#alive;
     let left = 0;
@@ -171,7 +171,7 @@ class Compiled implements ReachSet {
     return this.#isPrefixed(text, at, row);
   }
 
-  /** Whether the prefix of one that is alive stands at a place, or the text ends within it. */
+  /** Returns whether the prefix of a reach that is alive is at a position, or begins there at the text's end. */
   #isPrefixed(text: string, at: number, row: number): boolean {
     for (let word = 0; word < this.#width; word++) {
       for (let left = this.#alive[word]! & this.#starts[row + word]!; left !== 0; left &= left - 1) {
@@ -222,7 +222,7 @@ class Compiled implements ReachSet {
 
 const lowest = (bits: number): number => 31 - Math.clz32(bits & -bits);
 
-/** Whether a prefix stands at a place, as prefixes are written, or the text ends within it. */
+/** Returns whether a normalized prefix is at a position, or begins there at the text's end. */
 function comesTo(text: string, from: number, prefix: string): boolean {
   const first = text.codePointAt(from) ?? 0;
   let at = from;
@@ -249,7 +249,7 @@ function comesTo(text: string, from: number, prefix: string): boolean {
   return true;
 }
 
-/** Where in a character's form a prefix may begin; -1: nowhere. */
+/** Returns the offset in a character's form at which a prefix may begin; -1 if there is none. */
 function beginningIn(form: string, prefix: string): number {
   for (let at = 0; at < form.length; at++) if (agree(form.slice(at), prefix)) return at;
   return -1;

@@ -1,7 +1,7 @@
 /**
- * One text that arrives in pieces, for detectors whose findings have no bound: a judge, a classifier. Nothing waits for
- * them while the text flows, since no piece of it is ever proven: they read a sliding text again and again, and the rest
- * when it ends. Source: guardrails reference, 5.3.
+ * One text that arrives in pieces, for detectors without a bounded reach, such as judge models and classifiers. The text flows
+ * without waiting for them, since no part of it is ever proven: they read a sliding window again and again, and the rest at the
+ * end. Source: guardrails reference, 5.3.
  */
 
 import type { DetectorFindings } from "../judgement.ts";
@@ -16,15 +16,15 @@ const SLIDE = 4_096;
 const MIN_CHUNK = 256;
 
 export interface SlidePorts {
-  /** Undefined: it could not be read. */
+  /** Returns `undefined` if the text could not be read. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
-  /** Of what was found in the text and is new in it. */
+  /** Judges new findings in the text. */
   readonly judge: (text: string, found: readonly DetectorFindings[]) => void;
 }
 
 export interface Slide {
   readonly push: (text: string) => void;
-  /** Once all of the text was read. Nothing follows. */
+  /** Called once all of the text was read; nothing follows. */
   readonly end: () => Later<void>;
   readonly heldBytes: number;
 }
@@ -37,7 +37,7 @@ class Sliding implements Slide {
   readonly #chunk: number;
   readonly #ports: SlidePorts;
   #text = "";
-  /** In `#text`: what is behind it no reading has begun on. */
+  /** Offset in `#text` from which nothing was read yet. */
   #read = 0;
   #isOver = false;
   #reading: Promise<void> | undefined;
@@ -76,9 +76,9 @@ class Sliding implements Slide {
     return !this.#isOver && utf8Length(this.#text.slice(this.#read)) >= this.#chunk;
   }
 
-  /** One reading at a time: text that comes meanwhile waits for the next. */
+  /** Runs one reading at a time; text that arrives meanwhile waits for the next. */
   #go(): void {
-    // What came while a reading took long is read in several, so that none of it is passed over.
+    // Text that arrived during a long reading is read in several windows, so that none is skipped.
     const start = boundary(this.#text, Math.max(0, Math.min(this.#read, this.#text.length) - SLIDE / 2));
     const end = boundary(this.#text, Math.min(this.#text.length, start + SLIDE));
     const text = this.#text.slice(start, end);
