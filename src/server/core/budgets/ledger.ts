@@ -45,11 +45,11 @@ export interface Reservation {
   amount: number;
   /** Part of `amount` that is not charged yet. */
   left: number;
-  /** What it may cost above `amount`, by its bound, and is not charged yet. */
+  /** What it may cost above `amount` by its bound, and is not charged yet. */
   risk: number;
-  /** Charged by attempts that are over. */
+  /** Charged by finished attempts. */
   before: number;
-  /** Of `spent`, in the present share. */
+  /** Part of `spent` in the present share. */
   spentHere: number;
   /** A session's later usage is charged in the window in which it flows. */
   readonly isSession: boolean;
@@ -70,38 +70,38 @@ export interface Share {
   reserved: number;
   risk: number;
   pledged: number;
-  /** Of the newest report. */
+  /** Sequence number of the newest report. */
   seq: number;
-  /** When the newest report that was answered was sent, in elapsed time: its lease begins there. */
+  /** Sending time of the newest answered report, in elapsed time: the lease begins there. */
   renewedAt: number;
   /** Reservations that are held. */
   open: number;
-  /** Told by the last answer: left of the limit for whoever asks. Undefined before the first. */
+  /** What the last answer said is left of the limit for others; `undefined` before the first. */
   remaining: number | undefined;
   answeredAt: number;
   /** As of the last answered report. */
   ackedSpent: number;
   ackedReturned: number;
-  /** What a lender was told last to be reserved. */
+  /** Reserved amount last reported to a lender. */
   toldReserved: number;
-  /** Of the report under way; 0: none is. */
+  /** Id of the report under way; 0 if there is none. */
   reportId: number;
-  /** Nothing is asked before this time: the last ask brought nothing although there was something. */
+  /** No request is sent before this time: the last one brought nothing although units were left. */
   quietUntil: number;
   /** Least of `spareOf` since `leastSince`. */
   least: number;
   leastSince: number;
-  /** Who waits, first come first served. Those no longer waiting are passed over. */
+  /** Waiting requests, first come first served. Entries that no longer wait are skipped. */
   queue: Reservation[];
-  /** Of an earlier incarnation: its grant is charged in full, whatever becomes of it. */
+  /** Whether it belongs to an earlier incarnation: its grant is charged in full, whatever happens. */
   isClosed: boolean;
-  /** To other processes of this node; see `lending.ts`. */
+  /** Loans to other processes of this node; see `lending.ts`. */
   readonly loans: Set<Loan>;
-  /** Of those, what waits, first come first served. */
+  /** Requests of borrowers that wait, first come first served. */
   asks: Ask[];
 }
 
-/** What a borrower holds of a share; its totals are as it told them last. */
+/** What a borrower has of a share, with totals as it last reported them. */
 export interface Loan {
   readonly borrower: object;
   readonly share: Share;
@@ -111,20 +111,20 @@ export interface Loan {
   /** What it may have spent before its next report is answered. */
   pledge: number;
   seq: number;
-  /** Nothing there may come to need it. */
+  /** Units that nothing there may come to need. */
   spare: number;
-  /** Held by requests there. */
+  /** Units held by requests there. */
   reserved: number;
   /** Whether the borrower left the last recall unanswered, so that nobody knows how much of the loan it does not use. */
   isSilent: boolean;
 }
 
-/** What a borrower waits for. */
+/** Request of a borrower that waits. */
 export interface Ask {
   readonly loan: Loan;
   /** Still to be lent, or its requests wait on. */
   need: number;
-  /** To be lent beside that. */
+  /** To be lent beyond that. */
   wish: number;
   /** To be pledged. */
   held: number;
@@ -149,14 +149,14 @@ export interface Bucket {
   rate: number;
   rateAt: number;
   rateUnits: number;
-  /** What a request was admitted with, lately; 0 when none was for a while. */
+  /** Recent admission amount; 0 if no request was admitted for a while. */
   typical: number;
   /** The risk of such a request. */
   typicalRisk: number;
   admittedAt: number;
 }
 
-/** What only grows; for metrics. */
+/** Counters for metrics; they only grow. */
 export interface LedgerCounts {
   /** Charged above what the request had reserved: the bound of what can be overspent (cluster reference, 7.3). */
   excess: number;
@@ -165,13 +165,13 @@ export interface LedgerCounts {
   admitted: number;
   exhausted: number;
   unavailable: number;
-  /** Charged for borrowers that are gone, beyond what they had told to have spent. */
+  /** Charged for borrowers that are gone, beyond their reported spending. */
   untold: number;
 }
 
-/** How a ledger that is not its node's only one has its part of what the node holds. */
+/** Options of a ledger that has only a part of its node's allowance. */
 export interface LedgerOptions {
-  /** It borrows of the node's ledger, which is told more with each report. */
+  /** Whether it borrows from the node's ledger, which gets more facts with each report. */
   readonly borrows?: boolean;
   /** Between two reports of what is not urgent; half a second when left out. */
   readonly reportMs?: number;
@@ -179,12 +179,12 @@ export interface LedgerOptions {
 
 export interface Ledger {
   readonly node: string;
-  /** Of this process, given by the cluster at its start; 0 before: nothing can be asked for. */
+  /** Number of this process, assigned by the cluster at its start; 0 before, when nothing can be requested. */
   incarnation: number;
   readonly buckets: Map<string, Bucket>;
-  /** To be asked for at once. */
+  /** Shares to report at once. */
   readonly urgent: Set<Share>;
-  /** To be reported with the next interval. */
+  /** Shares to report at the next interval. */
   readonly dirty: Set<Share>;
   readonly waiting: Set<Reservation>;
   /** Waited, and are decided now. */
@@ -201,7 +201,7 @@ export interface Ledger {
   /** Since `restart`, while limits of a lower revision may be those of a restored state; undefined otherwise. */
   unsettledSince: number | undefined;
   readonly counts: LedgerCounts;
-  /** Milliseconds of a clock that is never set, as of the last tick; undefined: there is none but `now`. */
+  /** Milliseconds of a monotonic clock, as of the last tick; `undefined` if there is only `now`. */
   elapsed: number | undefined;
   /** How long answers take, lately. */
   answerMs: number;
@@ -211,11 +211,11 @@ export interface Ledger {
   hasLeader: boolean;
   readonly borrows: boolean;
   readonly reportMs: number;
-  /** Of one that borrows: shares that it holds nothing of any more, to be told to the lender. */
+  /** For a borrower: shares of which it has nothing left, to be reported to the lender. */
   forgotten: Share[];
   /** Shares that a borrower waits for. */
   readonly asked: Set<Share>;
-  /** Who borrows here. */
+  /** Number of borrowers. */
   borrowers: number;
 }
 
@@ -254,7 +254,7 @@ export function createLedger(
   };
 }
 
-/** As the replicated rows take it: one name that is no such label would have whole reports refused. */
+/** Names that replicated rows accept: one invalid name would have whole reports refused. */
 const NAME = /^[^\u0000-\u001f\u007f]{1,512}$/;
 
 /**
@@ -309,7 +309,7 @@ function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undef
 const isNewer = ({ unsettledSince }: Ledger, { limitRev }: Bucket, limit: Limit): boolean =>
   unsettledSince === undefined ? limit.limitRev > limitRev : limit.limitRev !== limitRev;
 
-/** What was told of the old limit does not hold for the new one. */
+/** Answers about the old limit are not valid for the new one. */
 function changeLimit(bucket: Bucket, { limit, limitRev }: Limit): void {
   bucket.limit = limit;
   bucket.limitRev = limitRev;
@@ -325,7 +325,7 @@ export function shareAt(bucket: Bucket, now: number): Share {
   return share;
 }
 
-/** The share of a window, begun where there is none. */
+/** Returns the share of a window; creates it if necessary. */
 export const shareOf = (bucket: Bucket, window: number, now: number): Share =>
   bucket.shares.get(window) ?? addShare(bucket, window, now);
 
@@ -372,10 +372,10 @@ export const freeOf = (share: Share): number =>
 export const isLeased = ({ elapsed }: Ledger, { renewedAt }: Share, now: number): boolean =>
   (elapsed ?? now) - renewedAt <= LEASE_MS;
 
-/** What nothing under way may come to need. */
+/** Returns units that nothing under way may come to need. */
 export const spareOf = (share: Share): number => claimOf(share) - share.risk;
 
-/** To be called after that has become less. */
+/** Call after the spare amount has decreased. */
 export function noteLeast(share: Share): void {
   const spare = spareOf(share);
   if (spare < share.least) share.least = spare;

@@ -1,15 +1,15 @@
 /**
- * A node's ledger lends to those of its other processes: what a node is to the cluster, a borrower is to its node, and
- * better, since the node can ask for what a borrower does not use.
+ * Lending of a node's ledger to those of its other processes. A borrower is to its node what a node is to the cluster, except
+ * that the node can also ask for what a borrower does not use.
  *
- * Of each share that a borrower tells of there is a loan, with the running totals of its reports. In the node's share all
- * loans count as requests do: what was spent as spent, what is pledged above it as reserved, what is lent above that as
- * risk. So whatever holds of requests on one node holds of loans: all of them fit into what was granted to the node, what
- * they may have spent is in the node's own pledge before they may, and the lease of a loan begins where the node's begins.
+ * Each share that a borrower reports has a loan, with the running totals of its reports. In the node's share, loans count like
+ * requests: what was spent as spent, what is pledged above it as reserved, what is lent above that as risk. So the rules for
+ * requests on one node apply to loans: all of them fit into the node's grant, what they may have spent is in the node's own
+ * pledge before they may spend it, and the lease of a loan begins where the node's begins.
  *
- * Who needs more than is here waits: for the cluster while that may give some, then for what other borrowers give back, which
- * whoever drives the ledger asks them for; that nothing is left is told only after that. What a borrower that is gone had
- * pledged is charged, as that of a node that is gone. Source: cluster reference, 7.2.
+ * A borrower that needs more than is available waits: first for the cluster, while that may grant more, then for what other
+ * borrowers return when the owner of the ledger recalls it. Only after that is it told that nothing is left. The pledge of a
+ * borrower that is gone is charged, like that of a node that is gone. Source: cluster reference, 7.2.
  */
 
 import {
@@ -33,7 +33,7 @@ import type { GivenBack, ShareName } from "./sweeping.ts";
 import { wholeUnits } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
-/** One process that borrows; it tells its rows in order. */
+/** Borrowing process; it reports its rows in order. */
 export interface Borrower {
   readonly loans: Map<Share, Loan>;
 }
@@ -45,7 +45,7 @@ export interface LoanAsk extends Ask {
 
 /** Windows that are reported of, before the present one; earlier ones count nowhere. */
 const LATE_WINDOWS = 2;
-/** An age that no lease comes to. */
+/** An age beyond any lease. */
 const NOT_LEASED = 1_000_000_000;
 
 export function openBorrower(ledger: Ledger): Borrower {
@@ -53,7 +53,7 @@ export function openBorrower(ledger: Ledger): Borrower {
   return { loans: new Map() };
 }
 
-/** What is lent, and so charged. */
+/** Returns what is lent, and therefore charged. */
 const lentOf = ({ granted, returned, spent }: Loan): number => Math.max(granted - returned, spent);
 const pledgedOf = (loan: Loan): number => Math.min(lentOf(loan), Math.max(loan.pledge, loan.spent));
 
@@ -82,7 +82,7 @@ export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: 
     ...{ loan, row, need, wish: want - need, held: 0 },
     ...{ isPledging: false, isRecalled: false, isDecided: false },
   };
-  // Who came before goes before.
+  // Earlier requests go first.
   if (share.asks.length === 0 || !isWaiting(ask)) lend(ledger, ask, now);
   if (ask.isDecided) return answerOf(ledger, ask, now);
   share.asks.push(ask);
@@ -124,7 +124,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   return made;
 }
 
-/** What the row says of what was. */
+/** Takes over the totals of a row. */
 function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const { share } = loan;
   const { bucket } = share;
@@ -167,11 +167,11 @@ function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
   ask.isDecided = isOver || (isBegun && ask.need === 0 && ask.held === 0);
 }
 
-/** Of what nobody waits for, others find something too; what they lack beyond it is recalled. */
+/** Of units that nobody waits for, some are left for others; what is missing beyond that is recalled. */
 function grant(ledger: Ledger, ask: LoanAsk): void {
   const { loan } = ask;
   const { granted, returned, spent } = loan;
-  // What was spent above the loan is charged to the node already.
+  // Spending above the loan is charged to the node already.
   const catchUp = Math.min(ask.need + ask.wish, Math.max(0, spent - (granted - returned)));
   const spare = Math.max(0, spareOf(loan.share));
   const needed = Math.max(0, ask.need - catchUp);
@@ -180,7 +180,7 @@ function grant(ledger: Ledger, ask: LoanAsk): void {
   const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
   ask.need = needed - need;
   ask.wish = wished - wish;
-  // Until it says what it used of it: others who wait behind it may yet have it.
+  // Counts as spare until the borrower reports its use: others that wait behind it may still get it.
   if (ask.need > 0) loan.spare += need;
   if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
 }
@@ -195,8 +195,8 @@ function pledge({ loan, row }: LoanAsk): void {
 }
 
 /**
- * Goes on with all that waits; to be called when the ledger, or what borrowers hold, has changed. Gives the shares of which
- * others are to be asked for what they do not use; `recalled` follows.
+ * Continues with everything that waits. Call it when the ledger, or what borrowers have, has changed. Returns the shares to
+ * recall from other borrowers; `recalled` follows.
  */
 export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
   const toRecall = new Set<Share>();
@@ -218,7 +218,7 @@ export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
 const isAsked = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
   hasLeader && (share.reportId !== 0 || urgent.has(share));
 
-/** Of the cluster no more is to be had for the moment. */
+/** The cluster can grant no more at the moment. */
 function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
   const { share } = ask.loan;
   if (ask.need === 0 && !ask.isPledging) {
@@ -228,7 +228,7 @@ function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): 
   else toRecall.add(share);
 }
 
-/** Of a share: those to ask for what they do not use. */
+/** Returns the borrowers to recall from. */
 export function lenders(share: Share): ReadonlySet<Borrower> {
   const found = new Set<Borrower>();
   for (const loan of share.loans) if (lentOf(loan) > loan.spent) found.add(loan.borrower as Borrower);
@@ -252,7 +252,7 @@ export function gaveBack(borrower: Borrower, share: Share, given: GivenBack | "s
   change(loan, { spent, returned: Math.max(loan.returned, Math.min(wholeUnits(given.ret), loan.granted - spent)) });
 }
 
-/** What waits was asked for of all others; `proceed` decides it. */
+/** Notes that everything that waits was recalled from the others; `proceed` then decides. */
 export function recalled(asks: Iterable<Ask>): void {
   for (const ask of asks) ask.isRecalled = true;
 }
@@ -270,7 +270,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
     ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now) && !isReturnPossible(share, loan.borrower);
   return {
     ...{ b: row.b, w: row.w, window_ms: row.window_ms, granted: loan.granted, returned: loan.returned },
-    // That there is none for what waits is a refusal.
+    // Reporting that nothing is left refuses the waiting requests.
     remaining: need === 0 || isSure ? left : Math.max(1, left),
     pledge: pledgedOf(loan),
     age: Math.min(NOT_LEASED, Math.max(0, (ledger.elapsed ?? now) - share.renewedAt)),
@@ -280,7 +280,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
 const isReturnPossible = (share: Share, asking: object): boolean =>
   [...share.loans].some((loan) => loan.borrower !== asking && loan.isSilent && lentOf(loan) > loan.spent);
 
-/** Nothing more will be told of a share: its window is over there. */
+/** Ends a loan whose window has ended; nothing more is reported for it. */
 export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }: ShareName): void {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
   const loan = share && borrower.loans.get(share);
@@ -289,7 +289,7 @@ export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }:
   remove(ledger, borrower, loan);
 }
 
-/** It is gone: what it may have spent is charged. */
+/** Ends a borrower: what it may have spent is charged. */
 export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   ledger.borrowers -= 1;
   for (const loan of borrower.loans.values()) {
@@ -300,7 +300,7 @@ export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   }
 }
 
-/** After `restart`: borrowers begin anew as well, with the same number of start. */
+/** Call after `restart`: borrowers start again too, with the same incarnation number. */
 export function forgetLoans(ledger: Ledger, borrower: Borrower): void {
   for (const loan of borrower.loans.values()) remove(ledger, borrower, loan);
 }

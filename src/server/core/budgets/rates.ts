@@ -8,11 +8,11 @@ const CHUNK_MS = 2_000;
 const AHEAD_MS = 500;
 const ANSWERS_AHEAD = 4;
 const MAX_AHEAD_MS = 8_000;
-/** How often the rate is taken anew, and over what time it forgets what was. */
+/** Interval at which the rate is computed, and time over which earlier values fade, in milliseconds. */
 const RATE_MS = 500;
 const RATE_MEMORY_MS = 1_000;
 
-/** Notes that a request was admitted with so many units, and may cost `risk` more. */
+/** Notes that a request was admitted with this many units, and may cost `risk` more. */
 export function noteAdmitted(
   bucket: Bucket,
   { units, risk }: { readonly units: number; readonly risk: number },
@@ -29,7 +29,7 @@ export function noteRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits += units;
   const elapsed = now - bucket.rateAt;
   if (elapsed >= 0 && elapsed < RATE_MS) return;
-  // The first stretch has no length that would tell anything, nor has one over which the clock was set.
+  // The first interval has no useful length, nor has one in which the clock was set.
   const isKnown = elapsed > 0 && elapsed < Number.POSITIVE_INFINITY;
   if (isKnown) bucket.rate += (bucket.rateUnits / elapsed - bucket.rate) * Math.min(1, elapsed / RATE_MEMORY_MS);
   bucket.rateAt = now;
@@ -39,15 +39,18 @@ export function noteRate(bucket: Bucket, units: number, now: number): void {
 const aheadMs = (ledger: Ledger, least: number): number =>
   Math.min(MAX_AHEAD_MS, Math.max(least, ANSWERS_AHEAD * ledger.answerMs));
 
-/** To be had of the cluster at a time. */
+/** Returns how much to request from the cluster at a time. */
 export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
   bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
 
-/** To be had beside that, for two more requests at a time than now; a small part of the limit, which others need too. */
+/**
+ * Returns how much to request beyond that, for two more requests at a time than now; a small part of the limit, which others
+ * need too.
+ */
 export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
   rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
 
-/** To be pledged beyond what is held. */
+/** Returns how much to pledge beyond what is held. */
 export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
 
 /** A request like those before it is not to wait, be they ever so few. */

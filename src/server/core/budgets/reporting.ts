@@ -1,11 +1,11 @@
 /**
- * What goes to the cluster and comes back: reports of what was spent, asks for more, and their answers.
+ * Reports of spending, requests for more units, and their answers.
  *
- * A report holds running totals of this incarnation, never differences: lost, doubled or late ones do no harm. A share
- * is in at most one report under way, and so has at most one ask outstanding. A grant is told as the total ever
- * granted, so that the next answer mends a lost one. Only `want` is not a total: whoever carries a report must send
- * it again under the same command sequence until its outcome is known, else a grant may be made twice, which strands
- * units until they are given back and never hands out too many. Source: cluster reference, 7.2.
+ * A report contains running totals of this incarnation, never differences, so lost, repeated or late ones do no harm. A share
+ * is in at most one report under way, and so has at most one request outstanding. A grant is reported as the total ever
+ * granted, so the next answer repairs a lost one. Only `want` is not a total: whoever carries a report must resend it under the
+ * same command sequence until its outcome is known. Otherwise a grant may be made twice, which blocks units until they are
+ * returned but never hands out too many. Source: cluster reference, 7.2.
  */
 
 import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
@@ -24,7 +24,7 @@ import { MAX_UNITS } from "./units.ts";
 import { windowAt } from "./windows.ts";
 
 const MAX_ROWS = 500;
-/** Of a report as JSON, in characters; a row has `ROW_LENGTH` at most beside its name. */
+/** Maximum length of a report as JSON, in characters; a row has at most `ROW_LENGTH` beside its name. */
 const MAX_LENGTH = 65_536;
 const ROW_LENGTH = 200;
 /** While a lost one is waited for, others still get through. */
@@ -32,7 +32,7 @@ const MAX_REPORTS_UNDER_WAY = 4;
 /** Answers that take longer are believed sooner than those that take less. */
 const RISING = 1 / 2;
 const FALLING = 1 / 16;
-/** After an answer that granted nothing although something was left: the clock here is behind the leader's. */
+/** Pause after an answer that granted nothing although units were left: the clock here is behind the leader's. */
 const QUIET_MS = 50;
 
 /** A row of the command `usage.report`. */
@@ -44,26 +44,26 @@ export interface ReportRow {
   readonly limit_rev: number;
   readonly spent: number;
   readonly want: number;
-  /** Of `want`: requests wait for it now. Left out where none do. */
+  /** Part of `want` for which requests are waiting now; absent if there are none. */
   readonly need?: number;
   readonly ret: number;
-  /** What `spent` will not pass before a later report is answered; left out where not all members know of it. */
+  /** Total that `spent` will not exceed before a later report is answered; absent if some members do not know it. */
   readonly pledge?: number;
-  /** With `pledge`: which of this bucket's reports it is. */
+  /** Sequence number of this bucket's reports; sent with `pledge`. */
   readonly seq?: number;
-  /** Told to a lender alone. */
+  /** Sent only to a lender. */
   readonly loan?: LoanFacts;
 }
 
-/** What a lender is told of a share beside what the cluster is. */
+/** Facts about a share that only a lender gets. */
 export interface LoanFacts {
-  /** Nothing here may come to need it. */
+  /** Units that nothing here may come to need. */
   readonly spare: number;
-  /** Held by requests under way, above what they are charged. */
+  /** Held by requests under way, above their charges. */
   readonly reserved: number;
-  /** What a request is admitted with, lately. */
+  /** Recent admission amount of requests. */
   readonly typical: number;
-  /** Of the pledge: without so much, requests that wait go on waiting; 0: none wait. */
+  /** Minimum pledge with which waiting requests can continue; 0 if none wait. */
   readonly floor: number;
 }
 
@@ -78,22 +78,22 @@ export interface Report {
   readonly shares: readonly Share[];
 }
 
-/** What a row is answered with. */
+/** Answer to a row. */
 export interface ReportAnswer {
   readonly b: string;
   readonly w: number;
   readonly window_ms: number;
   readonly granted: number;
   readonly remaining: number;
-  /** Given back or taken back; only where a pledge was reported. */
+  /** Units returned or taken back; only if a pledge was reported. */
   readonly returned?: number;
-  /** Of a lender, which may pledge less than it was asked for. */
+  /** From a lender, which may pledge less than requested. */
   readonly pledge?: number;
-  /** Of a lender: how long ago its own lease began, in milliseconds. */
+  /** From a lender: time since its own lease began, in milliseconds. */
   readonly age?: number;
 }
 
-/** What was spent is due at once, and so is what requests hold where a lender is to know it. */
+/** Makes spending due for a report at once, and also what requests hold if a lender needs to know. */
 export function reportSoon(ledger: Ledger): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   if (!ledger.borrows) return;
@@ -105,8 +105,8 @@ export function reportSoon(ledger: Ledger): void {
 }
 
 /**
- * The next report to send now; undefined when there is none. To be called until it is undefined: at every tick, and
- * as soon as `isAsking`. Each report must come to `answered` or `lost`.
+ * Returns the next report to send, or `undefined`. Call it until it returns `undefined`: at every tick, and as soon as
+ * `isAsking`. Each report must be passed to `answered` or `lost`.
  */
 export function takeReport(ledger: Ledger, now: number): Report | undefined {
   if (ledger.incarnation === 0 || ledger.underWay.size >= MAX_REPORTS_UNDER_WAY) return undefined;
@@ -139,7 +139,7 @@ export function takeReport(ledger: Ledger, now: number): Report | undefined {
   return { node, inc, rows, id, sentAt: elapsed ?? now, shares };
 }
 
-/** Something waits, or runs low: `takeReport` has a report before its interval is over. */
+/** Returns whether something waits or runs low, so that `takeReport` has a report before its interval is over. */
 export const isAsking = (ledger: Ledger): boolean =>
   ledger.urgent.size > 0 && ledger.incarnation !== 0 && ledger.underWay.size < MAX_REPORTS_UNDER_WAY;
 
@@ -173,7 +173,7 @@ function factsOf(share: Share): LoanFacts {
   };
 }
 
-/** A smaller pledge holds from here on, since it may be known before its answer is; a larger one with its answer. */
+/** A smaller pledge is effective at once, since it may be known before its answer arrives; a larger one with its answer. */
 function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pledge" | "seq"> {
   const pledge = pledgeOf(ledger, share, now);
   share.pledged = Math.min(share.pledged, pledge);
@@ -182,9 +182,9 @@ function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pl
 }
 
 /**
- * `logNow`: the time of the cluster's log as this node last saw it, by which a clock that runs ahead is told from a
- * budget that is spent. An answer that is handed in again, or to an earlier incarnation, changes nothing; one without
- * rows (a repeated command whose answer was too long to be remembered) counts as `lost`.
+ * Takes the answer to a report. `logNow`: log time as last seen here, which tells a clock that runs ahead from an exhausted
+ * budget. A repeated answer, or one to an earlier incarnation, changes nothing; one without rows (a repeated command whose
+ * answer was too long to be remembered) counts as `lost`.
  */
 export function answered(
   ledger: Ledger,
@@ -241,9 +241,9 @@ function settleRow(
 }
 
 /**
- * Whether the report was applied is not known, and it is not sent any more. What it said goes out with the next.
- * An answer that comes later is still of use. A report that was refused is lost too; refused as of a stale
- * incarnation, or of no member, it is to be followed by a new start of the node and `restart`.
+ * Gives up a report: it is unknown whether it was applied, and it is not resent. Its totals are in the next one. A later answer
+ * is still useful. A refused report is lost too; after a refusal for a stale incarnation or an unknown member, the node starts
+ * again and calls `restart`.
  */
 export function lost(ledger: Ledger, report: Report, now: number): void {
   finish(ledger, report, now);
@@ -261,9 +261,9 @@ function finish(ledger: Ledger, report: Report, now: number): void {
 }
 
 /**
- * The process has a new number in the cluster: it started, or the state was replaced, or its reports are refused as
- * of a stale incarnation. What it had pledged of what it held is charged there and is not used any more; what is reserved out of it
- * is paid for by that. Who waits goes on waiting. Revisions of limits are forgotten: those of a restored state are lower.
+ * Restarts with a new incarnation number: the process started, the state was replaced, or its reports are refused as stale.
+ * What it had pledged is charged there and not used any more; it pays for what is reserved from it. Waiting requests keep
+ * waiting. Revisions of limits are forgotten, since those of a restored state are lower.
  */
 export function restart(ledger: Ledger, incarnation: number, now: number): void {
   ledger.incarnation = incarnation;
@@ -278,8 +278,8 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
-      // Of the grant no more is charged than was pledged; what was used above that, by requests that cost more than they
-      // had reserved, nobody pays for.
+      // No more of the grant is charged than was pledged. Usage above that, of requests that cost more than they had reserved,
+      // is charged to nobody.
       share.granted = Math.min(share.granted, share.returned + share.pledged);
       share.pledged = Number.POSITIVE_INFINITY;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);

@@ -1,21 +1,19 @@
 /**
- * Before a request: hold what it may cost, or let it wait for an answer of the leader, or refuse it.
+ * Admission before a request: reserves what it may cost, lets it wait for an answer of the leader, or refuses it.
  *
- * A refusal is told on the word of an answer that is at most half a second old: `exhausted` says that what was left of
- * the limit then, together with what is free here or will be, is less than the request needs. Everything else is `unavailable`.
- * Who comes later waits behind who waits already, so that small requests do not starve a large one; nobody waits
- * longer than `WAIT_MS` for an answer, or `MAX_WAIT_MS` while one is under way.
+ * A refusal relies on an answer that is at most half a second old: `exhausted` means that what was left of the limit then,
+ * together with what is or will be free here, is less than the request needs. Every other refusal is `unavailable`. Later
+ * requests wait behind earlier ones, so that small requests do not starve a large one; none waits longer than `WAIT_MS` for an
+ * answer, or `MAX_WAIT_MS` while one is under way.
  *
- * The bound. A request holds its bound, or less by what requests like it cost lately (an estimate, while more than a fifth of
- * the limit is left); what it may cost above what it holds is a risk. Whoever is admitted fits, by its bound, beside all
- * risks of this node into what was granted to it, and all grants fit into the limit: what was learned admits no set whose
- * bounds do not fit. So what is charged in a window is at most the limit and
- *   of a request without a bound, what it costs above 16,384 tokens of output; and of one that went alone with less, being
- *     all that was left, what it costs above that: one at a time in each process of the data plane;
- *   of sessions, what the answers under way cost when the bucket broke;
- *   of requests that were under way on a node that died or is silent for a minute, or in a process of it that died, their
- *     risks.
- * Requests that state their output are bounded by it, on however many nodes. Source: cluster reference, 7.2 rules 2 and 3,
+ * The bound: a request reserves its bound, or the recent cost of similar requests (an estimate, while more than a fifth of the
+ * limit is left); what it may cost above that is a risk. Every admitted request fits, by its bound, beside all risks of this
+ * node into the node's grant, and all grants fit into the limit. So the charges of a window are at most the limit, plus:
+ * - for a request without a bound, its cost above 16,384 tokens of output; and for one that ran alone with less, because that
+ *   was all that was left, its cost above that: one at a time in each process of the data plane
+ * - for sessions, the cost of answers under way when the bucket was overdrawn
+ * - for requests under way on a node that died or is silent for a minute, or in a process of it that died, their risks
+ * Requests that state their output are bounded by it, on any number of nodes. Source: cluster reference, 7.2 rules 2 and 3,
  * 7.3; decisions, sections 2 and 8.
  */
 
@@ -40,15 +38,15 @@ import { secondsUntil } from "./windows.ts";
 
 export const WAIT_MS = 250;
 /**
- * Where answers keep coming and leave something, the leader is not out of reach: a small limit is granted a unit or two at
- * a time, and each is a commit. No longer than this in all.
+ * Maximum wait while answers keep arriving and leave something: the leader is then reachable, but a small limit is granted a
+ * unit or two at a time, each with a commit.
  */
 export const MAX_WAIT_MS = 2_000;
 /** How long an answer's word on what is left is taken to refuse by. */
 const TOLD_MS = 500;
 /** More than a node admits at a time: further ones are refused as unavailable. */
 const MAX_WAITING = 10_000;
-/** Little is left: a request holds the bound of its cost, where before it held what it will probably cost. */
+/** Fraction of the limit below which a request reserves its bound instead of its probable cost. */
 const TIGHT = 1 / 5;
 
 export interface ReserveOptions {
@@ -57,8 +55,8 @@ export interface ReserveOptions {
 }
 
 /**
- * To be followed by one of `settle`, `abort` and `release` when the state is `held`, also after it was `waiting`.
- * `takeDecided` hands out those that waited.
+ * Reserves units. If the state is `held`, also after `waiting`, one of `settle`, `abort` and `release` must follow.
+ * `takeDecided` returns reservations that waited.
  */
 export function reserve(
   ledger: Ledger,
@@ -101,12 +99,12 @@ export function reserve(
 const isTight = (share: Share): boolean =>
   share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
 
-/** What is held of the demand: its bound where little is left. */
+/** Returns the amount to hold: the bound if little is left. */
 const amountOf = ({ share, hard, soft }: Reservation): number => (isTight(share) ? hard : soft);
 
 /**
- * What requests here may come to have, when the leader has told that `remaining` is left. That leaves out all that this
- * node spent, also what it spent above its grant, for which the claim is negative: to catch up takes nothing of it.
+ * Returns the units that requests here may get, given that the leader reported `remaining`. That excludes everything that this
+ * node spent, including spending above its grant, for which the claim is negative: catching up takes nothing of it.
  */
 function roomOf(share: Share, remaining: number): number {
   const overdrawn = Math.max(0, share.ackedSpent - (share.granted - share.returned));
@@ -139,7 +137,9 @@ function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
   return true;
 }
 
-/** Nobody knows its bound, nothing else is under way here, and all that is left is here already. */
+/**
+ * Returns whether a request without a bound may run alone: nothing else is under way here, and everything that is left is here.
+ */
 const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
   least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
 
@@ -186,7 +186,7 @@ export function decideQueue(ledger: Ledger, share: Share, now: number): void {
   if (queue.length > 0) askSoon(ledger, share, now);
 }
 
-/** Ends the waits that are over, and moves those whose window is over into the next. */
+/** Ends waits that have timed out, and moves those whose window has ended into the next. */
 export function endWaits(ledger: Ledger, now: number): void {
   let share: Share | undefined;
   for (const waiting of ledger.waiting) {
@@ -204,13 +204,13 @@ export function endWaits(ledger: Ledger, now: number): void {
 
 function isWaitOver(ledger: Ledger, { since, share }: Reservation, now: number): boolean {
   if (isPast(since, MAX_WAIT_MS, now)) return true;
-  // Asked, and not out of reach for all that is known: the machine is busy.
+  // A question is under way and the leader seems reachable, so the machine is only busy.
   if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
   const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
   return isPast(from, WAIT_MS, now);
 }
 
-/** A request that was not admitted yet is charged to the window in which it is. It goes before those who came later. */
+/** A request that was not admitted yet is charged to the window of its admission. It goes before later ones. */
 function moveQueue(ledger: Ledger, from: Share, now: number): void {
   if (from.queue.length === 0) return;
   const share = shareAt(from.bucket, now);
@@ -225,7 +225,7 @@ export function askSoon(ledger: Ledger, share: Share, now: number): void {
   if (share.reportId === 0 && now >= share.quietUntil) ledger.urgent.add(share);
 }
 
-/** Before the share runs dry, so that in the steady state nobody waits. */
+/** Asks before the share runs dry, so that in the steady state no request waits. */
 export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
   const mayClaim = !(isTold(share, now) && share.remaining === 0);
   if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) askSoon(ledger, share, now);
@@ -234,13 +234,13 @@ export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
 const isClaimLow = (ledger: Ledger, share: Share): boolean =>
   spareOf(share) < Math.max(LOW_WATERMARK * chunkOf(ledger, share.bucket), risksOf(share.bucket) / 2);
 
-/** There is more than is pledged, and what is pledged will soon be used. */
+/** Returns whether there is more than is pledged, and the pledge will soon be used. */
 function isPledgeLow(ledger: Ledger, share: Share): boolean {
   const free = freeOf(share);
   return free < aheadOf(ledger, share.bucket) / 2 && free < claimOf(share);
 }
 
-/** What is to be held by those who wait, what they may cost with all that is under way, and what borrowers wish beside that. */
+/** Sums what waiting requests will hold, what they may cost with everything under way, and what borrowers wish beyond that. */
 function waitingIn(share: Share): { readonly held: number; readonly bounds: number; readonly wished: number } {
   let held = 0;
   let bounds = share.risk;
@@ -275,10 +275,10 @@ export function noteUnanswered({ queue }: Share): void {
   for (const next of queue) if (next.question === "sent") next.question = "unsent";
 }
 
-/** What waits, with its bounds and all risks, above what this node has. */
+/** Returns what is missing here for waiting requests, by their bounds and with all risks. */
 const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
 
-/** What waits, above what is free: to be granted before a chunk that may be used some time. */
+/** Returns what waiting requests need above what is free, to be granted before any chunk for later use. */
 export function needOf(share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed || share.queue.length + share.asks.length === 0) return 0;
   return Math.min(wholeUnits(shortOf(share)), share.bucket.limit);
@@ -293,14 +293,17 @@ export function wantOf(ledger: Ledger, share: Share, now: number): number {
   return Math.min(wholeUnits(shortOf(share) + waitingIn(share).wished + chunk), share.bucket.limit);
 }
 
-/** What this process may have spent before its next answer: what it spent and holds, what waits, and a little ahead of that. */
+/**
+ * Returns what this process may have spent before its next answer: what it spent and holds, what waits, and a little ahead of
+ * that.
+ */
 export function pledgeOf(ledger: Ledger, share: Share, now: number): number {
   const used = share.spent + share.reserved;
   if (now >= share.endsAt || share.isClosed) return wholeUnits(used);
   return wholeUnits(used + waitingIn(share).held + aheadOf(ledger, share.bucket));
 }
 
-/** Those that waited and are `held`, `exhausted` or `unavailable` now; each is handed out once. */
+/** Returns reservations that waited and are now `held`, `exhausted` or `unavailable`; each once. */
 export function takeDecided(ledger: Ledger): readonly Reservation[] {
   const { decided } = ledger;
   if (decided.length > 0) ledger.decided = [];
@@ -318,7 +321,7 @@ export interface BudgetRefusal {
   readonly isUnbounded?: boolean;
 }
 
-/** What a reservation that came to nothing is answered with; undefined for any other. */
+/** Returns the refusal for a reservation that failed; `undefined` for any other. */
 export function refusalOf(reservation: Reservation, now: number): BudgetRefusal | undefined {
   const { state, share, hard, least } = reservation;
   if (state === "exhausted") {

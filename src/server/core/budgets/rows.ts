@@ -7,28 +7,28 @@ import { formatDuration } from "../../../base/index.ts";
 import type { Ledger, Share } from "./ledger.ts";
 import { resetsAt, windowAt } from "./windows.ts";
 
-/** Of the replicated usage of the bucket in its window; see the state's `UsageRow`. */
+/** Replicated usage of the bucket in its window; see the state's `UsageRow`. */
 export interface ReplicatedUsage {
   readonly limit: number;
   readonly limit_rev: number;
   /** Charged to holders that are closed. */
   readonly used: number;
-  /** Of open holders: granted and not given back. */
+  /** Granted to current holders and not returned. */
   readonly granted: number;
-  /** Of open holders: reported as spent. */
+  /** Reported as spent by current holders. */
   readonly spent: number;
-  /** Of `used`: nobody told whether it was spent. */
+  /** Part of `used` for which nobody reported whether it was spent. */
   readonly untold?: number;
 }
 
-/** What a node holds of a bucket; see the state's `HoldingRow`. */
+/** A node's share of a bucket; see the state's `HoldingRow`. */
 export interface ReplicatedHolding {
   readonly node: string;
   readonly inc: number;
   readonly granted: number;
   readonly returned: number;
   readonly spent: number;
-  /** What it may have spent by now, if it is not heard of any more; `heard` when it last was, by the time of the log. */
+  /** What it may have spent by now if it is silent. `heard`: its last report, in log time. */
   readonly pledge?: number;
   readonly heard?: number;
 }
@@ -42,11 +42,11 @@ export interface BucketQuestion {
   readonly windowMs: number;
   readonly limit: number;
   readonly usage?: ReplicatedUsage | undefined;
-  /** Of all nodes, in the current window. */
+  /** Shares of all nodes, in the current window. */
   readonly holdings: readonly ReplicatedHolding[];
 }
 
-/** As the columns of `budgets` have it. */
+/** Row with the columns of `budgets`. */
 export interface BudgetRow {
   readonly budget: string;
   readonly bucket: string;
@@ -91,7 +91,7 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
   };
 }
 
-/** Where it is lent, what requests hold at those who borrow; their pledges are more. */
+/** For a share with loans, what requests of the borrowers hold; their pledges are larger. */
 function reservedIn({ loans, reserved }: Share): number {
   if (loans.size === 0) return reserved;
   let sum = 0;
@@ -99,12 +99,12 @@ function reservedIn({ loans, reserved }: Share): number {
   return sum;
 }
 
-/** Its grant is taken back, but for what it may have spent; see the command `usage.report`. */
+/** Returns whether its grant is taken back, except what it may have spent; see the command `usage.report`. */
 const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
   heard !== undefined && now - heard >= SILENT_MS;
 const SILENT_MS = 60_000;
 
-/** What it may have spent and did not tell. */
+/** Returns what it may have spent without a report. */
 const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
   Math.max(0, Math.min(granted - returned, pledge) - spent);
 

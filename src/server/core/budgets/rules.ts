@@ -7,7 +7,7 @@ import { type CompileCost, type CostOf, type CostType, constantUnits, expression
 import { MAX_UNITS } from "./units.ts";
 import { windowLength } from "./windows.ts";
 
-/** As the document has it, with its defaults filled in. */
+/** Configuration as in the document, with defaults. */
 export interface BudgetConfig {
   readonly name: string;
   readonly cost?: { readonly type: CostType; readonly cel?: string | undefined } | undefined;
@@ -16,14 +16,14 @@ export interface BudgetConfig {
   readonly shared: boolean;
 }
 
-/** What the ledger enforces of a budget. */
+/** Part of a budget that the ledger enforces. */
 export interface Limit {
   readonly windowMs: number;
   /** Cost units in a window. */
   readonly limit: number;
   /**
-   * Of the configuration that the limit stands in. The same on every node, and higher with every configuration, also
-   * when an older document is put back: a limit of a lower revision does not replace one of a higher.
+   * Revision of the configuration with this limit. Equal on every node, and higher with every configuration, even if an older
+   * document is restored: a limit of a lower revision does not replace one of a higher.
    */
   readonly limitRev: number;
 }
@@ -33,13 +33,13 @@ export interface BudgetRule extends Limit {
   readonly isShared: boolean;
   readonly costType: CostType;
   readonly cost: CostOf;
-  /** What a request costs, whatever it uses; left out where that depends. */
+  /** Cost of any request, whatever it uses; absent if that depends on usage. */
   readonly constantCost?: number;
 }
 
 export type CompiledBudget =
   | { readonly kind: "rule"; readonly rule: BudgetRule }
-  /** `key`: of `budgets[]`, where the problem is. */
+  /** `key`: key of `budgets[]` with the problem. */
   | { readonly kind: "invalid"; readonly key: "window" | "cost"; readonly message: string };
 
 export function compileBudget(config: BudgetConfig, limitRev: number, compileCost: CompileCost): CompiledBudget {
@@ -63,9 +63,9 @@ export function compileBudget(config: BudgetConfig, limitRev: number, compileCos
 }
 
 /**
- * Who pays: all that refer to a shared budget together, otherwise each principal alone. A principal is the id of a
- * virtual key, or a digest of a token's issuer and subject, which may be of any length and hold any character. To be
- * made once a caller, not once a request.
+ * Returns the bucket's name: one for everybody with a shared budget, otherwise one per principal. A principal is the id of a
+ * virtual key, or a digest of a token's issuer and subject, which may have any length and any character. Call it once per
+ * caller, not per request.
  */
 export function bucketName(budget: string, isShared: boolean, principal: string): string {
   const shared = `b/${segment(budget)}`;

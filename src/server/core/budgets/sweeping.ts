@@ -1,10 +1,10 @@
 /**
- * What time does to a ledger: waits end, unused allowance goes back, windows that are over are forgotten.
+ * Effects of time on a ledger: waits end, unused allowance is returned, windows that have ended are forgotten.
  *
- * What lay unused for five seconds is given back, down to where more would be asked for at once. It is taken out of
- * the node's own view first and not used again, also when the report of it is lost. Buckets are looked at in slices, so
- * that a tick costs the same with a hundred thousand of them. A bucket in use has its next window asked for before that
- * begins, and what it holds is renewed in time. Source: cluster reference, 7.2 rule 6; decisions, section 8 (leases).
+ * Units unused for five seconds are returned, down to where more would be requested at once. They are first removed from the
+ * node's own view and never used again, even if the report is lost. Buckets are visited in slices, so that a tick costs the
+ * same with a hundred thousand of them. A bucket in use requests its next window before that begins, and renews its leases in
+ * time. Source: cluster reference, 7.2 rule 6; decisions, section 8 (leases).
  */
 
 import {
@@ -30,12 +30,12 @@ export const TICK_MS = 50;
 const SLICE = 1_000;
 /** Longer than it takes to compile what a restored state configures, and than most requests of before take to arrive. */
 const SETTLING_MS = 60_000;
-/** Several times, before a lease is over. */
+/** Interval of renewal, in milliseconds; several times within a lease. */
 const RENEW_MS = 15_000;
-/** Before a window begins, in which nothing would be granted yet; half of a short one. */
+/** Time before a window begins at which its share is requested, in milliseconds; half of a short window. */
 const PREPARE_MS = 2_000;
 
-/** `elapsed`: milliseconds of a clock that is never set; left out where there is none but `now`. */
+/** `elapsed`: milliseconds of a monotonic clock; absent if there is only `now`. */
 export function tick(ledger: Ledger, now: number, elapsed?: number): void {
   ledger.elapsed = elapsed;
   endWaits(ledger, now);
@@ -69,7 +69,7 @@ function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
   if (bucket.shares.size === 0 && bucket.open === 0) ledger.buckets.delete(keyOf(ledger, bucket));
 }
 
-/** A bucket that was put aside stands under another key than its name. */
+/** A bucket that was put aside is stored under another key than its name. */
 const keyOf = (ledger: Ledger, bucket: Bucket): string =>
   ledger.buckets.get(bucket.name) === bucket ? bucket.name : `${bucket.name}\u0000${bucket.windowMs}`;
 
@@ -99,11 +99,11 @@ function giveBack(ledger: Ledger, share: Share, now: number): void {
   share.leastSince = now;
 }
 
-/** What is held and not reported of would be taken back. */
+/** Shares without reports would be taken back. */
 function renew(ledger: Ledger, share: Share, now: number): void {
   const isHeld = claimOf(share) + share.reserved > 0;
   const isOld = isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now);
-  // Of a borrower, it is as old as the lender's own, which may not be renewed yet.
+  // A borrower's lease is as old as the lender's, which may not be renewed yet.
   if (isHeld && isOld && isPast(share.answeredAt, RENEW_MS / 3, now)) ledger.dirty.add(share);
 }
 
@@ -115,13 +115,13 @@ function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
 }
 
 /**
- * The process ends: what it holds and nobody reserved goes back, so that others may spend it, and all that was spent is
- * due at once. Nothing may be reserved after this.
+ * Ends the ledger: everything that is not reserved is returned for others to spend, and all spending is due for a report.
+ * Nothing may be reserved after this.
  */
 export function giveAllBack(ledger: Ledger, now: number): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   for (const bucket of ledger.buckets.values()) {
-    // So that nothing is asked for any more.
+    // Ensures that nothing more is requested.
     bucket.rate = 0;
     bucket.typical = 0;
     for (const share of bucket.shares.values()) {
@@ -134,21 +134,21 @@ export function giveAllBack(ledger: Ledger, now: number): void {
 }
 
 /**
- * What nothing here may come to need goes back at once, though it may have been used a moment later: the lender has another
- * use for it. What it is to be told of the share; undefined: nothing is held of it.
+ * Returns what nothing here may come to need at once, because the lender needs it elsewhere. Returns the totals to report, or
+ * `undefined` if nothing of the share is here.
  */
 export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): GivenBack | undefined {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
   if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
   share.returned += Math.max(0, spareOf(share));
   noteLeast(share);
-  // What was told counted this in.
+  // The last answer included these units.
   share.remaining = undefined;
   ledger.dirty.add(share);
   return { b, w, window_ms, spent: share.spent, ret: share.returned };
 }
 
-/** As a row of a report names it. */
+/** Name of a share, as in a row of a report. */
 export interface ShareName {
   readonly b: string;
   readonly w: number;

@@ -1,8 +1,8 @@
 /**
- * Cost units: whole, not negative, and small enough that every sum of them stays a safe integer.
+ * Cost units: whole, not negative, and small enough that every sum of them is a safe integer.
  *
- * Invariant: what passes through `wholeUnits` is an integer of 0 to `MAX_UNITS`, which is the most that a row of the
- * replicated usage holds; a report beyond it would be refused whole.
+ * Invariant: the result of `wholeUnits` is an integer from 0 to `MAX_UNITS`, the most that a row of the replicated usage holds;
+ * a report beyond it would be refused as a whole.
  */
 
 export const MAX_UNITS = 1_000_000_000_000;

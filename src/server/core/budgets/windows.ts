@@ -1,9 +1,9 @@
 /**
- * Windows: fixed stretches of time, counted from the Unix epoch in UTC. Times and lengths are whole milliseconds.
+ * Windows: fixed periods, counted from the Unix epoch in UTC. Times and lengths are whole milliseconds.
  *
- * Window `w` of length `n` holds the instants of `[w * n, (w + 1) * n)`: the end belongs to the next window. The epoch was a
- * Thursday, so a `week` turns on Thursdays at 00:00 UTC, `12h` at 00:00 and 12:00, and a length that does not divide a
- * day drifts against midnight. Source: document 3, `budgets[].window`; cluster reference, 7.2; decisions, section 8.
+ * Window `w` of length `n` contains the instants of `[w * n, (w + 1) * n)`: the end belongs to the next window. The epoch was a
+ * Thursday, so a `week` begins on Thursdays at 00:00 UTC, `12h` at 00:00 and 12:00, and a length that does not divide a day
+ * drifts against midnight. Source: document 3, `budgets[].window`; cluster reference, 7.2; decisions, section 8.
  */
 
 import { parseDuration } from "../../../base/index.ts";
@@ -37,8 +37,8 @@ const invalid = (message: string): WindowLength => ({ kind: "invalid", message }
 
 export const windowAt = (nowMs: number, windowMs: number): number => Math.floor(nowMs / windowMs);
 
-/** When the window is over and the next begins. */
+/** Returns the end of the window, where the next begins. */
 export const resetsAt = (window: number, windowMs: number): number => (window + 1) * windowMs;
 
-/** For `retry-after`: whole seconds, never 0, after which the next window has certainly begun. */
+/** Returns whole seconds for `retry-after`, never 0, after which the next window has certainly begun. */
 export const secondsUntil = (thenMs: number, nowMs: number): number => Math.max(1, Math.ceil((thenMs - nowMs) / 1_000));

@@ -1,6 +1,6 @@
 /**
- * Packs put into a deployment document: all of them or none, and nothing that is there changes. What comes of it is data,
- * for whoever shows it or asks first. Whether the result can be served is told by compiling it.
+ * Adds packs to a deployment document: all of them or none, and nothing existing changes. The result is data, for display or
+ * confirmation. Whether it can be served is decided by compiling it.
  *
  * Source: specification document 1, `gateway pack`; design decisions, section 16.
  */
@@ -29,9 +29,9 @@ export interface AddedObject {
   readonly pack: string;
   readonly list: ListName;
   readonly name: string;
-  /** `present`: it was there with all its controls; `controls`: it was there, and got `controls`. */
+  /** `present`: it existed with all its controls. `controls`: it existed, and got `controls`. */
   readonly change: "added" | "present" | "controls";
-  /** What it got beyond what it had; of one that was added, all it carries. */
+  /** Controls that were added; for a new object, all of its controls. */
   readonly controls: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export type Adding =
   /** Lines for a person. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** `packs`: checked, in the order in which they are added. `source.text` may be empty. */
+/** `packs`: checked, in the order of addition. `source.text` may be empty. */
 export function addPacks(source: Source, packs: readonly Pack[], baseOf: BaseOf): Adding {
   const parsed = parseTree(source);
   if (parsed.problems.length > 0) return refused(parsed.problems.map(formatProblem));
@@ -146,7 +146,7 @@ const renamed = (file: string, { id }: Pack, name: string, other: string): strin
 const conflict = (file: string, { list, name }: Named, id: string, fields: readonly string[]): string =>
   `${file}: the document has another ${list} \`${name}\` than \`${id}\`, different in ${fields.map((field) => `\`${field}\``).join(", ")}; rename it, or make it the same`;
 
-/** A base must be there whole: what builds on it says that its rules carry out more controls. */
+/** A base must be complete, since packs that build on it claim that its rules serve more controls. */
 function baseProblems(pack: Pack, base: Pack, there: readonly Named[], file: string): readonly string[] {
   return base.objects.flatMap((object): readonly string[] => {
     const { list, name, value } = object;
@@ -163,7 +163,7 @@ function baseProblems(pack: Pack, base: Pack, there: readonly Named[], file: str
   });
 }
 
-/** Undefined where the text that comes of it does not mean what it should. */
+/** Returns `undefined` if the resulting text does not mean what it should. */
 function withPlan(
   text: string,
   value: Values,
@@ -195,7 +195,7 @@ function withPlan(
   return isDeepStrictEqual(found, expected) ? { text: result, value: expected } : undefined;
 }
 
-/** The maps and the list on the way are made where they are missing; what stands in the way shows when the text is read back. */
+/** Creates missing maps and lists on the path; obstacles show when the text is read back. */
 function pushTo(root: Record<string, unknown>, path: readonly (string | number)[], items: readonly unknown[]): void {
   let at: unknown = root;
   for (const [depth, key] of path.entries()) {
