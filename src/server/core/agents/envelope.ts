@@ -11,16 +11,16 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** Each takes about 100 bytes. */
+/** Maximum number of values; each takes about 100 bytes. */
 export const MAX_VALUES = 200_000;
 const MAX_METHOD_LENGTH = 256;
-/** JSON text of an id; longer ones serve nobody. */
+/** Maximum length of an id's JSON text. */
 const MAX_ID_LENGTH = 1_024;
 const INTEGER = /^-?(?:0|[1-9][0-9]*)$/;
 export const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
 
 export interface Envelope {
-  /** Of the whole message; places are in it. */
+  /** The whole message, which positions refer to. */
   readonly text: string;
   readonly root: Placed;
   readonly method: string;
@@ -38,7 +38,7 @@ const refused = (code: number, message: string, id = "null"): EnvelopeReading =>
   fault: { status: 400, code, message, id },
 });
 
-/** `ids`: whether `null` and fractions are ids. */
+/** `ids`: whether `null` and fractions are valid ids. */
 export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeReading {
   if (!isUtf8(body)) return refused(PARSE_ERROR, "Parse error: the body is not UTF-8.");
   const text = body.toString("utf8");
@@ -50,10 +50,10 @@ export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeR
   return envelopeOf(text, root, ids);
 }
 
-/** Of one message, which may stand in a longer text. */
+/** Reads one message, which may be part of a longer text. */
 export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"): EnvelopeReading {
   if (root.kind !== "object") return refused(INVALID_REQUEST, "Invalid request: the body is not an object.");
-  // What is named twice, or almost so, is looked at before what it says: whatever was taken here, another reader may not.
+  // Repeated or nearly equal names are refused before the values are read: another reader might take another one.
   const id = idOf(text, memberOf(root, "id"), ids);
   const shown = id === "bad" || id === undefined ? "null" : id;
   const alias = aliasIn(root, MEMBERS);
@@ -103,7 +103,7 @@ export function hasRepeated(root: Placed): boolean {
   return hasRepeatedName(members) || members.some(({ value }) => hasRepeated(value));
 }
 
-/** Of few, looking at each other one is faster than a set of them. */
+/** Up to this number of members, comparing each pair is faster than a set. */
 const FEW = 8;
 
 function hasRepeatedName(members: readonly PlacedMember[]): boolean {

@@ -1,4 +1,4 @@
-/** What the messages of MCP and A2A say: hops and the inspector read with the same eyes. Pure. */
+/** Messages of MCP and A2A, read by the same code for the hops and the inspector. Pure. */
 
 export * from "./a2a/index.ts";
 export * from "./mcp/index.ts";

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { type Placed, type Splice, spliced, stringIn } from "../dialects/index.ts";
 import type { AgentText, AgentTexts, UninspectedMedia } from "./types.ts";
 
-/** Each costs a segment and its scan, in one turn of the loop. */
+/** Maximum texts of a message. Each costs a segment and its scan, within one turn of the event loop. */
 const MAX_TEXTS = 20_000;
 
 const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
@@ -26,7 +26,7 @@ export class TextCollector {
     this.#source = source;
   }
 
-  /** A string; everything else says nothing. Throws `TooManyTexts`. */
+  /** Adds a string; other nodes are ignored. Throws `TooManyTexts`. */
   add(node: Placed, as: TextAs): void {
     const text = stringIn(this.#source, node);
     if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, as);
@@ -39,7 +39,7 @@ export class TextCollector {
     else this.add(node, as);
   }
 
-  /** Bytes in base64: text where their media type says so, else counted. */
+  /** Adds base64 bytes: as text if their media type is textual, otherwise counted. */
   addEncoded(node: Placed, mediaType: string, as: TextAs): void {
     const encoded = stringIn(this.#source, node);
     if (encoded === undefined || encoded === "") return;
@@ -48,7 +48,7 @@ export class TextCollector {
     else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, as);
   }
 
-  /** Of texts so far. */
+  /** Number of texts so far. */
   get length(): number {
     return this.#texts.length;
   }
@@ -87,7 +87,7 @@ export class TextCollector {
   }
 }
 
-/** Who must have the message inspected refuses it. */
+/** Error for a message with too many texts; it is refused if it must be inspected. */
 export class TooManyTexts extends Error {
   constructor() {
     super(`the message has more than ${MAX_TEXTS} texts`);

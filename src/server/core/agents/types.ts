@@ -1,15 +1,15 @@
-/** What the messages of agent protocols say, whichever of them it is. Source: design decisions, sections 7 and 11. */
+/** Common types of messages of agent protocols. Source: design decisions, sections 7 and 11. */
 
-/** One decoded text of a message; what guardrails judge. */
+/** One decoded text of a message, for guardrails. */
 export interface AgentText {
   readonly kind: "user" | "tool_args" | "tool_result" | "output";
   readonly text: string;
   /** `name`, `uri`; empty where it is neither. */
   readonly ref: string;
   readonly turn: 0;
-  /** It can be read and refused, never rewritten: it names something. */
+  /** Whether it can be read and refused, but never rewritten, because it is a name. */
   readonly isReadOnly: boolean;
-  /** What the server or agent itself works on: an argument of a tool, a part of a message. */
+  /** Whether the server or agent itself works on it: an argument of a tool, a part of a message. */
   readonly isArgument: boolean;
 }
 
@@ -17,7 +17,7 @@ export type UninspectedMedia = "image" | "audio" | "video" | "file";
 
 export interface AgentTexts {
   readonly texts: readonly AgentText[];
-  /** What cannot be read as text, one entry each. */
+  /** Content that cannot be read as text, one entry each. */
   readonly uninspected: readonly UninspectedMedia[];
   /**
    * The message with new texts in the place of these, in their order; undefined: it stays. Every other character is as it
@@ -26,7 +26,7 @@ export interface AgentTexts {
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;
 }
 
-/** What JSON says. */
+/** A JSON value. */
 export type JsonValue =
   | string
   | number
@@ -37,7 +37,7 @@ export type JsonValue =
 
 /** A refusal as JSON-RPC has it. Source: JSON-RPC 2.0, section 5.1. */
 export interface RpcFault {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
   readonly code: number;
   /** Quotes nothing of the message. */

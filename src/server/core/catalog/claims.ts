@@ -46,7 +46,7 @@ const STANDARD: readonly Capability[] = [
   "mid_system",
 ];
 
-/** What a messages surface of another maker is taken to carry where its documentation says no more. */
+/** Capabilities assumed for another maker's messages API if its documentation says no more. */
 const KERNEL: readonly Capability[] = [
   "messages",
   "tools",
@@ -62,13 +62,13 @@ const KERNEL: readonly Capability[] = [
 
 const flagged = (flags: readonly Flag[]): readonly Capability[] => flags.flatMap((flag) => FLAGS[flag]);
 
-/** All that compat can express. */
+/** Everything that compat can express. */
 export const O = (...flags: readonly Flag[]): Claims =>
   new Set([...usableIn("compat"), "chat_completions", "models", ...flagged(flags)]);
 
 /**
- * All that messages can express, but for a system turn among the others, which few surfaces take, and for threads, which the
- * official SDK asks of the maker's own API alone.
+ * Everything that messages can express, except a system turn among others, which few APIs accept, and threads, which the
+ * official SDK only requests from the maker's own API.
  */
 export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system", "thread");
 

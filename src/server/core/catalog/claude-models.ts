@@ -1,16 +1,16 @@
 /**
- * What a Claude model lacks of what its API can express, by the model's name. A name that tells no version lacks only what
- * a model has to be known to take.
+ * Capabilities of the API that a Claude model lacks, by the model's name. For a name without a version, only what a model must
+ * be known to accept is lacking.
  *
- * Sources, all of platform.claude.com/docs/en: build-with-claude/mid-conversation-system-messages (which models take a
- * system turn, and that Sonnet 5 does not); build-with-claude/working-with-messages (prefill, from 4.6 on);
- * build-with-claude/adaptive-thinking and /effort (who thinks by effort, and who refuses a budget). Sampling: dialects
+ * Sources, all of platform.claude.com/docs/en: build-with-claude/mid-conversation-system-messages (which models take a system
+ * turn, and that Sonnet 5 does not); build-with-claude/working-with-messages (prefill, from 4.6 on);
+ * build-with-claude/adaptive-thinking and /effort (models with effort, and those that refuse a budget). Sampling: dialects
  * reference, section 1; the SDK's types say that models after Opus 4.6 refuse it.
  */
 
 import type { Capability } from "../dialects/index.ts";
 
-/** Later models are not taken to be among them until their maker says so: a system turn is refused where it is not known. */
+/** Later models are not included until their maker says so: a model that does not know a system turn refuses it. */
 const WITH_SYSTEM_TURNS: ReadonlySet<string> = new Set([
   "opus-4-8",
   "opus-5",
@@ -24,12 +24,12 @@ const WITH_SYSTEM_TURNS: ReadonlySet<string> = new Set([
 /** Tier and version; hosts put a maker before it, and a date or a revision behind. */
 const NAME = /claude-([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)/u;
 
-/** The names of 2024: the version stands before the tier. */
+/** Names of 2024, with the version before the tier. */
 const OLD_NAME = /claude-(\d)(?:-(\d))?-[a-z]/u;
 
 const UNKNOWN_VERSION: readonly Capability[] = ["mid_system"];
 
-/** `model`: as the provider is sent it. */
+/** `model`: as sent to the provider. */
 export function lackedByClaude(model: string): readonly Capability[] {
   const [, tier, major, minor] = NAME.exec(model) ?? [];
   const version = major === undefined ? oldVersion(model) : versionOf(major, minor);

@@ -21,7 +21,7 @@ const VERSION_AT_END = /\/v\d+[a-z0-9]*$/;
 /** The version under which clients of either dialect call the gateway. */
 const INCOMING_VERSION = "/v1";
 
-/** All that does not depend on the request is done here, once a channel. */
+/** Everything that does not depend on the request is computed here, once per channel. */
 export function compileJoin({ baseUrl, pathPrefix, stripPathPrefix }: JoinFacts): (incomingPath: string) => string {
   const root = trimmed(pathOf(baseUrl)) + trimmed(pathPrefix);
   const strip = trimmed(stripPathPrefix);
@@ -53,7 +53,7 @@ export function trimmed(text: string): string {
   return text.slice(0, end);
 }
 
-/** By position and not by the URL parser, so that the operator's text and placeholders stay as they were written. */
+/** Splits by position and not with the URL parser, so that the operator's text and placeholders stay as written. */
 function pathOf(baseUrl: string): string {
   const slash = baseUrl.indexOf("/", baseUrl.indexOf("://") + 3);
   return slash === -1 ? "" : baseUrl.slice(slash);

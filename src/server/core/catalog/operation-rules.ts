@@ -1,6 +1,6 @@
 /**
- * What can be wrong with an overlay operation by itself: the configuration's rules for operations, then those that need
- * the catalog's vocabulary. Spec: document 3, `catalog_overlays[]`.
+ * Checks of an overlay operation by itself: the configuration's rules for operations, then those that need the catalog's
+ * vocabulary. Spec: document 3, `catalog_overlays[]`.
  */
 
 import { HOP_BY_HOP_HEADERS, nearest } from "../../../base/index.ts";

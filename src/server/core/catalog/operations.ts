@@ -14,12 +14,12 @@ import { whollyLostWithout } from "./removed-fields.ts";
 import { defaultKeyHeader, withRoot } from "./surface.ts";
 import type { CatalogProvider, Channel } from "./types.ts";
 
-/** What one operation makes of a provider: `undefined` is a provider that is no longer there. */
+/** Result of an operation on a provider; `undefined` if the provider was removed. */
 export type Applied =
   | { readonly kind: "applied"; readonly provider: CatalogProvider | undefined }
   | { readonly kind: "refused"; readonly messages: readonly string[] };
 
-/** What a channel takes from its provider where it says nothing itself. */
+/** Values that a channel inherits from its provider. */
 interface Inherited {
   readonly dialect: Channel["dialect"] | undefined;
   readonly baseUrl: string | undefined;
@@ -78,7 +78,7 @@ export function definedProvider(
   };
 }
 
-/** `patch`: root, key variable, documentation, and channels one by one, in this order. */
+/** `patch`: applies root, key variable, documentation, and channels one by one, in this order. */
 export function patchedProvider(operation: ProviderOperation, present: CatalogProvider, source: string): Applied {
   const root = operation.base_url;
   const oldRoot = present.channels[0]?.baseUrl;
@@ -160,7 +160,7 @@ function definedChannel(
   };
 }
 
-/** Undefined claims all of the dialect; where fields are removed that is said exactly, less what they carry. */
+/** Without claims, the channel claims the whole dialect, minus what removed fields carry. */
 function claims(change: ChannelOperation, dialect: Channel["dialect"], removed: readonly string[]): Channel["caps"] {
   if (change.caps !== undefined) return new Set(change.caps);
   const lost = whollyLostWithout(removed, dialect);

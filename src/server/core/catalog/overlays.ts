@@ -1,10 +1,9 @@
 /**
- * Overlays: operations that change the catalog before presets are resolved. Spec: document 3, `catalog_overlays[]`;
- * document 2, `catalog_overlay_paths`.
+ * Overlays: operations that change the catalog before presets are resolved. Spec: document 3, `catalog_overlays[]`; document 2,
+ * `catalog_overlay_paths`.
  *
- * All or nothing: with one problem anywhere the catalog stays as it was and every problem is told. The catalog that is
- * given is never changed. What can be said of an operation alone is checked by the configuration's own rules; what is
- * checked here besides needs the catalog, or its vocabulary.
+ * All or nothing: with any problem the catalog stays unchanged and every problem is reported. The given catalog is never
+ * modified. Checks of an operation alone are in the configuration's rules; the checks here need the catalog or its vocabulary.
  */
 
 import type { CatalogOverlay, ProviderOperation } from "../config/index.ts";
@@ -13,7 +12,7 @@ import { type Applied, definedProvider, patchedProvider } from "./operations.ts"
 import type { Catalog, CatalogProvider } from "./types.ts";
 
 export interface NamedOverlay {
-  /** Stands in provenance and in problems: the overlay's name, or the file it came from. */
+  /** Used in provenance and problems: the overlay's name, or its file. */
   readonly source: string;
   readonly overlay: CatalogOverlay;
 }
@@ -32,7 +31,7 @@ export type OverlayOutcome =
 export function applyOverlays(catalog: Catalog, overlays: readonly NamedOverlay[]): OverlayOutcome {
   const next = new Map(catalog);
   const problems: OverlayProblem[] = [];
-  // What follows a refused operation on the same provider would only repeat its problem in other words.
+  // Later operations on a provider after a refused one would only repeat its problem.
   const refused = new Set<string>();
   for (const { source, overlay } of overlays) {
     for (const [at, operation] of overlay.providers.entries()) {
@@ -80,7 +79,7 @@ function applyOperation(present: CatalogProvider | undefined, operation: Provide
   }
 }
 
-/** An overlay file holds one operation, and is named after the provider that it changes; undefined when it is. */
+/** Describes an overlay file that does not have one operation named after its provider; `undefined` if it does. */
 export function overlayFileProblem(fileName: string, operation: Pick<ProviderOperation, "name">): string | undefined {
   const base = (fileName.split(/[/\\]/).at(-1) ?? "").replace(/\.(ya?ml|json)$/i, "");
   if (base === operation.name) return undefined;

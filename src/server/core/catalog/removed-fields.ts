@@ -1,4 +1,4 @@
-/** What a provider's claims lose where the catalog takes fields out of its requests. */
+/** Capabilities that a provider loses if the catalog removes fields from its requests. */
 import { type Capability, type Dialect, requestFieldsOf } from "../dialects/index.ts";
 
 /**
@@ -45,7 +45,7 @@ const FIELD_CAPABILITIES: Readonly<Record<string, readonly Capability[]>> = {
   web_search_options: ["web_search"],
 };
 
-/** What cannot be claimed where these fields are removed, each with the field that carries it. */
+/** Returns the capabilities that cannot be claimed without these fields, with the field that carries each. */
 export function lostWithout(removedFields: readonly string[]): ReadonlyMap<Capability, string> {
   const lost = new Map<Capability, string>();
   for (const field of removedFields) {
@@ -55,7 +55,7 @@ export function lostWithout(removedFields: readonly string[]): ReadonlyMap<Capab
   return lost;
 }
 
-/** What nothing carries any more: one of several fields that say the same leaves it to the others. */
+/** Returns the capabilities that no remaining field carries; if several fields carry the same, the others are enough. */
 export function whollyLostWithout(removedFields: readonly string[], dialect: Dialect): ReadonlySet<Capability> {
   const known = requestFieldsOf(dialect);
   const left = Object.entries(FIELD_CAPABILITIES).flatMap(([field, capabilities]) =>
@@ -64,6 +64,6 @@ export function whollyLostWithout(removedFields: readonly string[], dialect: Dia
   return new Set([...lostWithout(removedFields).keys()].filter((capability) => !left.includes(capability)));
 }
 
-/** What a field may carry. */
+/** Returns the capabilities that a field may carry. */
 export const carriedBy = (field: string): readonly Capability[] =>
   Object.hasOwn(FIELD_CAPABILITIES, field) ? (FIELD_CAPABILITIES[field] ?? []) : [];

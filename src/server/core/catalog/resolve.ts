@@ -28,10 +28,10 @@ export type ResolveOutcome =
   | { readonly kind: "resolved"; readonly provider: CatalogProvider }
   | { readonly kind: "refused"; readonly key: "preset" | "region" | "base_url" | "dialect"; readonly message: string };
 
-/** So that a region cannot change the host that it is put into. */
+/** Characters of a region, which cannot change the host that it is inserted into. */
 const REGION = /^[a-z0-9-]+$/;
 
-/** A DNS label holds no more, and a region is mostly put into one. */
+/** Maximum length of a DNS label, which a region usually becomes. */
 const LONGEST_REGION = 63;
 
 /** Enough to see what presets are called. */
@@ -80,8 +80,8 @@ function fromPreset(
 }
 
 /**
- * The own surface at another root, with the channels that shared its root. Channels that live elsewhere are left out:
- * the operator said where one surface is, and a request must not go to the preset's public host instead of it.
+ * Returns the preset's own API at another root, with the channels that shared its root. Other channels are dropped: the
+ * operator named one address, and a request must not go to the preset's public host instead.
  */
 function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly Channel[] {
   const root = channels[0]?.baseUrl;

@@ -1,11 +1,11 @@
-/** A pack against those that it builds on. What only the gateway can tell (whether expressions compile) is told by compiling. */
+/** Checks a pack against those that it builds on. Whether expressions compile is checked by compiling them. */
 
 import { findNamed } from "./objects.ts";
 import type { Pack } from "./read.ts";
 
 export type BaseOf = (id: string) => Pack | undefined;
 
-/** What is wrong, a line each; the bases, and theirs, are checked packs. */
+/** Returns problems, one line each. The bases, and theirs, are checked already. */
 export function checkPack(pack: Pack, baseOf: BaseOf): readonly string[] {
   const { id, buildsOn, attaches, objects, files } = pack;
   const missing = buildsOn.filter((base) => baseOf(base) === undefined);
@@ -42,7 +42,7 @@ export function detectorsOf({ requires }: Readonly<Record<string, unknown>>): re
   return Array.isArray(requires) ? requires.filter((it) => typeof it === "string") : [];
 }
 
-/** All that it builds on, whichever way; each once. */
+/** Returns all packs that it builds on, directly or not; each once. */
 export function ancestorsOf(pack: Pack, baseOf: BaseOf): readonly Pack[] {
   const found = new Map<string, Pack>();
   const pending = [...pack.buildsOn];

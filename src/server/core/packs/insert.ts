@@ -1,8 +1,7 @@
 /**
- * Entries put into the lists of a YAML document by inserting text: nothing of the document is taken away or written anew,
- * so that comments, quoting and line endings stay. Lists and maps in block style get lines of their own; of one in flow
- * style (`[a, b]`) the line with its end grows. Whoever inserts reads the result back: a layout that is not foreseen here
- * gives another document, never a lost line.
+ * Inserts entries into lists of a YAML document as text: nothing of the document is removed or rewritten, so comments, quoting
+ * and line endings stay. Lists and maps in block style get new lines; in flow style (`[a, b]`) the line with the end grows. The
+ * caller parses the result: an unexpected layout leads to another document, never to a lost line.
  */
 
 import { type Document, isMap, isPair, isSeq, type Node, parseDocument, type YAMLMap, type YAMLSeq } from "yaml";
@@ -10,11 +9,11 @@ import type { Path } from "../config/index.ts";
 
 export interface Entry {
   readonly value: unknown;
-  /** As it stands in block style, at no indentation; lines end in a newline. */
+  /** In block style, without indentation; lines end with a newline. */
   readonly text: string;
 }
 
-/** What goes to the end of the list at `path`, which is made, as the maps around it are, where it is missing. */
+/** Entries for the end of the list at `path`. The list and its parent maps are created if missing. */
 export interface Appending {
   readonly path: Path;
   readonly entries: readonly Entry[];
@@ -39,7 +38,7 @@ export function append(text: string, appendings: readonly Appending[]): string |
   return result;
 }
 
-/** The entries of the list at `path` as they stand in the text, each at no indentation. */
+/** Returns the entries of the list at `path` as written, each without indentation. */
 export function itemTexts(document: Document, text: string, path: Path): readonly string[] {
   const list = document.getIn(path, true);
   if (!isSeq(list)) return [];
@@ -119,7 +118,7 @@ function flowValue(value: unknown): string {
   return `{ ${members.join(", ")} }`;
 }
 
-/** Before the bracket that ends it; on a line of its own where the bracket stands on one. */
+/** Inserts before the closing bracket; on a new line if the bracket is on a line of its own. */
 function flowInsertion(text: string, node: Collection, body: string, eol: string): Insertion {
   const close = rangeOf(node)[1] - 1;
   const last = lastOf(node);
@@ -135,7 +134,7 @@ function flowInsertion(text: string, node: Collection, body: string, eol: string
   return { at: start, text: `${" ".repeat(close - start + 2)}${hasComma ? "" : ", "}${body}${eol}` };
 }
 
-/** Where the keys of a map, or the dashes of a list, begin. */
+/** Returns the column of a map's keys or a list's dashes. */
 function columnOf(text: string, node: Collection): number | undefined {
   const token = node.srcToken;
   const starts =
@@ -147,7 +146,7 @@ function columnOf(text: string, node: Collection): number | undefined {
   return starts === undefined ? undefined : starts - lineStart(text, starts);
 }
 
-/** Where the last thing within it ends, comments behind it left out. */
+/** Returns the end of the last element, without comments after it. */
 function endOf(node: Node): number {
   if (!isCollection(node) || node.flow === true) return rangeOf(node)[1];
   const last = lastOf(node);

@@ -1,4 +1,4 @@
-/** What of the gateway can carry a control out beside the rules of a pack. Source: guardrails reference, 8.2. */
+/** Mechanisms of the gateway that can serve a control beside a pack's rules. Source: guardrails reference, 8.2. */
 
 export const MECHANISMS = [
   "auth.required",

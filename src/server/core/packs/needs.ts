@@ -1,4 +1,4 @@
-/** What a detector of a pack needs of the document that it is put into: a declared model, a provider. */
+/** Requirements of a pack's detectors on the document: a declared model, a provider. */
 
 import { isValues, type Named, type Values } from "./objects.ts";
 

@@ -1,4 +1,4 @@
-/** The objects of a deployment document that packs bring: where they stand, what they are called, whether two are the same. */
+/** Objects of a deployment document that packs add: where they are, how they are named, and whether two are equal. */
 
 import { isDeepStrictEqual } from "node:util";
 import { differingFields } from "../config/index.ts";
@@ -19,11 +19,11 @@ export interface Named {
   readonly list: ListName;
   readonly name: string;
   readonly value: Values;
-  /** Its place in its list. */
+  /** Index in its list. */
   readonly at: number;
 }
 
-/** All of them, as they are written, in the order of the lists. What is no object is passed over. */
+/** Returns all of them as written, in list order. Entries that are not objects are skipped. */
 export function namedIn(document: unknown): readonly Named[] {
   return LIST_NAMES.flatMap((list) => {
     const found = LISTS[list].reduce<unknown>((value, key) => (isValues(value) ? value[key] : undefined), document);

@@ -1,4 +1,4 @@
-/** The files of a pack to a pack, or to what is wrong with it by itself. */
+/** Reads the files of a pack, and reports what is wrong with it by itself. */
 
 import { parseDocument } from "yaml";
 import { formatProblem, type Problem, type ProblemAt, type Read, readDocument, type Source } from "../config/index.ts";
@@ -15,7 +15,7 @@ export const PACK_FILES = {
   trial: "tests-deployment.yaml",
 } as const;
 
-/** Names stand in problems. */
+/** File names are shown in problems. */
 export interface PackFiles {
   readonly pack: Source;
   readonly fragment: Source;
@@ -52,7 +52,7 @@ const NONE = () => ({ kind: "problem", message: "references are not supported in
 const REFERENCES = { env: () => undefined, secret: NONE, file: NONE };
 const RULES = { fileAllowed: false, noneAllowed: true } as const;
 
-/** `pack.yaml` by itself; undefined where it is refused. */
+/** Reads only `pack.yaml`; `undefined` if it is refused. */
 export const readPackText = (source: Source): PackText | undefined => packText(source).document;
 
 const packText = (source: Source): Read<PackText> =>

@@ -66,7 +66,7 @@ const accessRules: Schema<NonNullable<Deployment["access_rules"]>> = {
   json: schemaBelow(deploymentSchema.json, "access_rules"),
 };
 
-/** What of a deployment document a pack may bring. */
+/** Parts of a deployment document that a pack may contain. */
 export const fragmentSchema = object("What the pack puts into a deployment document.", {
   guardrails: object("Detectors and rules over what they find.", { detectors, rules }),
   access_rules: accessRules,

@@ -10,7 +10,7 @@ import canonicalize from "canonicalize";
 type Values = Readonly<Record<string, unknown>>;
 
 export interface CardTerms {
-  /** Of the gateway's own path of this agent. */
+  /** URL of the gateway's own path of this agent. */
   readonly url: string;
   /** A credential of the gateway is needed. */
   readonly needsBearer: boolean;
@@ -21,7 +21,7 @@ export interface CardTerms {
 
 export type CardReading =
   | { readonly kind: "card"; readonly card: Values }
-  /** `problem`: what is wrong with the agent's own card; quotes nothing of it. `isOld`: it is of A2A 0.3. */
+  /** `problem`: what is wrong with the agent's card, without a quote of it. `isOld`: the card is of A2A 0.3. */
   | { readonly kind: "refused"; readonly problem: string; readonly isOld: boolean };
 
 const MAX_SKILLS = 1_000;
@@ -90,7 +90,7 @@ function security({ needsBearer, openIdConnectUrl }: CardTerms): Values {
   return { securitySchemes: schemes, securityRequirements: requirements };
 }
 
-/** What is signed: the card as it is published; then, where it differs, as libraries that drop what is empty have it. */
+/** Returns the bytes to sign: the card as published and, if different, as libraries that drop empty values see it. */
 export function cardPayloads(card: Values): readonly string[] {
   const published = canonicalText(card);
   const dropped = canonicalText(withoutEmpty(card));

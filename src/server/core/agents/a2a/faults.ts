@@ -1,7 +1,7 @@
 /** Errors of the protocol itself, in the shape that its clients understand. Source: a2a reference, 2, 3 and 6. */
 import type { RpcFault } from "../types.ts";
 
-/** As agents answer errors of JSON-RPC. The official Python client reads no body at any other status. */
+/** Status with which agents answer JSON-RPC errors. The official Python client reads no body with any other. */
 export const FAULT_STATUS = 200;
 
 const FAULTS = {
@@ -23,7 +23,7 @@ const FAULTS = {
     message: "The content type must be application/json",
     reason: "CONTENT_TYPE_NOT_SUPPORTED",
   },
-  /** Its card declares none. Source: A2A specification, 3.3.4. */
+  /** The agent's card declares none. Source: A2A specification, 3.3.4. */
   no_extended_card: {
     status: FAULT_STATUS,
     code: -32004,

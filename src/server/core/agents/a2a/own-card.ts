@@ -5,7 +5,7 @@
 
 export type OwnCardReading =
   | { readonly kind: "read"; readonly own: unknown }
-  /** `problem`: quotes nothing of it. */
+  /** `problem`: without a quote of the card. */
   | { readonly kind: "refused"; readonly problem: string };
 
 const MAX_DEPTH = 64;
@@ -14,8 +14,8 @@ const WITHHELD = "[withheld]";
 class Unusable extends Error {}
 
 /**
- * `addresses`: URLs at which the agent is called, beside those that the card names. `publicUrl`: the gateway's, whose host
- * is no secret. A text that is an address of the agent's is left out; within other texts its host gives way to a mark.
+ * `addresses`: URLs at which the agent is called, beside those in the card. `publicUrl`: the gateway's, whose host is no
+ * secret. A text that is an address of the agent is left out; within other texts its host is replaced.
  */
 export function readOwnCard(text: string, addresses: readonly string[], publicUrl: string): OwnCardReading {
   let parsed: unknown;
@@ -43,7 +43,7 @@ function fit(value: unknown, hidden: RegExp | undefined, depth: number): unknown
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
-      // By it alone a card of an old revision is told.
+      // Only this member identifies a card of an old revision.
       const isOldAddress = depth === 0 && name === "url";
       const key = fitText(name, hidden);
       const kept = fit(member, isOldAddress ? undefined : hidden, depth + 1);

@@ -3,10 +3,10 @@ import { isNothing, memberOf, type Placed } from "../../dialects/index.ts";
 
 const CREATING: ReadonlySet<string> = new Set(["CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set"]);
 const SENDING: ReadonlySet<string> = new Set(["SendMessage", "SendStreamingMessage", "message/send", "message/stream"]);
-/** As 1.0 has it, and as 0.3; without what lax readers do without. */
+/** Names as in 1.0 and 0.3, without the parts that lenient parsers ignore. */
 const CONFIGURATIONS: ReadonlySet<string> = new Set(["taskpushnotificationconfig", "pushnotificationconfig"]);
 
-/** `source`: of which `params` are placed. */
+/** `source`: text that the positions of `params` refer to. */
 export function asksForPush(source: string, method: string, params: Placed | undefined): boolean {
   if (CREATING.has(method)) return true;
   const configuration = SENDING.has(method) ? memberOf(params, "configuration") : undefined;

@@ -72,14 +72,14 @@ const METHODS: ReadonlyMap<string, Method> = new Map([
 
 export interface A2aPart {
   readonly kind: "text" | "file" | "data";
-  /** Empty where the part has none, as the others. */
+  /** Empty if the part has none, like the others. */
   readonly media_type: string;
   readonly url: string;
   readonly filename: string;
 }
 
 export interface A2aRequest {
-  /** JSON text of the id, as it came; `null` where there is none, which agents answer all the same. */
+  /** JSON text of the id as received; `null` if it is missing, which agents answer all the same. */
   readonly id: string;
   readonly method: string;
   /** `ROLE_USER` or `ROLE_AGENT` of a message; empty otherwise. */
@@ -91,7 +91,7 @@ export interface A2aRequest {
   readonly params: Placed | undefined;
   /** The method is one of the protocol's own: its parameters are known. */
   readonly isKnown: boolean;
-  /** To be sent on in place of what came, which spelt members as proto files do. Undefined: it goes on as it came. */
+  /** Body to send instead of the received one, which spelled members like proto files. `undefined`: send it unchanged. */
   readonly body: Buffer | undefined;
 }
 
@@ -111,7 +111,7 @@ export function readA2aRequest(arrival: A2aArrival): A2aReading {
   return readAs(arrival, undefined);
 }
 
-/** `respelt`: it is not as it came. */
+/** `respelt`: the body with canonical names, if it was changed. */
 function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undefined): A2aReading {
   const { "content-type": type = "" } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
@@ -178,9 +178,9 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
 }
 
 /**
- * Names of proto files (`context_id`) are what parsers of proto take too, and what clients made with them may write, the
- * official compatibility kit among them. An agent is sent what was read here, whatever it takes. Undefined: there is none.
- * Both spellings at once become one name twice, which is refused. Messages stay strict. Source: a2a reference, 5.
+ * Translates names of proto files (`context_id`), which proto parsers accept too and which clients built with them may send,
+ * such as the official compatibility kit. The agent gets exactly what was read here. Returns `undefined` if there are none.
+ * Both spellings together become a repeated name, which is refused. Messages stay strict. Source: a2a reference, 5.
  */
 function withCanonicalNames(text: string, params: Placed | undefined, known: readonly string[]): string | undefined {
   if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
@@ -211,8 +211,8 @@ const OLD_METHODS: ReadonlySet<string> = new Set([
 export const isA2aMethod = (method: string): boolean => METHODS.has(method) || OLD_METHODS.has(method);
 
 /**
- * What of the parameters of a message some agents would read otherwise than it is read here; undefined: nothing. What is
- * missing is no matter of it.
+ * Returns a part of a message's parameters that some agents would read differently; `undefined` if there is none. Missing parts
+ * do not matter here.
  */
 export function doubtInMessage(text: string, params: Placed | undefined): string | undefined {
   const message = memberOf(params, "message");
@@ -243,7 +243,7 @@ function partOf(text: string, part: Placed): A2aPart | string {
   const alias = aliasIn(part, PART);
   if (alias !== undefined) return `a member of a part is spelt almost like "${alias}"`;
   const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
-  // Of data, null is a value.
+  // For data, null is a value.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
   if (content === undefined || second !== undefined) return MANY_CONTENTS;
   for (const name of ["text", "raw", "url", "filename", "mediaType"]) {

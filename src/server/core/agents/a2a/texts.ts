@@ -16,7 +16,7 @@ const URIS = words("url uri extensions");
 const FREE = words("data metadata");
 const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 
-/** Of texts of people, and of everything else. */
+/** Kinds of texts written by people, and of everything else. */
 interface Kinds {
   readonly text: TextAs["kind"];
   readonly other: TextAs["kind"];
@@ -45,7 +45,7 @@ export function readA2aParams(
   else collector.addAll(params, plain("tool_args"));
 }
 
-/** Of a response, whole or as one event of a stream. Undefined: it is no JSON. Throws `TooManyTexts`. */
+/** Reads a response, whole or as one event of a stream. Returns `undefined` if it is not JSON. Throws `TooManyTexts`. */
 export function a2aAnswerTexts(message: string): AgentTexts | undefined {
   const root = placedIn(message);
   if (root === undefined) return undefined;
@@ -84,7 +84,7 @@ function readMember(
     for (const member of node.members) readMember(collector, source, member.name, member.value, kinds, node);
     return;
   }
-  // As 1.0 has it, and as 0.3.
+  // Names as in 1.0 and 0.3.
   if (name === "raw" || name === "bytes") {
     const mediaType = stringIn(source, memberOf(parent, name === "raw" ? "mediaType" : "mimeType")) ?? "";
     collector.addEncoded(node, mediaType, plain(kinds.other, kinds.isArgument));

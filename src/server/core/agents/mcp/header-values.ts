@@ -6,7 +6,7 @@ const SUFFIX = "?=";
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Undefined: it cannot be decoded. */
+/** Returns `undefined` if the value cannot be decoded. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
   const trimmed = value.trim();

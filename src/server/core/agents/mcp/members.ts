@@ -14,18 +14,18 @@ const FORM = words(
     "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes protocolVersion " +
     "supportedVersions",
 );
-/** Written by whoever will read them again: a changed one is no one's. */
+/** Values that their author will read again; they must not be changed. */
 const OPAQUE = words("requestState nextCursor cursor taskId taskIds");
 const NAMES = words("name model hints logger required subscriptionId");
 const URIS = words("uri uriTemplate src websiteUrl url resourceSubscriptions");
-/** Below them names are the caller's or the server's own. */
+/** Members below which names are chosen by the caller or the server. */
 const FREE = words("arguments structuredContent data context");
-/** Of a schema, which rewritten would be another one. */
+/** Values of a schema, which rewriting would change in meaning. */
 const SCHEMA_VALUES = words("pattern enum const default");
 
 const TOKEN = /^[\w.:/+#$-]{1,128}$/;
 
-/** What the protocol itself puts into `_meta`. */
+/** Members that the protocol itself puts into `_meta`. */
 const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tracestate$|baggage$)/;
 
 /** Parameters of a method that is not known: every string value but what the protocol itself puts there. */
@@ -40,7 +40,7 @@ export function readFree(collector: TextCollector, source: string, params: Place
   }
 }
 
-/** `kind`: of every text of this message. */
+/** `kind`: kind of every text of this message. */
 export function readMember(
   collector: TextCollector,
   source: string,
@@ -73,7 +73,7 @@ export function readMember(
     );
     return;
   }
-  // What a person filled in.
+  // Content of a form that a person filled in.
   const isForm = name === "content" && memberOf(parent, "action") !== undefined;
   if (FREE.has(name) || isForm) {
     collector.addAll(node, name === "arguments" ? { ...plain(kind), isArgument: true } : plain(kind));
@@ -112,7 +112,7 @@ function readSchema(
   }
   if (node.kind === "object") {
     for (const member of node.members) {
-      // Names of properties are anybody's: below them a schema begins anew.
+      // Property names are arbitrary; below them a schema begins again.
       const isNames =
         name === "properties" || name === "$defs" || name === "definitions" || name === "patternProperties";
       const own = isNames ? "" : member.name;

@@ -9,7 +9,7 @@ export interface Arrival {
   readonly origin: string | undefined;
   /** On a loopback address. */
   readonly isLoopback: boolean;
-  /** Origin of `public_url`; undefined: there is none. */
+  /** Origin of `public_url`; `undefined` if it is not set. */
   readonly publicOrigin: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export const MCP_VERSION = "2026-07-28";
 export const HEADER_MISMATCH = -32020;
 export const UNSUPPORTED_VERSION = -32022;
 
-/** What an absent version header used to mean. */
+/** Version that a missing version header used to mean. */
 const OLDEST_VERSION = "2025-03-26";
 const VERSION_SHAPE = /^[\x21-\x7e]{1,64}$/;
 
@@ -56,7 +56,7 @@ export interface McpRequest {
   readonly name: string;
   readonly envelope: Envelope;
   readonly params: Placed | undefined;
-  /** It goes on with an exchange of several rounds: its result is for it alone. */
+  /** Whether it continues an exchange of several rounds; its result is then for this caller only. */
   readonly isContinued: boolean;
 }
 
@@ -66,7 +66,7 @@ export type McpReading =
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
-/** As `node:http` gives them: names in lower case, what stood twice joined with a comma. */
+/** Headers as `node:http` delivers them: lower-case names, repeated ones joined with a comma. */
 export type McpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
@@ -133,7 +133,7 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   return { kind: "read", request: { kind, id, method, name, envelope, params, isContinued } };
 }
 
-/** What stands in the way of reading a call as its server might: the name that a member of `params` is spelt almost like. */
+/** Returns the name that a member of `params` nearly equals, so that a server might read the call differently. */
 export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
 
 /** Tool, prompt or resource that a call names, as rules read it; empty: it names none. */
@@ -143,8 +143,8 @@ export function mcpNameIn(text: string, method: string, params: Placed | undefin
 }
 
 /**
- * Which header says something else than the body that it repeats; undefined: none does. One that is missing is missing in
- * older revisions. Source: mcp reference, 2 and 8.
+ * Returns the header that contradicts the body that it repeats; `undefined` if none does. A missing header is missing in older
+ * revisions. Source: mcp reference, 2 and 8.
  */
 export function mcpDisagreement(
   headers: McpHeaders,
@@ -163,14 +163,14 @@ export function mcpDisagreement(
   return decodeHeaderValue(nameHeader) === stringIn(text, memberOf(params, named.member)) ? undefined : "Mcp-Name";
 }
 
-/** What rules read as `args`: the arguments of a tool call. Empty for every other method. */
+/** Returns what rules read as `args`: the arguments of a tool call. Empty for other methods. */
 export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<Record<string, JsonValue>> {
   const node = method === "tools/call" ? memberOf(params, "arguments") : undefined;
   if (node === undefined) return {};
   return JSON.parse(envelope.text.slice(node.start, node.end)) as Record<string, JsonValue>;
 }
 
-/** What a page of a list depends on beside the server: the cursor as it came, and the extensions of the client. */
+/** Returns what a page of a list depends on beside the server: the cursor as received, and the client's extensions. */
 export function listKeyOf({ envelope, params }: McpRequest): string {
   const { text } = envelope;
   const cursor = memberOf(params, "cursor");
@@ -179,7 +179,7 @@ export function listKeyOf({ envelope, params }: McpRequest): string {
   return JSON.stringify([cursor === undefined ? null : text.slice(cursor.start, cursor.end), names]);
 }
 
-/** What an endpoint of either protocol, which knows only POST, says to any other method; the answer's header `allow` names it. */
+/** Answer of an endpoint of either protocol to methods other than POST; the header `allow` names POST. */
 export const NOT_A_POST: RpcFault = {
   status: 405,
   code: INVALID_REQUEST,

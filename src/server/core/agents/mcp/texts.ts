@@ -99,7 +99,7 @@ export function withMirrors(
   };
 }
 
-/** Of a response or a notification of the server, whole or as one event of a stream. Undefined: it is no JSON. */
+/** Reads a response or notification of the server, whole or as one event of a stream. Returns `undefined` if it is not JSON. */
 export function mcpAnswerTexts(message: string): AgentTexts | undefined {
   const root = placedIn(message);
   if (root === undefined) return undefined;
@@ -109,7 +109,7 @@ export function mcpAnswerTexts(message: string): AgentTexts | undefined {
 }
 
 interface Mirror {
-  /** In lower case. */
+  /** Lower-case name. */
   readonly header: string;
   readonly text: string;
   /** The text of the body that it repeats; undefined: it repeats none. */
@@ -117,8 +117,8 @@ interface Mirror {
 }
 
 /**
- * A mirror of an argument goes with it, so that both stay alike. One of a number or a truth value stays as these do; what
- * repeats no argument, or cannot be decoded, is a text of its own.
+ * A header that mirrors an argument is rewritten with it, so that both stay equal. Mirrors of numbers and booleans stay like
+ * these. A header that mirrors no argument, or cannot be decoded, is a text of its own.
  */
 function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: readonly AgentText[]): readonly Mirror[] {
   return Object.entries(headers).flatMap(([header, value]) => {
@@ -144,10 +144,10 @@ function argumentTexts(source: string, params: Placed | undefined): ReadonlySet<
   return found;
 }
 
-/** What a caller may be told of a result without looking at its texts. */
+/** Facts about a result that can be reported without reading its texts. */
 export interface McpOutcome {
   readonly kind: "result" | "error" | "notification" | "other";
-  /** Of a result; undefined: the server speaks an old revision. */
+  /** Set for a result; `undefined` if the server speaks an old revision. */
   readonly resultType: string | undefined;
 }
 

@@ -9,10 +9,10 @@ export interface Shareable {
   readonly ttlMs: number;
 }
 
-/** A server's longest word on how long its list holds. */
+/** Maximum lifetime of a list that a server can ask for, in milliseconds. */
 const MAX_TTL_MS = 24 * 3_600_000;
 
-/** Undefined: it must not be kept for others. `message`: JSON text of the response. */
+/** Returns `undefined` if the list must not be kept for others. `message`: JSON text of the response. */
 export function shareableOf(message: string): Shareable | undefined {
   const result = memberOf(placedIn(message), "result");
   const says = (name: string): string | undefined => stringIn(message, memberOf(result, name));
@@ -37,13 +37,13 @@ export function answerFromCache(message: string, id: string, ttlMs: number): str
   return spliced(message, splices);
 }
 
-/** Without the tools that `shows` is against; what is filtered is nobody else's. The same text where nothing is left out. */
+/** Removes tools that `shows` rejects; a filtered list is not shared. Returns the same text if nothing is removed. */
 export function filterTools(message: string, shows: (name: string) => boolean): string {
   const result = memberOf(placedIn(message), "result");
   const tools = memberOf(result, "tools");
   if (result?.kind !== "object" || tools?.kind !== "array") return message;
   const kept = tools.items.filter((tool) => {
-    // Whoever cannot be named cannot be called either; of two names nobody knows which a client takes.
+    // A tool without a name cannot be called; of two names nobody knows which one a client takes.
     const names = tool.kind === "object" ? tool.members.filter(({ name }) => name === "name") : [];
     return names.length > 0 && names.every(({ value }) => shows(stringIn(message, value) ?? ""));
   });

@@ -3,6 +3,9 @@ import { mcpAnswerTexts } from "../mcp/index.ts";
 import type { AgentTexts } from "../types.ts";
 import type { ProxiedShape } from "./refusal.ts";
 
-/** Of an answer, whole or as one event of a stream; of a batch all. Undefined: it is no JSON. Throws `TooManyTexts`. */
+/**
+ * Reads an answer, whole or as one event of a stream; all answers of a batch. Returns `undefined` if it is not JSON. Throws
+ * `TooManyTexts`.
+ */
 export const proxiedAnswerTexts = ({ protocol }: ProxiedShape, message: string): AgentTexts | undefined =>
   protocol === "mcp" ? mcpAnswerTexts(message) : a2aAnswerTexts(message);

@@ -1,4 +1,4 @@
-/** Requests of MCP and A2A that another proxy routes: told by content and shape, wherever it sends them. Pure. */
+/** Requests of MCP and A2A that another proxy routes, recognized by content and form at any path. Pure. */
 
 export { proxiedAnswerTexts } from "./answer.ts";
 export { type ProxiedCall, type ProxiedReading, type ProxiedRequest, type ProxiedTexts, readProxied } from "./read.ts";

@@ -34,42 +34,42 @@ import { NO_IDS, type ProxiedArrival, protocolInHeaders, protocolOfMethod, saysA
 import type { ProxiedShape } from "./refusal.ts";
 import { restMethod } from "./rest.ts";
 
-/** Each is judged by itself. */
+/** Maximum messages of a batch; each is judged separately. */
 const MAX_BATCH = 100;
 
 /** Besides those of a request, in what a client answers. */
 const REPLY = ["result", "error"];
 
 export interface ProxiedCall {
-  /** Empty where it is an answer to the server's own request. */
+  /** Empty for an answer to the server's own request. */
   readonly method: string;
   /** Tool, prompt or resource; empty: it names none. */
   readonly name: string;
 }
 
 export interface ProxiedTexts extends McpRequestTexts {
-  /** By call: the index after its last text. */
+  /** By call, the index after its last text. */
   readonly ends: readonly number[];
 }
 
 export interface ProxiedRequest {
   readonly shape: ProxiedShape;
-  /** One, or those of a batch in their order. */
+  /** One call, or those of a batch in order. */
   readonly calls: readonly ProxiedCall[];
-  /** Of an agent: that it posts its results to somewhere beside its answers. */
+  /** Whether it asks an agent to post its results to a URL. */
   readonly asksForPush: boolean;
   /** Throws `TooManyTexts`. */
   readonly texts: () => ProxiedTexts;
 }
 
 export type ProxiedReading =
-  /** It speaks neither protocol. */
+  /** The request belongs to neither protocol. */
   | { readonly kind: "other" }
   | { readonly kind: "read"; readonly request: ProxiedRequest }
-  /** The message quotes nothing of the request. `shape` holds the number of the fault. */
+  /** The message quotes nothing of the request. `shape` contains the number of the fault. */
   | { readonly kind: "refused"; readonly shape: ProxiedShape; readonly message: string };
 
-/** `body`: without its content encoding. */
+/** `body`: after decompression. */
 export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReading {
   const { verb, path, headers } = arrival;
   const rest = restMethod(verb, path, saysA2a(headers));
@@ -79,7 +79,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const text = isUtf8(body) ? body.toString("utf8") : undefined;
   const root = text === undefined ? undefined : placedIn(text, MAX_VALUES);
   if (text === undefined || root === undefined) {
-    // Nobody knows what it is; of a message of theirs there would be other words than those of its strings.
+    // Its meaning is unknown; a message of the protocol would contain other texts than its strings.
     const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
     if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
     const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
@@ -126,7 +126,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
 
 const OTHER: ProxiedReading = { kind: "other" };
 
-/** Or its name holds an escape. */
+/** The name may also contain an escape. */
 const MAY_BE_RPC = ['"jsonrpc"', "\\u"];
 
 function refused(shape: ProxiedShape, message: string): ProxiedReading {
@@ -134,18 +134,18 @@ function refused(shape: ProxiedShape, message: string): ProxiedReading {
 }
 
 interface Message {
-  /** JSON text; undefined: nobody waits for an answer to it. */
+  /** JSON text; `undefined` for a notification, which gets no answer. */
   readonly id: string | undefined;
   readonly method: string;
   readonly name: string;
   /** Parameters; of a reply its result or error. */
   readonly said: Placed | undefined;
   readonly isReply: boolean;
-  /** What stands beside what the protocol has. */
+  /** Members that the protocol does not define. */
   readonly beside: readonly Placed[];
 }
 
-/** Undefined: none of the messages is one of either protocol. */
+/** Returns `undefined` if none of the messages belongs to either protocol. */
 function protocolOf(
   text: string,
   nodes: readonly Placed[],
@@ -164,7 +164,7 @@ function protocolOf(
   const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
   // Clients send other things beside messages, such as registrations, with the same headers.
   if (announced !== undefined && (isRpc || asks)) return announced;
-  // What a client answers to a server: only MCP has such.
+  // A client's answer to a server, which exists only in MCP.
   const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));
   return isRpc && isReply && !asks ? "mcp" : undefined;
 }
@@ -208,7 +208,7 @@ function doubtInParams(params: Placed | undefined): string | undefined {
 const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
   method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
 
-/** `read`: members that are read for what they are. */
+/** `read`: members that are read by their meaning. */
 function besideIn(node: Placed, read: readonly string[]): readonly Placed[] {
   if (node.kind !== "object") return [];
   const own = ["jsonrpc", "id", "method", ...read];
@@ -238,7 +238,7 @@ function textsOf(
     collector.texts(),
     headers,
   );
-  // What headers alone say is of the last.
+  // Texts of headers belong to the last message.
   ends[ends.length - 1] = all.texts.length;
   return { ...all, ends };
 }

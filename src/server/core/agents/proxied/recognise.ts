@@ -7,7 +7,7 @@ import type { ProxiedShape } from "./refusal.ts";
 import { restMethod } from "./rest.ts";
 
 export interface ProxiedArrival {
-  /** Of HTTP. */
+  /** HTTP method. */
   readonly verb: string;
   /** Without its query. */
   readonly path: string;
@@ -20,14 +20,14 @@ const OF_MCP = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-i
 export const saysA2a = (headers: McpHeaders): boolean =>
   headers["a2a-version"] !== undefined || headers["a2a-extensions"] !== undefined;
 
-/** Undefined: no header of either is there, or those of both are. */
+/** Returns `undefined` if there is no header of either protocol, or headers of both. */
 export function protocolInHeaders(headers: McpHeaders): AgentProtocol | undefined {
   const isMcp = OF_MCP.some((name) => headers[name] !== undefined);
   if (isMcp === saysA2a(headers)) return undefined;
   return isMcp ? "mcp" : "a2a";
 }
 
-/** What a method belongs to is not for a header to say, but where both protocols have it. Undefined: neither knows it. */
+/** Returns the protocol of a method. A header only decides if both protocols have the method. `undefined` if neither does. */
 export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtocol | undefined {
   const isMcp = MCP_METHODS.has(method);
   const isA2a = isA2aMethod(method);

@@ -6,10 +6,10 @@ import { type AgentProtocol, ERROR_INFO, OWN_DOMAIN, rpcError, rpcRefusal } from
 export interface ProxiedShape {
   readonly protocol: AgentProtocol;
   readonly binding: "rpc" | "rest";
-  /** JSON texts of the ids that wait for an answer; none: nobody's are known. */
+  /** JSON texts of the ids that wait for an answer; empty if none are known. */
   readonly ids: readonly string[];
   readonly isBatch: boolean;
-  /** Of JSON-RPC, in place of the gateway's own number. */
+  /** JSON-RPC code, in place of the gateway's own. */
   readonly code?: number;
 }
 
@@ -24,7 +24,7 @@ export function proxiedRefusal(shape: ProxiedShape, error: GatewayError, request
   return isBatch && ids.length > 0 ? `[${ids.map(refusalOf).join(",")}]` : refusalOf(ids[0] ?? "null");
 }
 
-/** Of HTTP. Faults of the protocol itself have that of the protocol. */
+/** HTTP status. Faults of the protocol have the protocol's own. */
 export const proxiedStatus = ({ protocol, binding, code }: ProxiedShape, { status }: GatewayError): number =>
   protocol === "a2a" && binding === "rpc" && code !== undefined ? FAULT_STATUS : status;
 
@@ -60,5 +60,5 @@ const STATUSES: ReadonlyMap<number, GrpcStatus> = new Map([
   [504, { code: 4, name: "DEADLINE_EXCEEDED" }],
 ]);
 
-/** What a status of HTTP is in gRPC. */
+/** Returns the gRPC status for an HTTP status. */
 export const grpcStatusOf = (status: number): GrpcStatus => STATUSES.get(status) ?? OTHER;

@@ -1,13 +1,13 @@
 /**
- * Requests of A2A over HTTP and JSON, told by their path: the body is the method's parameters. A proxy puts them below
- * whatever it likes. Source: A2A specification, 11 (HTTP+JSON binding).
+ * Requests of A2A over HTTP and JSON, recognized by their path: the body is the method's parameters. A proxy may add any
+ * prefix. Source: A2A specification, 11 (HTTP+JSON binding).
  */
 
 interface RestRow {
   readonly verb: "GET" | "POST" | "DELETE";
   readonly path: RegExp;
   readonly method: string;
-  /** Others have such paths too: it is one of A2A where a header says so. */
+  /** Path that others use too: it counts as A2A only if a header says so. */
   readonly isCommon?: true;
 }
 

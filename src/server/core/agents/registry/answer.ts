@@ -19,14 +19,14 @@ export const REGISTRY_HEADERS: readonly (readonly [string, string])[] = [
 export interface RegistryAnswer {
   readonly status: number;
   readonly contentType: string;
-  /** JSON text; empty where there is no body. */
+  /** JSON text; empty without a body. */
   readonly body: string;
 }
 
 /** Whether a path is of the registry. */
 export const isOfRegistry = (path: string): boolean => path === ROOT || path.startsWith(`${ROOT}/`);
 
-/** `entries`: those that the caller may see, in order of name. `query`: without its question mark. */
+/** `entries`: those that the caller may see, by name. `query`: without question mark. */
 export function answerRegistry(
   entries: readonly RegistryEntry[],
   { method, path, query }: { readonly method: string; readonly path: string; readonly query: string },
@@ -77,7 +77,7 @@ function list(entries: readonly RegistryEntry[], query: URLSearchParams): Regist
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
-/** A plus sign that nobody encoded arrives as a blank. */
+/** An unencoded plus sign arrives as a blank. */
 function timeOf(text: string): number {
   const written = text.replace(" ", "+");
   return RFC_3339.test(written) ? Date.parse(written) : Number.NaN;
@@ -100,7 +100,7 @@ function decodedSegments(path: string): readonly string[] | undefined {
 
 const found = (body: string): RegistryAnswer => ({ status: 200, contentType: "application/json", body });
 
-/** Both shapes that readers expect: a problem, and an error. */
+/** Both forms that readers expect: a problem, and an error. */
 function fault(status: number, title: string, detail: string): RegistryAnswer {
   const body = JSON.stringify({ title, status, detail, error: detail });
   return { status, contentType: "application/problem+json", body };
@@ -108,7 +108,7 @@ function fault(status: number, title: string, detail: string): RegistryAnswer {
 
 const NOT_FOUND = fault(404, "Not Found", "Server not found");
 
-/** Addresses of servers cannot be told. */
+/** Answer if the addresses of servers are unknown. */
 export const NO_PUBLIC_URL = fault(
   503,
   "Service Unavailable",

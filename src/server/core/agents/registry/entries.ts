@@ -18,13 +18,13 @@ export interface RegistryEntry {
   readonly version: string;
   /** RFC 3339, UTC. */
   readonly updatedAt: string;
-  /** In lower case: name, title and description. */
+  /** Lower-case name, title and description. */
   readonly searched: string;
   /** JSON text of the ServerResponse. */
   readonly json: string;
 }
 
-/** In order of name. `publicUrl`: without a slash at its end. `changedAt`: RFC 3339, when the server's entry last changed. */
+/** In order of name. `publicUrl`: without a final slash. `changedAt`: last change of the server's entry, RFC 3339. */
 export function registryEntries(
   servers: readonly McpServer[],
   publicUrl: string,

@@ -12,7 +12,7 @@ export const BEDROCK_ANTHROPIC_BASE = "https://bedrock-mantle.{region}.api.aws/a
 
 export const azureOpenaiClaims = () => without(O("E", "I", "T", "X", "W"), ...EXTENSIONS);
 
-/** No server tools, so no search by the server either; no files, so nothing to refer to. */
+/** There are no server tools, hence no web search, and no files, hence no references to them. */
 export const bedrockAnthropicClaims = () => without(plus(M(), "mid_system"), "server_tools", "web_search", "file_refs");
 
 const geminiClaims = () => without(S("V", "A", "J", "R", "E", "I", "B"), "penalties");

@@ -17,16 +17,16 @@ interface Quirks {
   readonly rename?: Readonly<Record<string, string>>;
   /** The server refuses `stream_options`. */
   readonly noStreamUsage?: true;
-  /** Where it is not `user`. */
+  /** Set if it is not `user`. */
   readonly endUserField?: "safety_identifier";
   readonly signing?: string;
   readonly servesClaude?: true;
-  /** Where the newest source of the row does not speak of this surface. */
+  /** Set if the newest source of the row does not describe this API. */
   readonly date?: string;
 }
 
 interface SurfaceRow {
-  /** What a client's SDK calls its base URL, without a trailing slash. */
+  /** Base URL as in the client's SDK, without a final slash. */
   readonly base: string;
   readonly claims: Claims;
   readonly from: readonly SourceId[];

@@ -1,8 +1,8 @@
 /**
- * Second surfaces of presets, kept for clients of the other dialect. Source: provider catalog reference, section 3.
+ * Second APIs of presets, kept for clients of the other dialect. Source: provider catalog reference, section 3.
  *
- * Most are documented in little detail. Such a surface claims the kernel `K` only: what it might carry beyond goes to
- * the preset's own surface by translation, which loses less than a guess would.
+ * Most are documented in little detail. Such an API claims only the kernel `K`: anything beyond it goes to the preset's own API
+ * by translation, which loses less than a guess would.
  */
 
 import { type Claims, K, M, only, plus, without } from "../claims.ts";
@@ -40,7 +40,7 @@ const second = (
   models,
 });
 
-/** The maker's own server, of which the surface itself says what it ignores. */
+/** The maker's own server, which documents what it ignores. */
 const deepseekClaims = (): Claims =>
   without(
     M(),

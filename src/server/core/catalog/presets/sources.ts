@@ -1,7 +1,7 @@
 /**
- * Where the facts of the tables come from, and when each source was in the state that was read. A row's `verifiedAt` is
- * the date of its newest dated source; it is empty where none of them carries a date. Source: provider catalog
- * reference, section 6, and dialects reference, section 12.
+ * Sources of the tables' facts, with the date of the version that was read. A row's `verifiedAt` is the date of its newest
+ * dated source, and empty if none has a date. Source: provider catalog reference, section 6, and dialects reference, section
+ * 12.
  */
 
 interface Source {
