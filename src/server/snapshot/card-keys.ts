@@ -23,7 +23,7 @@ type Report = (path: Path, message: string, severity?: Severity) => void;
 export function compileCardKeys(pems: readonly string[], report: Report): CardKeys {
   const found = new Map<string, { readonly key: KeyObject; readonly jwk: object }>();
   for (const [at, pem] of pems.entries()) {
-    // What is sealed in the cluster cannot be looked at without it.
+    // Values sealed in the cluster cannot be checked without it.
     if (pem === STAND_IN) continue;
     const path = ["a2a_cards", "signing_keys", at];
     const key = privateKeyIn(pem);

@@ -72,7 +72,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   const issued = given.issued ?? createIssued();
   const options = { pool, sessions, endpoints, cache, issued, ...(metrics !== undefined && { metrics }) };
   const used = new WeakMap<GuardrailSnapshot, Held>();
-  /** What is in force. */
+  /** Guardrails in force. */
   let now: GuardrailSnapshot | undefined;
   let reaching = new AbortController();
   return {
@@ -125,7 +125,7 @@ async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: 
   }
 }
 
-/** Of a verb that judges a document and serves nobody. */
+/** For verbs that judge a document without serving. */
 const NOBODY_TO_CALL: CallModel = async () => {
   throw new Error("models are called by a gateway that serves");
 };
@@ -181,7 +181,7 @@ interface Options extends Omit<EnsembleOptions, "build"> {
   readonly issued: Issued;
   readonly sessions: Sessions;
   readonly endpoints: Endpoints;
-  /** Undefined: texts are to be read where no gateway serves, and a judge would find nothing. */
+  /** `undefined` if no gateway serves; then judge models find nothing. */
   readonly callModel: CallModel | undefined;
   /** Left out: not known. */
   readonly providers?: ReadonlyMap<string, Provider>;
@@ -194,7 +194,7 @@ function awaitedOf(document: Deployment, models: Views): ReadonlySet<string> {
   return new Set(names.filter((name) => !models.has(name)));
 }
 
-/** In the place of those whose model is not there yet, so that the rest can be judged. */
+/** Replaces detectors whose model is missing, so that the rest can be judged. */
 const standIns =
   (build: BuildDetector, awaited = NONE): BuildDetector =>
   (config, name, guardrails) => {
@@ -204,9 +204,9 @@ const standIns =
       : build(config, name, guardrails);
   };
 
-/** What detectors turn out to be as they are built. */
+/** Facts learned while detectors are built. */
 interface Noted {
-  /** What each can give, by its name. */
+  /** Types that each detector can report, by its name. */
   readonly gives: Map<string, readonly string[]>;
   readonly held: {
     readonly sessions: Set<string>;
@@ -290,7 +290,7 @@ function assemble(
   };
 }
 
-/** Whoever may ask for their texts at will learns which value stands behind one. By name, the operator. */
+/** Whoever may ask for a rule's texts at will could learn the value behind one. Returns the operator by rule name. */
 function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<string, string> {
   const isKeyed = (operator: string): boolean =>
     operator === "pseudonym" || operator === "fpe" || (operator === "hash" && key !== undefined);

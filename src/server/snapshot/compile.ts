@@ -30,11 +30,14 @@ export interface CompileInput extends GovernanceInput {
   readonly deployment: Read<Deployment>;
   /** Overlays of files on this node, applied before the inline ones, so that inline ones win. */
   readonly fileOverlays: readonly NamedOverlay[];
-  /** Undefined where `mayHoldGuardrails` says of every text that it needs none. */
+  /** `undefined` if `mayHoldGuardrails` says that no text needs it. */
   readonly guardrails?: GuardrailEngine | undefined;
   /** Declared models that lie in the cache. */
   readonly models?: Views | undefined;
-  /** When a source was stored: milliseconds since 1970, the same on all nodes. Left out for documents that are not stored. */
+  /**
+   * Time at which a source was stored, in milliseconds since 1970, equal on all nodes. Absent for documents that are not
+   * stored.
+   */
   readonly storedAt?: ((source: string) => number | undefined) | undefined;
 }
 
@@ -51,13 +54,13 @@ export type Compiled =
       /** Servers and judges that detectors depend on. */
       readonly probes?: readonly DetectorProbe[];
     }
-  /** Sound as far as can be told without models that are not in the cache. */
+  /** Sound, as far as can be told without models that are not in the cache. */
   | {
       readonly kind: "awaits";
       readonly models: readonly ModelNeed[];
-      /** To be asked about what is not guardrails, and never to be served. */
+      /** For questions that do not concern guardrails; never served. */
       readonly rest: Snapshot;
-      /** Its detectors that need such a model cannot be asked: for rehearsals that give what they find. */
+      /** Guardrails whose detectors with missing models cannot be asked; for rehearsals that pass their findings. */
       readonly guardrails: GuardrailSnapshot;
       readonly problems: readonly Problem[];
     }
@@ -97,7 +100,7 @@ interface Parts {
   readonly cardKeys: Snapshot["cardKeys"];
 }
 
-/** Of no use to anybody when an error was added to `problems`. */
+/** Not usable if an error was added to `problems`. */
 function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: Problem[]): Parts {
   const { deployment: read, fileOverlays } = input;
   const { document, asWritten } = draft;
@@ -118,8 +121,8 @@ function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: P
 }
 
 /**
- * Problems of a document that checks refuse, with what compiling it would find: whoever mends it mends all at once. What
- * the checks refuse may keep a part from being compiled at all; what is wrong with that part is told once it may be.
+ * Returns the problems of a refused document together with those of compiling it, so that they can be fixed in one go. A part
+ * that a check refuses may not be compiled at all; its further problems are reported once it is.
  */
 function allProblems(input: CompileInput): readonly Problem[] {
   const { problems: known, draft } = input.deployment;
@@ -128,11 +131,11 @@ function allProblems(input: CompileInput): readonly Problem[] {
   try {
     compileParts(input, draft, problems);
   } catch {
-    // A check that has refused the document says why.
+    // The check that refused the document has reported why.
   }
   const errors = problems.slice(known.length).filter(({ severity }) => severity === "error");
   const places = new Set(known.map(({ file, line, column }) => `${file} ${line} ${column}`));
-  // What compiling says of a place that a check has refused is the same in other words.
+  // A compile error at a place that a check refused is the same problem in other words.
   return [...known, ...errors.filter(({ file, line, column }) => !places.has(`${file} ${line} ${column}`))];
 }
 

@@ -1,4 +1,6 @@
-/** What providers present, and what credentials need of this node. Source: specification document 3 (`credentials[]`). */
+/**
+ * Credentials that providers present, and their requirements on this node. Source: specification document 3 (`credentials[]`).
+ */
 import type { CatalogProvider, Channel } from "../core/catalog/index.ts";
 import { type Deployment, type Path, type ProviderConfig, type Severity, unknownName } from "../core/config/index.ts";
 import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
@@ -8,7 +10,7 @@ type ProviderCredentials =
   | { readonly kind: "known"; readonly of: ((channel: Channel) => Credential) | undefined }
   | { readonly kind: "refused"; readonly message: string };
 
-/** What is presented on each channel; undefined where the client's own is forwarded. */
+/** Returns the credential of each channel; `undefined` if the client's own is forwarded. */
 export function credentialsOf(
   { channels, signingService }: CatalogProvider,
   { credentials = [] }: Deployment,
@@ -29,7 +31,7 @@ export function credentialsOf(
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
-/** Whose tokens are exchanged must be known here, and let in. */
+/** Issuers whose tokens are exchanged must be configured and accepted here. */
 export function checkIssuers(
   { credentials = [], auth }: Deployment,
   trusted: Trusted | undefined,

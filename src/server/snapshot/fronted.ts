@@ -5,11 +5,11 @@ import { type Credential, compileCredential, compileKey } from "../credentials/i
 import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
 
 export interface FrontedSnapshot {
-  /** In the order of the document: servers, then agents. */
+  /** In document order: servers, then agents. */
   readonly all: readonly Fronted[];
-  /** `path`: what stands behind `/mcp/` or `/a2a/`. */
+  /** `path`: the part after `/mcp/` or `/a2a/`. */
   readonly at: (kind: FrontedKind, path: string) => Fronted | undefined;
-  /** Servers with an identity in the registry; undefined without `public_url`: where they are cannot be told. */
+  /** Servers with a registry identity; `undefined` without `public_url`, since their addresses are unknown. */
   readonly registry: readonly RegistryEntry[] | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface FrontedInput {
   readonly asWritten: Deployment;
   /** Without a slash at its end. */
   readonly publicUrl: string | undefined;
-  /** When what an entry of `mcp` says was stored: milliseconds since 1970, the same on all nodes. */
+  /** Returns when an entry of `mcp` was stored, in milliseconds since 1970, equal on all nodes. */
   readonly storedAt: (at: number) => number;
 }
 

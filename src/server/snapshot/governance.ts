@@ -1,5 +1,5 @@
 /**
- * Who may call, and what they may do and spend: `auth`, `profiles`, `budgets`, `access_rules` and `public_url`, compiled.
+ * Compiles who may call, and what callers may do and spend: `auth`, `profiles`, `budgets`, `access_rules` and `public_url`.
  * Source: specification documents 1 (Authentication) and 3; design decisions, sections 1 and 6.
  */
 import { nearest } from "../../base/index.ts";
@@ -20,13 +20,13 @@ import { matcher, type Provider } from "../upstream/index.ts";
 import { hasRules, type Rules } from "./load-rules.ts";
 import type { Governance, Profile } from "./types.ts";
 
-/** What the node file of this node says that a deployment is judged by. */
+/** Settings of the node file that a deployment is checked against. */
 export interface Trusted {
   /** Names of its `issuers`. */
   readonly issuers: readonly string[];
   /** Audiences that the admin API accepts, by the issuer's name. */
   readonly adminAudiences: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Undefined: it opens no inspector. */
+  /** `undefined` if the node opens no inspector. */
   readonly inspector?: InspectorTerms | undefined;
 }
 
@@ -37,28 +37,28 @@ export interface InspectorTerms {
 }
 
 export interface GovernanceInput {
-  /** What was metered has been compared with a report before; left out where nothing is stored. */
+  /** Whether metered usage has been compared with a report before; absent if nothing is stored. */
   readonly hasReconciled?: boolean | undefined;
   /** The same on all nodes, and higher with every change of what is stored; 0 where nothing is stored. */
   readonly limitRev: number;
-  /** Undefined where there is no node file to look at: then any issuer will do. */
+  /** `undefined` without a node file; then any issuer is accepted. */
   readonly trusted: Trusted | undefined;
-  /** Undefined where `mayHoldRules` says of every text that it needs none. */
+  /** `undefined` if `mayHoldRules` says that no text needs it. */
   readonly rules: Rules | undefined;
 }
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
 /**
- * Something counts usage, so it is read from answers. Removing `reconcile` ends polling and not metering, which goes on for
- * as long as the cluster keeps what was compared. Source: specification document 3, `reconcile`.
+ * Returns whether something counts usage, so that it is read from answers. Removing `reconcile` ends polling but not metering,
+ * which continues while the cluster keeps the comparisons. Source: specification document 3, `reconcile`.
  */
 export const readsUsage = (
   { auth, budgets = [], reconcile }: Deployment,
   { hasReconciled = false }: Pick<GovernanceInput, "hasReconciled">,
 ): boolean => auth !== undefined || budgets.length > 0 || reconcile !== undefined || hasReconciled;
 
-/** Of no use to anybody when an error was added to `problems`. */
+/** Not usable if an error was added to `problems`. */
 export function compileGovernance(
   read: Read<Deployment>,
   { document, asWritten }: { readonly document: Deployment; readonly asWritten: Deployment },
@@ -168,7 +168,7 @@ const costsOf =
   (warn) =>
     rules?.costCompiler(providers, warn) ?? (() => ({ kind: "invalid", message: NOT_LOADED }));
 
-/** Of those that compile. */
+/** Returns the budgets that compile. */
 function compileBudgets(
   { budgets = [] }: Deployment,
   limitRev: number,
@@ -237,7 +237,7 @@ function knownNames(document: Deployment, providers: readonly string[]): KnownNa
       models: ofProviders.flatMap(({ models }) => models),
       upstreamModels: ofProviders.flatMap(({ upstreamModels }) => upstreamModels),
     }),
-    // Without `auth` no caller has an issuer, which is said of every rule that asks for one.
+    // Without `auth` no caller has an issuer, which is reported for every rule that asks for one.
     ...(auth !== undefined && { issuers: auth.issuers.map(({ issuer }) => issuer) }),
   };
 }

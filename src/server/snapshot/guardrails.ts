@@ -1,6 +1,6 @@
 /**
- * What guards the texts of one population: the detectors that are in force for it, and the policy over what they find. All
- * that hops, the inspector and rehearsals are given. Source: design decisions, section 11.
+ * Guard of one population: its detectors in force, and the policy over their findings. This is everything that hops, the
+ * inspector and rehearsals get. Source: design decisions, section 11.
  */
 import type { Instruments, Log } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
@@ -31,21 +31,21 @@ import type { Provider } from "../upstream/index.ts";
 import { type GuardedProfile, type GuardrailsInForce, NOTHING_IN_FORCE } from "./in-force.ts";
 
 export interface GuardrailSnapshot {
-  /** For no name, who has no profile. Undefined: exempt, or there is nothing to find with. */
+  /** `undefined` profile: a caller without one. Returns `undefined` if the caller is exempt or there are no detectors. */
   readonly of: (profile: string | undefined) => Guard | undefined;
-  /** Undefined: there is nothing to turn back. `types`: of entities, as a fronted server or agent names them. */
+  /** `types`: entity types as a fronted server or agent names them. Returns `undefined` if nothing is restored. */
   readonly restorer: (types: ReadonlySet<string>) => Restorer | undefined;
   readonly inForce: GuardrailsInForce;
-  /** Some detector reads headers, whoever it is in force for. */
+  /** Whether some detector reads headers, for any population. */
   readonly readsHeaders: boolean;
-  /** What would become of texts; nothing is forwarded or recorded. Rejects with the signal's reason alone. */
+  /** Judges texts without forwarding or recording. Rejects only with the signal's reason. */
   readonly rehearse: Rehearse;
 }
 
 export interface Restorer {
   /**
-   * What `fpe` wrote, turned back in each of the texts of one message. Undefined: they hold more candidates than are tried.
-   * `counts`: values, by type.
+   * Restores the values that `fpe` wrote in each text of one message. `counts`: number of values by type. Returns `undefined`
+   * if there are more candidates than are tried.
    */
   readonly restore: (
     texts: readonly string[],
@@ -60,17 +60,17 @@ export type Rehearse = (question: RehearsalQuestion, signal: AbortSignal) => Pro
 export type Prepare = (signal: AbortSignal) => Promise<readonly GuardrailProblem[]>;
 
 export interface CompiledGuardrails {
-  /** To be used only when no problem is an error. */
+  /** Use it only if no problem is an error. */
   readonly guardrails: GuardrailSnapshot;
   readonly problems: readonly GuardrailProblem[];
-  /** Before it is put in force; undefined where there is nothing to load. */
+  /** Runs before it is put in force; `undefined` if there is nothing to load. */
   readonly prepare?: Prepare | undefined;
-  /** Servers and judges that detectors depend on, to be asked by who wants to know. */
+  /** Probes of the servers and judge models that detectors depend on. */
   readonly probes?: readonly DetectorProbe[];
 }
 
 export interface EngineOptions {
-  /** What detectors do is counted; once a process. */
+  /** For counting detectors' work; one per process. */
   readonly instruments?: Instruments;
   /** Left out where no gateway serves. */
   readonly log?: Log | undefined;
@@ -80,49 +80,52 @@ export interface EngineOptions {
   readonly threads?: number;
   /** Others inspect what flows: nothing is made ready before it is needed. */
   readonly isSpare?: boolean;
-  /** What `fpe` wrote lately; left out, this process remembers its own alone. */
+  /** Values that `fpe` wrote lately; if absent, this process remembers only its own. */
   readonly issued?: Issued | undefined;
   /** Another process has the models that others have in memory; left out, this one. */
   readonly askSession?: AskSession | undefined;
 }
 
-/** What is found in a text is remembered over all documents that one engine compiles. */
+/** Compiles guardrails. Scan results are remembered across all documents that one engine compiles. */
 export interface GuardrailEngine {
-  /** As of a gateway: also what it cannot do yet is refused. `models`: those in the cache; of others nothing is in force. */
+  /**
+   * Compiles as a gateway does: also refuses what it cannot do yet. `models`: those in the cache; detectors of others are not
+   * in force.
+   */
   readonly compile: (
     document: Deployment,
     models?: Views,
     providers?: ReadonlyMap<string, Provider>,
   ) => CompiledGuardrails;
-  /** Of no use where a problem is an error. `profiles`: those that rules are checked against. */
+  /** Not usable if a problem is an error. `profiles`: those that rules are checked against. */
   readonly assemble: (
     guardrails: Guardrails,
     profiles: readonly GuardedProfile[],
     at?: { readonly models?: Views; readonly providers?: ReadonlyMap<string, Provider> },
   ) => AssembledGuardrails;
-  /** One that this engine compiled is in force: models and connections that it does not use are closed once they are idle. */
+  /** Notes that compiled guardrails are in force: models and connections that they do not use are closed once idle. */
   readonly keep: (guardrails: GuardrailSnapshot) => void;
-  /** For other processes of this machine: what models in memory here say. */
+  /** Answers other processes of this machine with models in memory here. */
   readonly askSession: AskSession;
   /** Threads and connections end; what is asked of them from now on fails. */
   readonly close: () => void;
 }
 
-/** What is held open for detectors, and is shared with those of other configurations. */
+/** Resources open for detectors, shared with other configurations. */
 export interface Held {
-  /** Of models, in this process or on a server. */
+  /** Sessions of models, in this process or on a server. */
   readonly sessions: ReadonlySet<string>;
-  /** Of servers that are asked. */
+  /** Origins of servers that are called. */
   readonly origins: ReadonlySet<string>;
   /** Steps of what is scanned with on this thread, after which it is as fast as it ever is. */
   readonly warmUps: readonly (() => Iterator<void>)[];
-  /** Ask servers for what they have, before the first text; what comes of it the first text is told. */
+  /** Fetch information from servers ahead of the first text, which gets the result. */
   readonly reaches: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
 /** Detectors and rules, before they guard anybody. */
 export interface AssembledGuardrails {
-  /** Undefined where a detector could not be built. */
+  /** `undefined` if a detector could not be built. */
   readonly assembled:
     | {
         readonly ensemble: Ensemble;
@@ -137,7 +140,7 @@ export interface AssembledGuardrails {
   readonly problems: readonly GuardrailProblem[];
 }
 
-/** Nobody is inspected. */
+/** Guardrails that inspect nobody. */
 export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   of: () => undefined,
   restorer: () => undefined,
@@ -214,14 +217,14 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     },
     afterwards,
     answer(segments, { judge }, signal, tracer) {
-      // Schedules are of requests: whoever reads answers reads them now.
+      // Schedules concern requests only; answers are read at once.
       const found = ensemble.run(segments, { names, signal, tracer });
       return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
     },
   } satisfies Guard);
 }
 
-/** Where a detector failed that fails closed, no rule is asked. */
+/** If a detector that fails closed has failed, no rule is evaluated. */
 function judged(found: Found | Promise<Found>, judge: (found: Found) => Judgement): Guarded | Promise<Guarded> {
   if (found instanceof Promise) return found.then((all) => judged(all, judge));
   const isRefused = found.failures.some(({ isFatal }) => isFatal);
@@ -232,7 +235,7 @@ function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: Beside)
   const names = new Set(policy.detectors);
   return (segments, { variables, tracer }, earlier, signal) => {
     const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found, tracer });
-    // Nothing is rewritten by it, and no number of a placeholder is given away.
+    // Rewrites nothing, and uses up no placeholder number.
     const occasion: Occasion = { variables, rewriting: createRewriting() };
     const again = judged(found, ({ byDetector }) => {
       const all = policy.judge({ segments, found: byDetector }, occasion);

@@ -6,7 +6,7 @@ import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { GuardrailPolicy, SegmentKind } from "../core/guardrails/index.ts";
 import type { Ensemble, Member } from "../detectors/index.ts";
 
-/** What of a profile guardrails depend on. */
+/** Parts of a profile that guardrails depend on. */
 export type GuardedProfile = Pick<NonNullable<Deployment["profiles"]>[number], "name" | "guardrails">;
 
 export interface DetectorInForce
@@ -29,7 +29,7 @@ export interface DetectorInForce
 export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | "action" | "operator"> {
   /** Kinds that it may rewrite; undefined: all that can be. */
   readonly kinds: readonly SegmentKind[] | undefined;
-  /** Undefined: the whole ensemble. */
+  /** `undefined` means the whole ensemble. */
   readonly requires: readonly string[] | undefined;
   readonly controls: readonly string[];
   readonly failsOpen: boolean;
@@ -38,10 +38,10 @@ export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | 
 }
 
 export interface GuardrailsInForce {
-  /** In the order of the document. */
+  /** In document order. */
   readonly detectors: readonly DetectorInForce[];
   readonly rules: readonly RuleInForce[];
-  /** By profile the names of its detectors; one that is not here has all. */
+  /** Detector names by profile; a profile that is not here has all. */
   readonly selections: ReadonlyMap<string, readonly string[]>;
 }
 

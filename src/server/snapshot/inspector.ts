@@ -1,10 +1,13 @@
-/** What a deployment must hold on a node that opens the inspector. Source: specification document 2, `extproc`; design decisions, section 19. */
+/**
+ * Requirements on a deployment if the node opens the inspector. Source: specification document 2, `extproc`; design decisions,
+ * section 19.
+ */
 import type { Deployment, Path, Severity } from "../core/config/index.ts";
 import type { InspectorTerms } from "./governance.ts";
 
 type Report = (path: Path, message: string, severity?: Severity) => void;
 
-/** What is routed, by its key. */
+/** Keys of upstreams that requests are routed to. */
 const ROUTED = ["providers", "mcp", "a2a"] as const;
 
 export function checkInspected(document: Deployment, terms: InspectorTerms | undefined, report: Report): void {

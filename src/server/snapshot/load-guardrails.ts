@@ -10,7 +10,7 @@ const MAY_HOLD = /guardrails|\\/;
 /** Never false of a text whose deployment has guardrails; true of some that have none. */
 export const mayHoldGuardrails = (text: string): boolean => MAY_HOLD.test(text);
 
-/** Undefined where none of the texts can hold guardrails. */
+/** Returns `undefined` if no text can contain guardrails. */
 export async function loadGuardrails(
   texts: readonly string[],
   options: EngineOptions = {},

@@ -7,13 +7,13 @@ import type { Deployment } from "../core/config/index.ts";
 
 export type Rules = typeof import("./rules.ts");
 
-/** A text without either key, and without an escape that could write one, holds no expression. */
+/** A text without these keys, and without an escape that could write one, contains no expression. */
 const MAY_HOLD = /access_rules|\bcel\b|\\/;
 
 /** Never false of a text whose deployment has an expression; true of some that have none. */
 export const mayHoldRules = (text: string): boolean => MAY_HOLD.test(text);
 
-/** Undefined where none of the texts can hold an expression. */
+/** Returns `undefined` if no text can contain an expression. */
 export async function loadRules(texts: readonly string[]): Promise<Rules | undefined> {
   return texts.some(mayHoldRules) ? await import("./rules.ts") : undefined;
 }

@@ -14,9 +14,9 @@ import { removedFrom } from "./removed.ts";
 
 export interface Rehearsing {
   readonly ensemble: Ensemble;
-  /** Of the profile that is asked about. */
+  /** Policy of the profile in question. */
   readonly policy: GuardrailPolicy;
-  /** By the name of a rule, its operator, where that works with a key. */
+  /** Operator by rule name, for operators that use a key. */
   readonly keyed: ReadonlyMap<string, string>;
   /** `explain`. */
   readonly keepsTrace: boolean;

@@ -1,12 +1,12 @@
-/** What detectors met in texts and rules never saw: why nothing was found is what people ask most. */
+/** Findings that rules never saw, with the reason: why nothing was found is the most common question. */
 import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
 import type { Ensemble, RunOptions } from "../detectors/index.ts";
 
 export interface RemovedOptions {
-  /** Of the detectors that are asked; their findings are those of `inspected`. */
+  /** Detectors that are asked; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** As detectors were asked with. */
+  /** Same as detectors were asked with. */
   readonly given?: RunOptions["given"];
 }
 

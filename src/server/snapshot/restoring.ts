@@ -16,7 +16,7 @@ import {
 } from "../core/guardrails/policy/index.ts";
 import type { GuardrailSnapshot } from "./guardrails.ts";
 
-/** Of one message; a tenth of a second. */
+/** Maximum decryptions for one message, about a tenth of a second. */
 const MOST_DECRYPTIONS = 2_000;
 
 /** Types whose values cannot be encrypted, or not be known again; and, as warnings, those that nothing proves. */
@@ -95,7 +95,7 @@ export function compileRestorer(
   };
 }
 
-/** `undefined`: there are more candidates than are tried. */
+/** Returns `undefined` if there are more candidates than are tried. */
 function within<Value>(work: () => Value): Value | undefined {
   try {
     return work();

@@ -10,13 +10,16 @@ export interface ClaimingProvider {
   readonly provider: Provider;
   /** Exact names and trailing-`*` prefixes. */
   readonly models: readonly string[];
-  /** The same, and what stands behind each alias, with references as they are written. */
+  /** The same with references as written, and the model behind each alias. */
   readonly written: { readonly models: readonly string[]; readonly aliases: Readonly<Record<string, string>> };
 }
 
 export interface Router {
   route(model: string): Routed | undefined;
-  /** What `route` goes by: the first whose name is the model, or a prefix of it, wins. Those that never could are left out. */
+  /**
+   * Claims that `route` uses: the first whose name is the model, or a prefix of it, wins. Claims that could never win are left
+   * out.
+   */
   readonly claims: readonly Claim[];
 }
 
@@ -46,7 +49,7 @@ export function compileRouter(claiming: readonly ClaimingProvider[], defaultProv
       if (exact.has(name)) continue;
       const claim = { provider, order, ...named };
       exact.set(name, claim);
-      // Its own provider's prefixes yield to a name.
+      // A provider's exact names win over its own prefixes.
       if (!isTaken(name, order)) claims.push(claim);
     }
     for (const named of own.filter(({ name }) => name.endsWith("*"))) {

@@ -61,7 +61,7 @@ function unfilledVariables(auth: Deployment["auth"]): ReadonlyMap<string, string
   return found;
 }
 
-/** At the first hop that the rule stands at; undefined where it does not compile. */
+/** Compiles for the first hop where the rule applies; `undefined` if it does not compile. */
 function expressionOf({ at, condition }: AccessRule): Expression | undefined {
   const hop = HOPS.find((it) => at === undefined || at.includes(it));
   if (hop === undefined) return undefined;
@@ -106,7 +106,7 @@ const COST_VARIABLES = {
   reasoning_tokens: INT,
 } as const satisfies VariableTypes & Readonly<Record<keyof CostVariables, unknown>>;
 
-/** The port of budgets to the engine. `warn` is told of providers that the expression names and that there are not. */
+/** Port of budgets to the expression engine. `warn` is called for unknown providers in the expression. */
 export const costCompiler =
   (providers: readonly string[], warn: (message: string) => void): CompileCost =>
   (source) => {
@@ -129,7 +129,7 @@ export const costCompiler =
 const faultsOf = (compiled: CompiledExpression): readonly ExpressionProblem[] =>
   compiled.kind === "refused" ? compiled.problems : compiled.expression.failures;
 
-/** Where in the expression, when it has more than one line; then what. */
+/** Prefixes the position within an expression of more than one line. */
 const placed = ({ line, column, message }: ExpressionProblem, source: string): string =>
   source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`;
 
@@ -159,5 +159,5 @@ function costOf({ evaluate, reads }: Expression, variables: CostVariables): Cost
   return value === undefined ? { kind: "error", message: "the cost is no number" } : { kind: "value", value };
 }
 
-/** Of an estimate a count may be a fraction. */
+/** Counts of an estimate may be fractions. */
 const intOf = (count: number): bigint => BigInt(Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER));

@@ -15,17 +15,17 @@ export interface Routed {
 }
 
 export interface Claim extends Routed {
-  /** What is matched: the label, with its references resolved. */
+  /** Matched label, with references resolved. */
   readonly name: string;
-  /** What the provider is sent in its place, as written; undefined for what is no alias. */
+  /** Model that is sent to the provider instead, as written; `undefined` if it is not an alias. */
   readonly alias: string | undefined;
 }
 
-/** `profiles[]`, compiled; also what holds for those who have no profile. */
+/** Compiled entry of `profiles[]`, or the rules for callers without a profile. */
 export interface Profile {
-  /** Undefined: of those without a profile. */
+  /** `undefined` for callers without a profile. */
   readonly name: string | undefined;
-  /** As the document has them, references as written; empty: every routed model. */
+  /** As in the document, with references as written; empty means every routed model. */
   readonly allowedModels: readonly string[];
   /** Judges the name that the client asked for. Undefined: every model. */
   readonly allows: ((model: string) => boolean) | undefined;
@@ -33,7 +33,7 @@ export interface Profile {
   readonly requireCaps: readonly string[];
   /** Which part of any pool its traffic is confined to; undefined: none. */
   readonly poolSubset: string | undefined;
-  /** Undefined: unmetered. */
+  /** `undefined` if unmetered. */
   readonly budget: BudgetRule | undefined;
   /** The deployment's rules, then its own. */
   readonly policy: AccessPolicy;
@@ -41,34 +41,37 @@ export interface Profile {
   readonly ownRules: number;
 }
 
-/** Who may call, and what they may do and spend. */
+/** Who may call, and what callers may do and spend. */
 export interface Governance {
-  /** Undefined: everybody is anonymous, and the client's credential is forwarded. */
+  /** `undefined`: all callers are anonymous, and their credential is forwarded. */
   readonly auth: AuthRules | undefined;
-  /** By name; for no name, what holds without a profile. Undefined: the name is not configured, and nothing is allowed. */
+  /**
+   * Returns the profile by name; without a name, the rules for callers without a profile. `undefined` for an unknown name,
+   * which allows nothing.
+   */
   readonly profile: (name: string | undefined) => Profile | undefined;
-  /** In the order of the document, without the one of no name. */
+  /** In document order, without the unnamed one. */
   readonly profiles: readonly Profile[];
   readonly budgets: readonly BudgetRule[];
   readonly policies: Policies;
   /** Without a slash at its end. */
   readonly publicUrl: string | undefined;
-  /** Of `publicUrl`. */
+  /** Origin of `publicUrl`. */
   readonly publicOrigin: string | undefined;
   /** Usage is read from answers: something counts it. */
   readonly meters: boolean;
 }
 
 export interface Snapshot {
-  /** Of the document as it is written: the same for the same document, on every node. */
+  /** Digest of the document as written: equal for equal documents, on every node. */
   readonly digest: string;
   readonly governance: Governance;
   readonly guardrails: GuardrailSnapshot;
   readonly fronted: FrontedSnapshot;
   readonly cardKeys: CardKeys;
-  /** Undefined: no report is fetched. */
+  /** `undefined` if no reports are fetched. */
   readonly audits: Audits | undefined;
-  /** In the order of the document. */
+  /** In document order. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;
   /** Serves models that match no provider, and requests without a model. */
@@ -81,7 +84,7 @@ export interface Snapshot {
    * a prefix of it, wins; the default provider takes the rest. Those that can never win are left out.
    */
   readonly claims: readonly Claim[];
-  /** Where requests without a model go. */
+  /** Target of requests without a model. */
   readonly modelless: Routed | undefined;
   /** Exact names and aliases of all providers, each with the name of the one it is routed to: for `GET /v1/models`. */
   readonly listed: readonly { readonly id: string; readonly provider: string }[];

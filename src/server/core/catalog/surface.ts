@@ -24,15 +24,15 @@ export function placeholders(root: string): readonly string[] {
   return [...root.matchAll(/\{([^{}/]+)\}/g)].map(([, name]) => name ?? "");
 }
 
-/** What is wrong with an address as a root, to stand after "base_url"; undefined when nothing is. */
+/** Describes what is wrong with a root address, to follow "base_url" in a sentence; `undefined` if nothing is. */
 export function rootProblem(root: string): string | undefined {
   if (root.length > LONGEST_ROOT) return `is longer than ${LONGEST_ROOT} characters`;
-  // A placeholder may stand where a URL allows no brace, such as in the host.
+  // A placeholder may be where a URL allows no brace, such as in the host.
   const filled = root.replaceAll(/\{[^{}/]+\}/g, "x");
   if (!/^https?:\/\/[^/\\\s]/i.test(filled) || !URL.canParse(filled)) return "must be an absolute http or https URL";
   if (/[{}]/.test(filled)) return "has a brace without its pair";
   const { username, password } = new URL(filled);
-  // Not even an empty user: the part before `@` could be taken for the host by a reader.
+  // Even an empty user is refused: a reader could take the part before `@` for the host.
   if (username !== "" || password !== "" || /^https?:\/\/[^/]*@/i.test(filled)) return "may carry no user";
   if (/[?#]/.test(filled)) return "may have no query and no fragment";
   if (/[\\\s]|[^:/]\/\/|\/\.{1,2}(?:\/|$)/.test(trimmed(filled))) {

@@ -1,11 +1,11 @@
-/** What the catalog says of a provider: facts only (endpoints, claims, quirks); policy stays in the deployment document. */
+/** Facts about a provider in the catalog (endpoints, claims, quirks); policy belongs to the deployment document. */
 
 import type { Dialect } from "../dialects/index.ts";
 
 /** The header a channel reads its key from; `both` sends `x-api-key` and `authorization` with the same key. */
 export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";
 
-/** `provider`: the maker's own surface. `provider_compat`: a second surface kept for clients of another dialect. */
+/** `provider`: the maker's own API. `provider_compat`: a second API, kept for clients of another dialect. */
 export type Tier = "provider" | "provider_compat";
 
 export interface Channel {
@@ -23,7 +23,7 @@ export interface Channel {
   readonly models: readonly string[];
   /** Claimed capabilities, exact; undefined claims all that the dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
-  /** Its models are Claude's: of the claims, each keeps what `lackedByClaude` leaves. False where an operator states them. */
+  /** Whether its models are Claude's: each then has the claims minus `lackedByClaude`. False if an operator states the claims. */
   readonly servesClaude: boolean;
   readonly keyHeader: KeyHeader;
   readonly docs: string;
@@ -34,11 +34,11 @@ export interface Channel {
 
 export interface CatalogProvider {
   readonly name: string;
-  /** Name of the environment variable that usually holds the key; informational. */
+  /** Usual environment variable of the key; informational. */
   readonly keyEnv: string;
   readonly docs: string;
   readonly removeRequestFields: readonly string[];
-  /** Those of them that the operator names: what is lost with them refuses nothing. */
+  /** Removed fields that an operator named: losing them refuses nothing. */
   readonly strippedFields: readonly string[];
   /** Top-level field to the exact JSON text it is forced to. */
   readonly setRequestFields: ReadonlyMap<string, string>;
@@ -46,11 +46,11 @@ export interface CatalogProvider {
   readonly renameRequestFields: ReadonlyMap<string, string>;
   readonly setRequestHeaders: ReadonlyMap<string, string>;
   readonly removeRequestHeaders: readonly string[];
-  /** False where the server refuses `stream_options`; then usage is never asked for unless the operator says so. */
+  /** False if the server refuses `stream_options`; usage is then requested only if the operator says so. */
   readonly acceptsStreamUsage: boolean;
   /** The compat field that identifies the end user: OpenAI renamed it, most others know the old name only. */
   readonly endUserField: "user" | "safety_identifier";
-  /** True where a credential is optional (a server of one's own). */
+  /** Whether a credential is optional, as for a self-hosted server. */
   readonly keyOptional: boolean;
   /** The signing service of the `cloudsig` credential; empty where requests are not signed. */
   readonly signingService: string;

@@ -1,4 +1,7 @@
-/** `schedule: async`: nobody waits, and what is found is remembered for the next turn. Bounded; past it dropped and counted. */
+/**
+ * Runs detectors with `schedule: async`: nobody waits, and findings are remembered for the next turn. The queue is bounded;
+ * further texts are dropped and counted.
+ */
 import { run } from "./run.ts";
 import type { Scanning } from "./scan.ts";
 import type { Member, RunLater } from "./types.ts";
@@ -24,7 +27,7 @@ export function createBackground(members: readonly Member[], limits: Background,
         continue;
       }
       inFlight++;
-      // On a later turn of the loop: the request goes out first.
+      // Runs in a later turn of the event loop, so that the request leaves first.
       setImmediate(async () => {
         try {
           const signal = AbortSignal.timeout(limits.timeoutMs);

@@ -12,7 +12,7 @@ import { createScanCache, type ScanCache } from "./scan-cache.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
 
 const DEFAULT_CONFIRM_WINDOW = 96;
-/** Of `llm`. Source: specification document 3, `apply_to`. */
+/** Kinds that `llm` detectors judge. Source: specification document 3, `apply_to`. */
 const JUDGED_KINDS: readonly SegmentKind[] = ["user", "tool_result"];
 
 export type Built =

@@ -1,4 +1,4 @@
-/** In the place of a detector that is not asked: it finds in each text, as a whole, what it is given. For rehearsals. */
+/** Replaces a detector in rehearsals: reports the given findings for each whole text. */
 import type { Detector, Finding, Scanned } from "../../core/guardrails/index.ts";
 import type { GivenFinding, Member } from "./types.ts";
 

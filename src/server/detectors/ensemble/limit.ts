@@ -2,13 +2,13 @@
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { Member } from "./types.ts";
 
-/** Where neither the document nor the client says it. */
+/** Timeout if neither the document nor the client sets one, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** The longest that a timer holds. */
+/** Maximum delay of a timer. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** The client stopped waiting before the detector's own limit: that opens nothing, whatever `on_error` says. */
+/** The client's timeout passed before the detector's own: this never fails open, whatever `on_error` says. */
 export class ClientTimeout extends DetectorError {}
 
 export interface Limit {

@@ -1,4 +1,4 @@
-/** What is counted of detectors. Labels are names of the configuration, and types of findings. */
+/** Metrics of detectors. Labels are configured names and types of findings. */
 
 import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import type { Finding } from "../../core/guardrails/index.ts";
@@ -15,7 +15,7 @@ export interface EnsembleMetrics {
   dropped(detector: string): void;
 }
 
-/** Of one detector; further ones, and what is no name, are counted as `other`. */
+/** Maximum types of one detector; further ones, and invalid names, count as `other`. */
 const MAX_TYPES = 64;
 const TYPE = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
@@ -50,7 +50,7 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     ["detector"],
   );
   const types = new Map<string, Set<string>>();
-  /** An analyzer or a model of somebody else's says what it likes, a text that it read too. */
+  /** Somebody else's analyzer or model may report anything, even text that it read. */
   function typeOf(detector: string, label: string): string {
     const known = types.get(detector) ?? new Set();
     types.set(detector, known);

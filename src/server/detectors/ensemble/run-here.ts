@@ -17,7 +17,7 @@ const NO_FAILURES: readonly Failure[] = [];
 interface Direct {
   readonly member: Member;
   readonly detect: NonNullable<Member["detector"]["detectHere"]>;
-  /** What it says of a text in which it finds nothing, or which it does not read. */
+  /** Result for a text in which it finds nothing, or which it does not read. */
   readonly none: DetectorFindings;
 }
 
@@ -52,7 +52,7 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
   };
 }
 
-/** `undefined`: the detector failed, or found so much that it has to be counted. */
+/** Returns `undefined` if the detector failed, or found so much that it has to be counted. */
 function detected(
   { member, detect, none }: Direct,
   segment: Segment,

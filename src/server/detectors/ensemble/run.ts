@@ -21,7 +21,7 @@ type Outcome = { readonly member: Member; readonly findings: DetectorFindings } 
 
 const NOTHING: readonly Finding[] = [];
 
-/** What such an error says may hold parts of the text. */
+/** The message of an unexpected error may contain parts of the text. */
 const UNEXPECTED = { kind: "failed", message: "" } as const;
 
 const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome;
@@ -34,7 +34,7 @@ export function run(
 ): Found | Promise<Found> {
   const leaving = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
-  // What is given is no finding of the text that it is said of.
+  // Given findings do not belong to the text, so they are not remembered.
   const scanning = isHere || given !== undefined ? { ...remembering, entries: 0 } : remembering;
   const asked = given === undefined ? members : members.map((member) => instead(member, given.get(member.name)));
   const known = isLowered === true ? asked.map((member): Member => ({ ...member, threshold: 0 })) : asked;
@@ -81,7 +81,7 @@ function textsFor(
     if (!kinds.has(segment.kind) || segment.text === "") return;
     let windows: readonly Window[] | undefined;
     if (found !== undefined) {
-      // What is only recorded has no say in where others look.
+      // Shadow findings do not influence where other detectors look.
       const others = found.filter(({ mode, detector }) => mode === "inline" && detector !== name);
       windows = windowsAround(
         segment.text,
@@ -95,7 +95,7 @@ function textsFor(
   return texts;
 }
 
-/** Throws a `DetectorError` where there is more than policy is asked about. */
+/** Throws a `DetectorError` if there are more findings than the policy accepts. */
 function outcomeOf(
   member: Member,
   segments: readonly Segment[],
@@ -118,11 +118,11 @@ function outcomeOf(
 
 interface Limited extends Asked {
   readonly timeLeftMs: number | undefined;
-  /** Nothing is read. */
+  /** Nothing was scanned. */
   readonly isRemembered: boolean;
 }
 
-/** One detector that answers at once, over a stretch of a stream. */
+/** Runs one detector that answers at once, on a stretch of a stream. */
 export function runOne(
   member: Member,
   segment: Segment,
@@ -137,7 +137,7 @@ export function runOne(
   return outcome;
 }
 
-/** With its limit of time; a failure is an outcome. Rejects with the reason of the request's own signal alone. */
+/** Runs a detector with its timeout; a failure is an outcome. Rejects only with the reason of the request's own signal. */
 function guarded(
   member: Member,
   segments: readonly Segment[],
@@ -177,7 +177,7 @@ function guarded(
   }
 }
 
-/** A detector that does not heed its signal keeps nobody waiting. */
+/** A detector that ignores its signal keeps nobody waiting. */
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });

@@ -1,25 +1,27 @@
 /**
- * What detectors found in texts seen before: a conversation repeats its earlier turns with each request, so that only the
- * newest one is work. Source: guardrails reference, 6.
+ * Cache of findings by text: a conversation repeats its earlier turns with each request, so only the newest one is work.
+ * Source: guardrails reference, 6.
  *
- * Keys are digests under a secret of this process, so that nobody can confirm a guess by what is in memory; values are places
- * and scores, never a text. It outlives a reload: what a finding depends on is in the detector's fingerprint.
+ * Keys are digests under a secret of this process, so that a guess cannot be confirmed from memory; values are positions and
+ * scores, never text. It survives reloads, since the detector's fingerprint covers everything that a finding depends on.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
 
-/** In UTF-16 units; a longer text is read anew each time. */
+/** Maximum length of a cached text in UTF-16 units; a longer one is read each time. */
 export const MAX_REMEMBERED = 256 << 10;
 
-/** A text with more findings is read anew each time: what is remembered of a text is so bounded too, to some 30 KB. */
+/** Maximum findings of a cached text, which limits an entry to about 30 KB; a text with more is read each time. */
 export const MOST_FINDINGS_REMEMBERED = 256;
 
 const SEPARATOR = "\0";
 
-/** Of what is held, the part that is evicted at once: the oldest are found by going over those that are gone already. */
+/** Fraction of the entries that is evicted at once, since finding the oldest means passing deleted ones. */
 const EVICTED_SHARE = 1 / 32;
 
-/** Of `cache_entries`: what was used within so many uses keeps its place, and is still far from being the oldest. */
+/**
+ * Fraction of `cache_entries`: an entry used within that many uses keeps its position, and is still far from being the oldest.
+ */
 const RECENT_SHARE = 1 / 4;
 
 interface Held {
@@ -29,9 +31,9 @@ interface Held {
 }
 
 export interface ScanCache {
-  /** Undefined: a text that is not remembered, since it is too long or no Unicode. */
+  /** Returns `undefined` for a text that is not cached: too long, or not well-formed Unicode. */
   keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
-  /** `entries`: most that are held, now, as with `put`. */
+  /** `entries`: present maximum of entries, as with `put`. */
   get(key: string, entries: number): readonly Finding[] | undefined;
   /** Returns how many made room. */
   put(key: string, findings: readonly Finding[], entries: number): number;
@@ -39,7 +41,7 @@ export interface ScanCache {
 
 export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   const prefix = secret.toString("base64");
-  /** In the order of their last use, but for the most recent ones among themselves. */
+  /** In order of last use, except among the most recent ones. */
   const held = new Map<string, Held>();
   let uses = 0;
   return {
@@ -77,7 +79,7 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   };
 }
 
-/** What a verdict depends on beside its own text: the segments that the detector reads with it, in their order. */
+/** Returns what a verdict depends on beside its own text: the segments that the detector reads with it, in order. */
 export function contextOf({ readsContext }: Detector, all: readonly Segment[]): string {
   if (readsContext.length === 0) return "";
   const read = all.filter(({ kind }) => readsContext.includes(kind));

@@ -1,8 +1,11 @@
-/** What all formats have in common of an answer. Source: judge-formats reference, 1. */
+/** Common parts of answers in all formats. Source: judge-formats reference, 1. */
 import type { ModelSaid } from "../ports.ts";
 import { wrong } from "./types.ts";
 
-/** What the judge says, without traces of its reasoning. Throws a `DetectorError`; never "nothing found" for want of an answer. */
+/**
+ * Returns the judge's answer without its reasoning. Throws a `DetectorError` if there is none, instead of reporting nothing
+ * found.
+ */
 export function answerOf({ text, isFinished }: ModelSaid): string {
   if (!isFinished) throw wrong("is unfinished");
   let rest = text.replace(/^\ufeff/, "").trim();

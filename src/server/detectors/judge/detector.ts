@@ -116,7 +116,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
   return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`), probe };
 }
 
-/** It becomes the name of a type, which stands in rules, headers and series. */
+/** Form of a label, which becomes a type's name in rules, headers and series. */
 const LABEL = /^[^\p{Cc}\s/"\\](?:[^\p{Cc}/"\\]{0,62}[^\p{Cc}\s/"\\])?$/u;
 
 function problemsOf(
@@ -157,7 +157,7 @@ function problemsOf(
   return problems;
 }
 
-/** Of each kind one block, the newest `maxBytes` of it. */
+/** Returns one block of each kind, with its newest `maxBytes`. */
 function contextOf(
   judged: Segment,
   all: readonly Segment[],

@@ -32,7 +32,7 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   };
 }
 
-/** It is judged as an answer to what the user said. */
+/** Answers are judged together with what the user said. */
 const isAnswer = ({ kind, context }: Judged): boolean =>
   (kind === "output" || kind === "assistant") && context.some((block) => block.kind === "user");
 

@@ -1,6 +1,6 @@
-/** What each label means, from `prompt`: lines that begin with `LABEL:` or `- LABEL:`, and what follows them. */
+/** Returns the meaning of each label from `prompt`: lines that begin with `LABEL:` or `- LABEL:`, and the lines after them. */
 
-/** Where no line does, the whole prompt is of the last label. */
+/** Without such lines the whole prompt belongs to the last label. */
 export function meaningsOf(labels: readonly string[], prompt: string): ReadonlyMap<string, string> {
   const meanings = new Map<string, string[]>();
   let own: string[] | undefined;

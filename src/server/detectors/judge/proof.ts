@@ -1,6 +1,6 @@
 /**
- * Whether categories and text reach the model at all: a server that does not know template variables drops them without a
- * word, and a guard that reads nothing says `safe` for ever. Source: judge-formats reference, 1.
+ * Checks whether categories and text reach the model: a server that does not know template variables drops them silently, and a
+ * guard model without input always answers `safe`. Source: judge-formats reference, 1.
  */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { ModelSaid } from "../ports.ts";
@@ -11,7 +11,7 @@ const AGAIN_MS = 60_000;
 const SHORT = "Good morning.";
 const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
 
-/** Proves it once; a refusal stands for a minute, and is then asked about again. Rejects with a `DetectorError`. */
+/** Runs the check once; a failure is remembered for a minute and then checked again. Rejects with a `DetectorError`. */
 export function createProof(
   probe: NonNullable<JudgeFormat["probe"]>,
   now: () => number,

@@ -1,7 +1,7 @@
 /** Texts between marker lines that no text can write: the marker is of 16 random hex digits, new with each call. */
 import { randomBytes } from "node:crypto";
 
-/** In no text of `texts`. */
+/** Returns a marker that occurs in none of `texts`. */
 export function markerFor(texts: readonly string[], random: () => string = randomHex): string {
   for (;;) {
     const marker = random();

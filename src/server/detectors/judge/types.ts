@@ -2,7 +2,7 @@
 import { DetectorError, type SegmentKind } from "../../core/guardrails/index.ts";
 import type { ModelQuestion } from "../ports.ts";
 
-/** Of one segment or several of a kind, shown beside what is judged. */
+/** One or several segments of a kind, shown beside the judged text. */
 export interface ContextBlock {
   readonly kind: SegmentKind;
   readonly text: string;

@@ -1,4 +1,7 @@
-/** A text in windows of so many bytes that overlap by an eighth, so that what stands at an edge is seen whole once. */
+/**
+ * Splits a text into windows of a number of bytes that overlap by an eighth, so that text at an edge is complete in one of
+ * them.
+ */
 import { utf8Length } from "../../core/guardrails/index.ts";
 
 const LEAST_OVERLAP = 64;
@@ -17,7 +20,7 @@ export function windowsOf(text: string, maxBytes: number): readonly string[] {
   }
 }
 
-/** The last bytes of a text, so many at most. */
+/** Returns the end of a text, at most `maxBytes` of it. */
 export function endOf(text: string, maxBytes: number): string {
   if (utf8Length(text) <= maxBytes) return text;
   const bytes = Buffer.from(text, "utf8");

@@ -1,5 +1,5 @@
 /**
- * What an analyzer answers to `/analyze`, as findings; strictly, for a server that is half understood finds nothing where
+ * Parses an analyzer's answer to `/analyze` strictly, because a server that is only partly understood would find nothing where
  * something is. Source: presidio-analyze reference, "Response".
  */
 import {
@@ -14,13 +14,13 @@ import { isOffsetUnit, type OffsetUnit, placesOf } from "./places.ts";
 export interface AnswerTerms {
   readonly category: Category;
   readonly offsets: OffsetUnit;
-  /** Undefined: all. */
+  /** `undefined` means all. */
   readonly entities: ReadonlySet<string> | undefined;
-  /** Entity types that were seen, of which there are so many at most: they become names of series. */
+  /** Entity types seen so far, limited in number since they become names of series. */
   readonly seen: Set<string>;
 }
 
-/** What nobody would name a type, an analyzer must not make one: its text would leave with it. */
+/** Form of a type's name. An analyzer must not invent others, because the text could leak through them. */
 const ENTITY_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 export const MOST_TYPES = 512;
 

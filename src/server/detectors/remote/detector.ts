@@ -17,7 +17,7 @@ import {
 import { type AnswerTerms, findingsIn } from "./answer.ts";
 import { probeAnalyzer } from "./probe.ts";
 
-/** Of one text. */
+/** Maximum answer for one text, in bytes. */
 const MAX_ANSWER_BYTES = 8 << 20;
 
 interface RemoteProblem {
@@ -32,13 +32,13 @@ export type BuiltRemoteDetector =
       readonly detector: Detector;
       /** Every `<category>/<LABEL>` that it can find; undefined: what its server knows. */
       readonly gives: readonly string[] | undefined;
-      /** Of its server. */
+      /** Origin of its server. */
       readonly origin: string;
       readonly probe: DetectorProbe;
     }
   | { readonly kind: "refused"; readonly problems: readonly RemoteProblem[] };
 
-/** Nothing is asked until there is a text. */
+/** Sends nothing until there is a text. */
 export function createRemoteDetector(
   config: DetectorConfig,
   name: string,
@@ -99,7 +99,7 @@ export function createRemoteDetector(
 interface Call {
   readonly path: string;
   readonly headers: readonly string[];
-  /** Beside the text. */
+  /** Request members beside the text. */
   readonly asked: object;
 }
 
@@ -108,7 +108,7 @@ type Analyze = (text: string, signal: AbortSignal) => Promise<readonly Finding[]
 function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms: AnswerTerms): Analyze {
   const headers = [...own, "content-type", "application/json"];
   return async (given, signal) => {
-    // Nothing is found in white space, and an analyzer refuses what is empty.
+    // Nothing is found in white space, and an analyzer refuses empty text.
     if (given.trim() === "") return [];
     // Half of a pair is a character to Python and none in UTF-8: with another in its place, of one unit too, both count alike.
     const text = given.toWellFormed();

@@ -2,7 +2,7 @@
  * Places in a text as a server counts them, to UTF-16 units. Source: presidio-analyze reference, "Offsets: conversion table".
  */
 
-/** `chars`: code points. `bytes`: of UTF-8. */
+/** `chars`: code points. `bytes`: UTF-8 bytes. */
 export const OFFSET_UNITS = ["chars", "bytes", "utf16"] as const;
 export type OffsetUnit = (typeof OFFSET_UNITS)[number];
 
@@ -10,8 +10,8 @@ export const isOffsetUnit = (value: unknown): value is OffsetUnit =>
   (OFFSET_UNITS as readonly unknown[]).includes(value);
 
 /**
- * For each offset its place. Undefined where one of them is not between two characters of the text: it is not rounded, since
- * it shows that the server counts otherwise. `text` is well-formed.
+ * Converts offsets to positions. Returns `undefined` if one of them is not between two characters: it is not rounded, because
+ * it shows that the server counts differently. `text` is well-formed.
  */
 export function placesOf(text: string, offsets: Iterable<number>, unit: OffsetUnit): Map<number, number> | undefined {
   const wanted = [...new Set(offsets)].sort((a, b) => a - b);
@@ -24,7 +24,7 @@ export function placesOf(text: string, offsets: Iterable<number>, unit: OffsetUn
       places.set(offset, place);
       next++;
     }
-    // Passed, or beyond the end: at the end there is nothing more to count.
+    // The offset was passed, or is beyond the end.
     if (offset < count || (offset > count && place >= text.length)) return undefined;
     if (offset <= count) continue;
     const codePoint = text.codePointAt(place) as number;

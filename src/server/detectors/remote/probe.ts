@@ -4,11 +4,11 @@ import type { ProbeAnswer } from "../probe.ts";
 import type { Endpoint } from "../wire/index.ts";
 
 interface Asked {
-  /** Of the server, without a slash at its end. */
+  /** Root URL of the server, without a final slash. */
   readonly root: string;
   readonly headers: readonly string[];
   readonly language: string;
-  /** Undefined: all. */
+  /** `undefined` means all. */
   readonly entities: readonly string[] | undefined;
 }
 
@@ -18,7 +18,7 @@ const MOST_SHOWN = 5;
 /** Analyzers of other kinds have neither of the two pages, and need not. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** `analyze`: a text, as for a request. */
+/** `analyze`: sends a text, as for a request. */
 export async function probeAnalyzer(
   endpoint: Endpoint,
   { root, headers, language, entities = [] }: Asked,
@@ -44,7 +44,7 @@ export async function probeAnalyzer(
   return { words, isDoubtful: true };
 }
 
-/** Undefined: it is no list of names. */
+/** Returns `undefined` if the body is not a list of names. */
 function namesIn(body: Buffer): ReadonlySet<string> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
