@@ -1,8 +1,8 @@
 /**
- * What was built, and where it runs.
+ * Build information and platform.
  *
- * The build script puts in what only it knows; run from source there is no build, and the line says so. The date is
- * the commit's, not the build's, so that one commit gives one bundle. The platform is that of the running process.
+ * The build script inserts what only it knows; run from source there is no build, and the line says so. The date is that of the
+ * commit, not of the build, so that one commit gives one bundle. The platform is that of the running process.
  */
 
 export interface Build {
@@ -23,7 +23,7 @@ export function buildOf(): Build {
   return typeof GATEWAY_BUILD === "undefined" ? UNBUILT : GATEWAY_BUILD;
 }
 
-/** What it runs on; `node` without its `v`. */
+/** Returns the platform; `node` without its `v`. */
 export function platformOf({ versions, platform, arch }: NodeJS.Process) {
   return { node: versions.node, platform, arch };
 }

@@ -25,7 +25,7 @@ export async function completePath(io: Io, text: string, signal: AbortSignal): P
       found.push(folder + name + (isFolder ? "/" : ""));
     }
   } catch {
-    // A folder that is not there, or is not ours, has no names; the verb says so of what is typed.
+    // A missing or unreadable folder offers no names; the verb reports it for the typed path.
   }
   return found.sort();
 }

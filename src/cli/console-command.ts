@@ -1,6 +1,6 @@
 /**
- * Runs a program for the console: exactly these arguments, no shell, no input, no terminal. It gets the door in use by the
- * variables that the verbs read. What it says is kept up to a bound, and it ends with the console or after its time.
+ * Runs a program for the console: exactly these arguments, no shell, no input, no terminal. The present connection is passed in
+ * the variables that verbs read. Output is kept up to a limit; the program ends with the console or on timeout.
  */
 
 import { spawn } from "node:child_process";
@@ -9,9 +9,9 @@ import { escapeControls } from "../base/index.ts";
 import type { Io } from "./io.ts";
 
 const TIME_LIMIT_MS = 60_000;
-/** Of stdout and stderr together. */
+/** Maximum bytes of stdout and stderr together. */
 const MAX_OUTPUT_BYTES = 1 << 20;
-/** From the wish that it ends until it is killed. */
+/** Time between the request to end and the kill, in milliseconds. */
 const GRACE_MS = 2_000;
 
 export interface RunOptions {

@@ -6,7 +6,7 @@ import { chooseDoors } from "./door.ts";
 import { UsageError } from "./flags.ts";
 import type { Io } from "./io.ts";
 
-/** Of one name the first counts, so that a setting goes before a sign-in. */
+/** The first of one name counts, so that a setting wins over a sign-in. */
 export async function contextsOf(set: readonly NamedDoor[], io: Io): Promise<readonly NamedDoor[]> {
   const { openStore } = await import("./sign-in/index.ts");
   let kept: readonly NamedDoor[] = [];
@@ -19,7 +19,7 @@ export async function contextsOf(set: readonly NamedDoor[], io: Io): Promise<rea
           : [],
       );
   } catch {
-    // Where no sign-in can be read there is none to go to; `login` says why.
+    // Without a readable sign-in there is none to switch to; `login` reports why.
   }
   const names = new Map<string, NamedDoor>();
   for (const one of [...set, ...kept]) if (!names.has(one.name)) names.set(one.name, one);

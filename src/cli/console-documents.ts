@@ -1,7 +1,7 @@
 /**
- * What the console tries on a document before it is written: packs, and a threshold. Where a file of this machine owns the
- * document it is written there, with its `version` raised, since a node takes no other text under the same one. What takes
- * more than a glance is worked out by a process of its own, so that no frame waits for it.
+ * Trials of a document for the console before it is written: packs, and a threshold. If a file of this machine owns the
+ * document, it is written there with its `version` raised, since a node accepts no other text under the same version. Longer
+ * work runs in a child process, so that no frame waits for it.
  */
 
 import { stat } from "node:fs/promises";

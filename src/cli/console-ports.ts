@@ -1,6 +1,6 @@
 /**
- * What the console needs of this machine: the verbs that work on files, each by the code of its verb, and what it
- * remembers between runs, in `$XDG_STATE_HOME/gateway/console`.
+ * The console's access to this machine: verbs that work on files, each with the verb's own code, and what it remembers between
+ * runs, in `$XDG_STATE_HOME/gateway/console`.
  */
 
 import { access, mkdir, readFile, stat } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { fileTarget, writeWhole } from "./whole-file.ts";
 
 /** The gateway takes no larger one. */
 const MAX_DOCUMENT_BYTES = 4 << 20;
-/** Of history or statements; more was not written by a console. */
+/** Maximum size of history or statements; a console writes no more. */
 const MAX_MEMORY_BYTES = 1 << 20;
 const MAX_PAGE_BYTES = 8 << 20;
 const SCRAPE_LIMIT_MS = 5_000;
@@ -83,7 +83,7 @@ export function createPorts(io: Io): ConsolePorts {
   };
 }
 
-/** Not over what is there: a slip of the fingers must not cost an archive. */
+/** Does not overwrite: a typing error must not cost an archive. */
 async function freshTarget(io: Io, file: string): ReturnType<typeof fileTarget> {
   const path = resolvePath(io, file);
   if (await isFile(path)) throw new UsageError(`${file} is there already`);
@@ -118,7 +118,7 @@ function createMemory(io: Io): ConsolePorts["memory"] {
       const kept = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
       await writeWhole(await fileTarget(file), bytesOf(next(kept)));
     } catch {
-      // What cannot be remembered is still on the screen; a read-only home is no fault of the operator's.
+      // What cannot be remembered is still on the screen; a read-only home is not the operator's fault.
     }
   }
   return {
@@ -130,7 +130,7 @@ function createMemory(io: Io): ConsolePorts["memory"] {
       }
     },
     save(name, next) {
-      // One after the other: of two under way each would add to what was there before both.
+      // Sequential, since two concurrent writes would each extend the earlier content.
       saving = saving.then(() => write(name, next));
       return saving;
     },

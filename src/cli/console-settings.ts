@@ -17,7 +17,7 @@ export interface FoundSettings {
   readonly isThere: boolean;
 }
 
-/** Undefined where neither HOME nor XDG_CONFIG_HOME names an absolute place (XDG base directories, "Basics"). */
+/** Returns `undefined` if neither HOME nor XDG_CONFIG_HOME is an absolute path (XDG base directories, "Basics"). */
 export function settingsPath({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_CONFIG_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "gateway", "console.yaml");
@@ -76,7 +76,7 @@ async function textOf(path: string): Promise<Text> {
 export const faultLine = (path: string, { line, column, message, remedy }: Fault): string =>
   `${path}:${line}:${column}: ${message}; ${remedy}`;
 
-/** Undefined: by the terminal's background. Throws `UsageError` where there is none of the name, nor a file. */
+/** `undefined` chooses by the terminal's background. Throws `UsageError` if there is no such theme or file. */
 export async function chooseTheme(
   given: string | undefined,
   { theme, themes }: Settings,

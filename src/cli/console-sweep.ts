@@ -35,17 +35,17 @@ import { guardrailsEvalFlags } from "./specs.ts";
 import { splitWords } from "./split-words.ts";
 
 const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
-/** Those of the verb that say what is scored; the document is the one in force, the report the view's. */
+/** Flags of the verb that select what is scored; the document is the one in force, the report is the view's. */
 const SWEEP_FLAGS = { detector, kind, types, parallel, limit, rename } as const;
 
 type Options = FlagsOf<typeof SWEEP_FLAGS>;
 
-/** What is found is kept, with its text, until the last threshold: beside what else the console keeps. */
+/** Findings are kept with their text until the last threshold, beside everything else that the console keeps. */
 const MAX_TEXT_BYTES = 64 << 20;
 /** Cases that turn which are shown; of the others it is known that they do. */
 const MAX_TURNING = 2_000;
 const MAX_NOTES = 20;
-/** Each line of progress is drawn, and read aloud to whoever listens. */
+/** Minimum interval of progress lines, since each is drawn, and read aloud by screen readers. */
 const PROGRESS_MS = 250;
 /** Bytes of a text before and after where it turns. */
 const BEFORE_BYTES = 60;
@@ -54,7 +54,7 @@ const MAX_WORDS = 160;
 
 const refused = (problems: readonly string[]): SweepAnswer => ({ kind: "refused", problems });
 
-/** `words`: data files, with flags before them. Rejects with an `Error` fit to be shown, or with the signal's reason. */
+/** `words`: data files, with flags before them. Rejects with an `Error` that can be shown, or with the signal's reason. */
 export async function sweepHere(
   documents: readonly OwnedDocument[],
   words: string,
@@ -97,7 +97,7 @@ function hasDetectors(text: string): boolean {
   return detectors !== undefined && detectors !== null;
 }
 
-/** Somebody pays for each text that a judge reads: it is asked only where it is named. */
+/** Judge models cost money for each text, so they are asked only if they are named. */
 function checkJudges(subject: Subject, options: Options): void {
   const names = subject.ensemble.members.map(({ name }) => name);
   checkDetector(options.detector, names);
@@ -217,7 +217,7 @@ function faultWords({ missed, missedLabels, extra, extraLabels }: Faults): strin
   return words.length <= MAX_WORDS ? words : `${words.slice(0, MAX_WORDS - 1)}…`;
 }
 
-/** What is called more often than that is left out. */
+/** Skips calls that are more frequent. */
 function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (work) => {
@@ -227,7 +227,7 @@ function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void
   };
 }
 
-/** What the code of the verb says on its way, as how far it is. */
+/** Turns output of the verb into progress. */
 const linesTo = (tell: (words: string) => void): Writable =>
   new Writable({
     decodeStrings: false,

@@ -19,7 +19,7 @@ export function reportFailure(verb: string, error: unknown, door: AdminDoor, io:
   return (error.code === "unauthenticated" ? statusOf(error.cause) : undefined) ?? REFUSED;
 }
 
-/** Of a failed sign-in, which may be that its provider could not be reached. */
+/** Status of a failed sign-in, for example if its provider could not be reached. */
 function statusOf(cause: unknown): ExitStatus | undefined {
   return cause instanceof Error && Reflect.get(cause, "status") === UNREACHABLE ? UNREACHABLE : undefined;
 }

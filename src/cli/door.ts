@@ -33,7 +33,7 @@ function networkDoor(text: string, from: string, io: Io): AdminDoor {
 }
 
 interface Given extends DoorFlags {
-  /** What the operator wrote it in. */
+  /** Place where the operator configured it. */
   readonly from: string;
 }
 

@@ -6,7 +6,7 @@ import { clip, UsageError } from "./flags.ts";
 import { type Io, resolvePath } from "./io.ts";
 
 export interface FileInput {
-  /** Not so of a pipe, which is read once and has no size. */
+  /** False for a pipe, which can be read once and has no size. */
   readonly isRegular: boolean;
   readonly size: number;
   /** The first bytes of a regular file. */
@@ -17,12 +17,12 @@ export interface FileInput {
 
 const HEAD_BYTES = 16;
 
-/** Throws `UsageError` when there is none that can be read. */
+/** Throws `UsageError` if there is no readable file. */
 export async function readInput(io: Io, path: string): Promise<FileInput> {
   const whole = resolvePath(io, path);
   const openStream = (): ReadStream => createReadStream(whole, { signal: io.signal });
   try {
-    // Without waiting for a writer of a pipe: whoever reads the stream waits, and a signal ends that.
+    // Opens a pipe without waiting for a writer; the reader of the stream waits, and a signal ends that.
     await using file = await open(whole, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await file.stat();
     if (stat.isDirectory()) throw new UsageError(`'${clip(path)}' is a directory`);
@@ -38,8 +38,8 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
 }
 
 /**
- * Reads a whole file of at most `maxBytes`. A pipe or device is refused unread: opening one can wait for ever. Rejects with
- * what the file system says, or with a `UsageError`. `shown`: the name in messages.
+ * Reads a whole file of at most `maxBytes`. A pipe or device is refused, since opening one can block forever. Rejects with the
+ * system's error, or with a `UsageError`. `shown`: the name in messages.
  */
 export async function readRegular(path: string, shown: string, maxBytes: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -49,7 +49,7 @@ export async function readRegular(path: string, shown: string, maxBytes: number)
   return await file.readFile();
 }
 
-/** Of what opening a file failed with. */
+/** Explains why a file could not be opened. */
 export function whyUnreadable(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : String(code);

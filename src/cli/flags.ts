@@ -11,11 +11,11 @@
 import { nearest, parseDuration } from "../base/index.ts";
 
 interface FlagCommon {
-  /** What it does, in a line for the help text; no full stop. */
+  /** What it does, in a line for the help text, without a full stop. */
   readonly meaning: string;
-  /** What stands for the value in the usage: `PATH`, `ADDR`. `PATH` and `FILE` are completed with file names. */
+  /** Placeholder of the value in the usage: `PATH`, `ADDR`. `PATH` and `FILE` are completed with file names. */
   readonly value?: string;
-  /** What a shell offers as its value, where that is not known without loading it. */
+  /** Values that a shell offers, if they have to be loaded. */
   readonly words?: "presets";
   /** The default in words, where it is not a constant. */
   readonly defaultText?: string;
@@ -57,7 +57,7 @@ type Presence<F extends Flag> = F extends
   ? never
   : undefined;
 
-/** What a verb is given: a value for each flag, undefined where the flag is absent and has no default. */
+/** Options of a verb: a value for each flag, `undefined` if the flag is absent and has no default. */
 export type FlagsOf<Table extends FlagTable> = {
   readonly [Name in keyof Table & string as CamelCase<Name>]: ValueOf<Table[Name]> | Presence<Table[Name]>;
 };

@@ -1,6 +1,6 @@
 /**
- * A file that grows, as `tail -F` follows one: its end is awaited; one that was replaced is read to its end before the new
- * one is read from its start; one that was cut is read anew; one that is not there yet, or may not be read, is waited for.
+ * Follows a growing file like `tail -F`: waits at its end; reads a replaced file to its end before the new one from its start;
+ * rereads a truncated file; and waits for one that is missing or unreadable.
  */
 
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -12,8 +12,9 @@ const LOOK_MS = 500;
 const PIECE_BYTES = 64 << 10;
 
 /**
- * New text of the file at `path`. Of one that is there already it begins with the first line that lies wholly in the last
- * `fromEnd` bytes. Ends with the signal. `onWaiting` is told why there is nothing to read, and undefined once there is.
+ * Yields new text of the file at `path`. For an existing file it begins with the first line that is completely within the last
+ * `fromEnd` bytes. Ends with the signal. `onWaiting` is called with the reason why there is nothing to read, and with
+ * `undefined` once there is.
  */
 export async function* follow(
   path: string,
@@ -57,7 +58,7 @@ async function* readWhileNamed(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { ino, size: sizeAtFirst } = await file.stat();
-  // One byte more than wanted, so that a line that begins just there is seen to be whole.
+  // One byte more than wanted, to see whether a line begins exactly there.
   let at = fromEnd === undefined ? 0 : Math.max(0, sizeAtFirst - fromEnd - 1);
   let isInLine = at > 0;
   let decoder = new TextDecoder();

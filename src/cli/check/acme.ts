@@ -1,7 +1,6 @@
 /**
- * What `gateway check` asks for the front door's certificate by ACME: the authority, whoever takes the DNS records of
- * challenges, and where each name leads. No account is made, no order begun and no record written. Source: specification
- * document 2, `tls`.
+ * Checks of `gateway check` for the ACME certificate: the authority, the DNS provider of challenges, and where each name leads.
+ * No account is created, no order begun and no record written. Source: specification document 2, `tls`.
  */
 import { Resolver } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
@@ -13,7 +12,7 @@ import type { Answer, Limits, Probe } from "./answer.ts";
 
 interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked for names in the place of the system's; empty: the system's. */
+  /** DNS servers to use instead of the system's; empty for the system's. */
   readonly nameServers: readonly string[];
 }
 
@@ -23,7 +22,7 @@ const MINUTE_MS = 60_000;
 const MAX_SKEW_MS = 60 * MINUTE_MS;
 const NOTED_SKEW_MS = 5 * MINUTE_MS;
 
-/** What the node file says by itself. */
+/** Returns facts of the node file alone. */
 export function acmeAnswers({ listen, tls }: NodeFile): readonly Answer[] {
   if (tls?.domains === undefined || tls.dns !== undefined || parseAddress(listen)?.port === HTTP_PORT) return [];
   const words = `HTTP-01 asks port ${HTTP_PORT} of each domain: see that it reaches ${listen}, or set tls.dns`;

@@ -1,4 +1,4 @@
-/** What `gateway check` asks about the admin plane: its doors, its policy, and the issuers whose tokens are trusted. */
+/** Checks of `gateway check` for the admin API: its listeners, its policy, and the issuers whose tokens it trusts. */
 import { openPeerCredentials } from "../../server/admin/index.ts";
 import { type IssuerOptions, probeIssuer } from "../../server/auth/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
@@ -55,7 +55,7 @@ export async function policyAnswers(nodeFile: NodeFile, path: string): Promise<r
   ];
 }
 
-/** What the admin socket asks the system with, loaded as the gateway loads it. */
+/** Loads the native library of the admin socket, as the gateway does. */
 export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answer[]> {
   if (admin?.local_socket === undefined) return [];
   const subject = "library koffi";

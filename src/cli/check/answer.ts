@@ -1,4 +1,4 @@
-/** One line of `gateway check`, and what is asked for it. */
+/** One line of `gateway check`, and the probe behind it. */
 
 export interface Answer {
   readonly verdict: "ok" | "fail" | "note";

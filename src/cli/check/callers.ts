@@ -1,6 +1,6 @@
 /**
- * What `gateway check` says of who may call the data plane: what the gateway will do, also where the document leaves it out.
- * Source: specification document 1 ("gateway check"; Authentication, data plane).
+ * Facts of `gateway check` about data-plane callers: what the gateway will do, also where the document is silent. Source:
+ * specification document 1 ("gateway check"; Authentication, data plane).
  */
 import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
 import type { Governance } from "../../server/snapshot/index.ts";

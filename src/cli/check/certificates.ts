@@ -1,4 +1,4 @@
-/** What `gateway check` says of the front door: what it presents, until when, and what is wrong with that. */
+/** Checks of `gateway check` for the front door: what it presents, until when, and what is wrong with it. */
 import { stat } from "node:fs/promises";
 import { systemClock } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
@@ -8,7 +8,7 @@ import type { Answer } from "./answer.ts";
 
 const SUBJECT = "certificate";
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of `st_mode`: read for everybody. */
+/** Bit of `st_mode`: read for others. */
 const OTHERS_MAY_READ = 0o004;
 
 /** How the data listener speaks. */
@@ -19,7 +19,7 @@ export function listenerWords({ listen, tls }: NodeFile): string {
     : `serves TLS on ${listen}, and nothing in plain HTTP`;
 }
 
-/** Of the files, read as the gateway reads them. `path`: of the node file. */
+/** Checks the files as the gateway reads them. `path`: of the node file. */
 export async function certificateAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const files = certificateFilesOf(nodeFile, path);
   if (files === undefined) return [];

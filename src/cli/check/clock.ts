@@ -3,7 +3,7 @@
  * certificates, signs requests that are refused, and dates the audit trail wrongly. Source: RFC 9110 section 6.6.1.
  */
 
-/** The header tells whole seconds, and who set it may be a little off as well. */
+/** Tolerance in milliseconds: the header has whole seconds, and the server's clock may be a little off. */
 const TOLERATED_MS = 5_000;
 
 export interface Dated {
@@ -12,7 +12,10 @@ export interface Dated {
   readonly age?: string | string[] | undefined;
 }
 
-/** Undefined: it agrees, or the answer does not tell. `sentAt`, `gotAt`: milliseconds since 1970, by this machine. */
+/**
+ * Returns `undefined` if the clock agrees, or the answer has no date. `sentAt`, `gotAt`: milliseconds since 1970, by this
+ * machine.
+ */
 export function clockFault({ date, age }: Dated, sentAt: number, gotAt: number): string | undefined {
   if (typeof date !== "string" || age !== undefined) return undefined;
   const theirs = Date.parse(date);

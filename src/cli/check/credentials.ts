@@ -1,6 +1,6 @@
 /**
- * What `gateway check` asks of credentials: that there is something to present. Static keys are proven by the requests that
- * bear them. Source: specification document 1, "gateway check".
+ * Checks of `gateway check` for credentials: whether there is something to present. Static keys are proven by the requests that
+ * carry them. Source: specification document 1, "gateway check".
  */
 import { anySignal } from "../../base/index.ts";
 import type { Credential, Presenter } from "../../server/credentials/index.ts";
@@ -8,7 +8,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Probe } from "./answer.ts";
 
-/** One an entry of the document, a signing one for each surface that it is for. */
+/** Returns one probe per entry; for a signing one, one per API that it is used for. */
 export function credentialProbes({ compiled: { snapshot } }: LoadedNode, presenter: Presenter): readonly Probe[] {
   const channels = [
     ...snapshot.providers.flatMap((provider) => provider.channels),

@@ -1,7 +1,7 @@
 /**
- * What `gateway check` asks the servers that detectors depend on: analyzers, inference servers, and judges, of whom guards
- * prove that labels and text reach their template. Source: judge-formats reference, 1; kserve-v2 and presidio-analyze
- * references, "Client behaviour".
+ * Checks of `gateway check` for servers that detectors depend on: analyzers, inference servers, and judge models, of which
+ * guard models prove that labels and text reach their template. Source: judge-formats reference, 1; kserve-v2 and
+ * presidio-analyze references, "Client behaviour".
  */
 import { anySignal } from "../../base/index.ts";
 import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";
@@ -48,7 +48,7 @@ async function ask(
   }
 }
 
-/** Whether one that may be asked for a judge, itself or by failover, is asked with what only the cluster holds. */
+/** Returns whether a judge's provider, or one that it fails over to, has a credential that only the cluster knows. */
 function asksSealed(name: string | undefined, { byName }: Snapshot): boolean {
   const provider = byName.get(name ?? "");
   const others = (provider?.failover?.to ?? []).map((other) => byName.get(other));

@@ -1,6 +1,6 @@
 /**
- * What `gateway check` asks what it would front: an MCP server, which revisions it speaks; an agent, for its card. Both with
- * the credential that calls will carry. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
+ * Checks of `gateway check` for upstreams: an MCP server is asked for its revisions, an agent for its card, both with the
+ * credential that calls will carry. Source: specification document 1, "gateway check"; mcp reference, 8 and 15.
  */
 import { Pool } from "undici";
 import { asRefusal } from "../../base/index.ts";
@@ -77,7 +77,7 @@ async function askServer(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   const { credential, host } = channel;
-  // As whom it is called, only a caller can say.
+  // The credential depends on a caller's token.
   const isCallers = credential?.kind === "token_exchange";
   const body = Buffer.from(DISCOVER);
   const headers = [
@@ -127,7 +127,10 @@ async function askServer(
   return { verdict: "ok", subject, words: `${shownUrl} speaks MCP ${MCP_VERSION}, answered in ${ms} ms` };
 }
 
-/** Of a result, whole or the last event of a stream. Undefined: it is no answer of such a server. */
+/**
+ * Reads the versions from a result, whole or as the last event of a stream. Returns `undefined` if it is not an answer of an
+ * MCP server.
+ */
 function versionsIn(text: string): readonly string[] | undefined {
   const last = text.split(/\r\n|\r|\n/).findLast((line) => line.startsWith("data:"));
   try {

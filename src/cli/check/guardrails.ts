@@ -1,9 +1,9 @@
-/** What `gateway check` says of the native library that detectors search texts with, loaded as the gateway loads it. */
+/** Check of `gateway check` for the native matching library of detectors, loaded as the gateway loads it. */
 
 import type { Deployment } from "../../server/core/config/index.ts";
 import type { Answer } from "./answer.ts";
 
-/** Nothing where no detector wants it. */
+/** Returns nothing if no detector uses it. */
 export async function prefilterAnswers(document: Deployment | undefined): Promise<readonly Answer[]> {
   const detectors = document?.guardrails?.detectors ?? [];
   const native = detectors.filter(({ type, prefilter }) => type === "pii" && prefilter === "native");

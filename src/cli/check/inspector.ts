@@ -1,10 +1,13 @@
-/** What `gateway check` says of the inspector, and of what its peers must be set to: it asks no peer, since peers call it. */
+/**
+ * Facts of `gateway check` about the inspector and the settings that its peers need. No peer is contacted, since peers call the
+ * inspector.
+ */
 import { parseAddress } from "../../base/index.ts";
 import { settingsLine } from "../../server/inspector/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import type { Answer } from "./answer.ts";
 
-/** It opens no data listener, having nothing to route. */
+/** Returns whether there is nothing to route, so that no data listener is opened. */
 export function onlyInspects({ nodeFile, compiled }: LoadedNode): boolean {
   const { providers, fronted } = compiled.snapshot;
   return nodeFile.extproc?.inspect_listen !== undefined && providers.length + fronted.all.length === 0;
@@ -46,7 +49,7 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
   ];
 }
 
-/** Of detectors that ask others, or run models. */
+/** Concerns detectors that call servers or run models. */
 function timeWords({ compiled }: LoadedNode): string {
   const slow = compiled.snapshot.guardrails.inForce.detectors.filter(({ type }) => type !== "pii");
   const names = slow.map(({ name }) => name).join(", ");

@@ -21,7 +21,7 @@ export async function localFileAnswers(nodeFile: NodeFile, path: string, env: En
   ];
 }
 
-/** By the code of the start, which throws. */
+/** Uses the code of the start, which throws. */
 function keyAnswers(nodeFile: NodeFile, path: string, env: Environment): readonly Answer[] {
   try {
     keySourcesOf(nodeFile, path, env);

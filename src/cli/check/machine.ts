@@ -1,6 +1,6 @@
 /**
- * What `gateway check` says of this machine: whether the process may open as many files, hold as many bytes and listen where
- * it is configured to, and whether its disks have room. Looked at; a port is bound for a moment and let go.
+ * Checks of `gateway check` for this machine: limits of open files and memory, ports, and disk space. A port is bound for a
+ * moment and released.
  */
 import type { StatsFs } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
@@ -17,16 +17,16 @@ const GIB = 1 << 30;
 
 /** Files of the database, sockets between nodes, and listeners. */
 const OTHER_DESCRIPTORS = 256;
-/** Below the first no write is taken (`GATEWAY_MIN_FREE_BYTES`); below the second there is not long to go. */
+/** Below the first limit no write is accepted (`GATEWAY_MIN_FREE_BYTES`); below the second, space will soon run out. */
 const MIN_FREE_BYTES = 256 * MIB;
 const LITTLE_FREE_BYTES = GIB;
 const PORT_LIMIT_MS = 2_000;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the machine gives. */
+/** Resources of the machine. */
 export interface Machine {
-  /** Undefined: it does not say, or there is no limit. */
+  /** `undefined` if unknown or unlimited. */
   readonly descriptors: number | undefined;
   readonly memoryBytes: number;
   readonly cores: number;
@@ -40,7 +40,7 @@ export async function thisMachine(): Promise<Machine> {
   };
 }
 
-/** Source: proc_pid_limits(5); the soft limit is the one that holds. */
+/** Parses the soft limit, which applies. Source: proc_pid_limits(5). */
 export function descriptorsIn(limits: string): number | undefined {
   const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
   return soft === undefined ? undefined : Number(soft);
@@ -73,7 +73,7 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", words };
 }
 
-/** Of the file system that `path`, or the nearest folder above it, is on. */
+/** Checks the file system of `path`, or of the nearest existing folder above it. */
 export async function diskAnswer(subject: string, path: string): Promise<Answer | undefined> {
   const { bavail, bsize, files, ffree } = await nearestStats(path);
   const free = bavail * bsize;
@@ -97,7 +97,7 @@ async function nearestStats(path: string): Promise<StatsFs> {
 const sized = (bytes: number): string =>
   bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
 
-/** Each address of this process that can be taken: by whom, where it is the gateway itself. */
+/** Checks each address that can be taken; a running gateway of this configuration may be the one that uses it. */
 export async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
   const { listen, metrics_listen, admin, cluster, extproc } = nodeFile;
   const named = [
@@ -153,7 +153,7 @@ export function portAnswer(
   }
 }
 
-/** Undefined: it can be listened on. */
+/** Returns `undefined` if the address can be bound. */
 function bindingFault({ host, port }: { readonly host?: string; readonly port: number }): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer((socket) => socket.destroy());

@@ -1,6 +1,6 @@
 /**
- * What `gateway check` says of models that are not in the cache: nothing is downloaded, and each is asked for what it would
- * take. Source: design decisions, section 12.
+ * Checks of `gateway check` for models that are not in the cache: nothing is downloaded; the hub is asked what would be.
+ * Source: design decisions, section 12.
  */
 import { anySignal } from "../../base/index.ts";
 import { ModelError, openModelStore } from "../../server/models/index.ts";

@@ -1,6 +1,6 @@
 /**
- * What `gateway check` says of files that hold keys or decide who may do what: who else on this machine may read or change
- * them. Source: chmod(1); design decisions, section 5.
+ * Checks of `gateway check` for files that hold keys or decide about access: who else on this machine may read or change them.
+ * Source: chmod(1); design decisions, section 5.
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside } from "../../server/node/index.ts";
 import type { Answer } from "./answer.ts";
 
-/** Of a folder of secrets; more are a mistake of another kind. */
+/** Maximum files of a secrets folder that are checked. */
 const MOST_FILES = 1_000;
 
 const OTHERS_READ = 0o004;
@@ -18,12 +18,12 @@ const NOT_OWNER = 0o077;
 interface Looked {
   readonly subject: string;
   readonly path: string;
-  /** Bits that nobody should have. */
+  /** Permission bits that nobody else should have. */
   readonly against: number;
   readonly remedy: string;
 }
 
-/** `path`: of the node file. Nothing where nobody else may. */
+/** `path`: of the node file. Returns nothing if only the owner has access. */
 export async function permissionAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   if (process.platform === "win32") return [];
   const { admin, cluster, secrets_dir: secrets, tls } = nodeFile;
@@ -47,7 +47,7 @@ export async function permissionAnswers(nodeFile: NodeFile, path: string): Promi
 }
 
 async function answerOf({ subject, path, against, remedy }: Looked): Promise<Answer | undefined> {
-  // What is not there, or is hidden, is told where it is needed.
+  // A missing or hidden file is reported where it is needed.
   const mode = await stat(path).then(
     (it) => it.mode & 0o777,
     () => 0,

@@ -1,7 +1,7 @@
 /**
- * What `gateway check` says of the places on this machine that the gateway keeps something in: looked at, never written.
+ * Checks of `gateway check` for places where the gateway stores something; nothing is written.
  *
- * A place that this user may not write is a note, since the gateway may run as another; one that no user could use is a
+ * A place that this user cannot write is a note, since the gateway may run as another user; one that no user could use is a
  * failure. Source: specification document 2 (`cluster`, `admin`, `audit`).
  */
 import { constants, type Stats } from "node:fs";
@@ -25,7 +25,7 @@ export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<re
   return answers;
 }
 
-/** Those of which the disk has to have room, absolute; each once. */
+/** Returns the absolute paths whose disks need room, each once. */
 export function diskPlaces(nodeFile: NodeFile, path: string): readonly (readonly [subject: string, path: string])[] {
   const { data_dir: data } = nodeFile.cluster;
   const dataDir = data === undefined ? undefined : resolve(beside(path, data));
@@ -83,7 +83,7 @@ function hidden(subject: string, path: string, code: string): Answer {
     : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
 }
 
-/** One that cannot be read is a failure of the files that a start reads. */
+/** An unreadable file is a failure among the files that a start reads. */
 function kekFile(path: string): readonly Answer[] {
   const subject = "cluster.kek_file";
   const read = readKekFile(path);

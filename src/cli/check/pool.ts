@@ -1,4 +1,4 @@
-/** What `gateway check` asks of a pool: what its names resolve to, and whether its picker can be reached. */
+/** Checks of `gateway check` for a pool: what its names resolve to, and whether its picker is reachable. */
 import type { LookupFunction } from "node:net";
 import { formatDuration } from "../../base/index.ts";
 import { loadExtProc } from "../../server/ext-proc/index.ts";
@@ -11,7 +11,7 @@ type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Pool = NonNullable<Provider["pool"]>;
 type Picker = NonNullable<Pool["picker"]>;
 
-/** One a name, one the picker. `nameServers`: as GATEWAY_DNS_SERVERS names them. */
+/** Returns one probe per name and one for the picker. `nameServers`: of GATEWAY_DNS_SERVERS. */
 export function poolProbes({ name, pool }: Provider, nameServers: readonly string[]): readonly Probe[] {
   if (pool === undefined) return [];
   const { picker } = pool;
@@ -25,7 +25,7 @@ export function poolProbes({ name, pool }: Provider, nameServers: readonly strin
   return [...ofNames, { subject, ask: (limits) => askPicker(subject, picker, limits) }];
 }
 
-/** As the gateway resolves the name of a pool; any of its servers will do. */
+/** Resolves a name as the gateway does for a pool; any of its servers will do. */
 export const memberLookup =
   (servers: readonly string[]): LookupFunction =>
   (host, { all }, told) => {

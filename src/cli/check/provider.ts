@@ -1,4 +1,4 @@
-/** What `gateway check` asks a provider: for its list of models, with the credential that requests will carry. */
+/** Check of `gateway check` for a provider: requests its list of models with the credential that requests will carry. */
 import { Agent, type Dispatcher, request as undiciRequest } from "undici";
 import { anySignal, asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
@@ -14,7 +14,7 @@ import { memberLookup } from "./pool.ts";
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
 
-/** One a channel. */
+/** Returns one probe per channel. */
 export function providerProbes(
   provider: Provider,
   presenter: Presenter,

@@ -1,4 +1,4 @@
-/** What `gateway check` asks of providers that are audited: yesterday's usage report, with the administrator's key. */
+/** Check of `gateway check` for reconciled providers: requests yesterday's usage report with the administrator's key. */
 
 import { anySignal, formatDuration } from "../../base/index.ts";
 import { openGuardedDialler } from "../../server/credentials/index.ts";
@@ -40,7 +40,7 @@ async function ask(
     const words = `of ${whose}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, words };
   } catch {
-    // It rejects with the reason of its signal alone.
+    // It rejects only with the reason of its signal.
     return { verdict: "fail", subject, words: `no answer within ${formatDuration(timeoutMs)}` };
   } finally {
     dialler.close();

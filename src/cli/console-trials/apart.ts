@@ -1,4 +1,4 @@
-/** Has something worked out by a process of its own, which is ended with whoever wants it no more. */
+/** Runs a job in a child process that is killed when the caller aborts. */
 
 import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -9,13 +9,13 @@ import type { Answers, Asked, FromTrial, ToTrial } from "./protocol.ts";
 
 /** The cases of the largest pack that comes with the program take a fraction of a second. */
 const LIMIT_MS = 300_000;
-/** MiB. Beside what the console itself holds. */
+/** Maximum heap in MiB, beside the console's own. */
 const MOST_HEAP = 1_024;
 
-/** True in the build. There is no console without it, and parts that are tried from the sources do their work where they are. */
+/** True in the build. There is no console without a build; parts tested from the sources work in this process. */
 declare const GATEWAY_IS_BUILT: true | undefined;
 
-// Nothing of it may reach the terminal, nor take a key.
+// The child must neither write to the terminal nor read its keys.
 const STDIO: StdioOptions = ["ignore", "ignore", "ignore", "ipc"];
 
 function start(env: Io["env"]): ChildProcess {
@@ -25,8 +25,8 @@ function start(env: Io["env"]): ChildProcess {
 }
 
 /**
- * Rejects with `UsageError` where what is asked for cannot be had, with the signal's reason, or with an `Error` that says
- * how the process ended.
+ * Rejects with `UsageError` if the request cannot be satisfied, with the signal's reason, or with an `Error` about how the
+ * process ended.
  */
 export function tryApart<Kind extends keyof Answers>(
   asked: Extract<Asked, { readonly kind: Kind }>,

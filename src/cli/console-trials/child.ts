@@ -43,5 +43,5 @@ async function answerTo({ asked, cwd }: ToTrial): Promise<FromTrial> {
 }
 
 process.once("disconnect", end);
-// Who asked ends it once the answer is there.
+// The parent ends this process once it has the answer.
 process.once("message", async (sent: ToTrial) => await tell(await answerTo(sent)));

@@ -29,14 +29,17 @@ export function otherWhy({ source, whole }: DeploymentFile, file: string, text: 
     : `${file} of this machine is not what is in force: reload it (R in config) or correct it first`;
 }
 
-/** A node takes no other text under the same `version`. The text as it is where there is none, or none to be raised. */
+/**
+ * Raises `version`, since a node accepts no other text under the same one. Returns the text unchanged if there is no version to
+ * raise.
+ */
 export function withVersion(text: string): string {
   const version = parseDocument(text).get("version");
   if (typeof version !== "number" || !Number.isSafeInteger(version)) return text;
   return withScalar(text, ["version"], version + 1) ?? text;
 }
 
-/** No other line changes. Undefined: what it would stand in is not there, or is not written as a block. */
+/** Changes no other line. Returns `undefined` if the parent is missing, or is not written in block style. */
 export function withScalar(text: string, path: readonly [string, ...string[]], value: number): string | undefined {
   const parsed = parseDocument(text);
   const found = parsed.getIn(path, true);

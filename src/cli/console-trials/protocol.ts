@@ -1,4 +1,4 @@
-/** What the console has a process of its own work out, and what that tells of it. Structured clones. */
+/** Messages between the console and its child process. Structured clones. */
 
 import type { OwnedDocument, PackFacts, PackTrial, Trial } from "../../console/index.ts";
 
@@ -9,7 +9,7 @@ export interface Answers {
 }
 
 export type Asked =
-  /** Those that come with the program, then those at the paths `own`. */
+  /** Packs of the program, then those at the paths `own`. */
   | { readonly kind: "packs"; readonly document: OwnedDocument; readonly own: readonly string[] }
   /** The first of the names is tried; it may build on the others. */
   | { readonly kind: "pack"; readonly document: OwnedDocument; readonly names: readonly string[] }
@@ -17,12 +17,12 @@ export type Asked =
 
 export interface ToTrial {
   readonly asked: Asked;
-  /** Of the console, which relative paths are taken from. */
+  /** Working directory of the console, for relative paths. */
   readonly cwd: string;
 }
 
 export type FromTrial =
-  /** One short line of how far it is. */
+  /** One short line of progress. */
   | { readonly kind: "progress"; readonly words: string }
   | { readonly kind: "done"; readonly answer: Answers[keyof Answers] }
   /** Lines for a person. */

@@ -1,4 +1,4 @@
-/** What the console tries on a document before it is written: packs with their own cases, and a threshold. */
+/** Trials of a document before it is written: packs with their own cases, and a threshold. */
 
 import type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "../../console/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
@@ -25,7 +25,7 @@ export async function carryOut(asked: Asked, io: Io, onProgress: OnProgress): Pr
   }
 }
 
-/** One that cannot be had is told in its row, so that the others are there all the same. */
+/** A pack that cannot be read is reported in its row, so that the others are still listed. */
 async function packsOf(document: OwnedDocument, own: readonly string[], io: Io): Promise<readonly PackFacts[]> {
   const builtIn = await builtInPackIds();
   const wrong = new Map<string, string>();

@@ -19,7 +19,7 @@ export async function portOf(address: string): Promise<string> {
   return formatAddress({ ...parsed, port: free });
 }
 
-/** One cannot dial a wildcard. */
+/** A wildcard address cannot be dialed. */
 export function publicUrl(address: string): string {
   const { host = "", port = 0 } = parseAddress(address) ?? {};
   return `http://${formatAddress({ host: ["", "0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host, port })}`;

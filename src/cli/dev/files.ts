@@ -1,4 +1,4 @@
-/** What `gateway dev` runs from: a node file, a deployment document with a policy worth trying, and a suite that tests it. */
+/** Files of `gateway dev`: a node file, a deployment document with a policy worth trying, and a rule suite that tests it. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ export interface DevFiles {
 
 export interface DevSettings {
   readonly listen: string;
-  /** Where clients reach `listen`. */
+  /** Address at which clients reach `listen`. */
   readonly publicUrl: string;
   readonly metricsListen: string;
   readonly simulatorUrl: string;
 }
 
-/** What the key that is minted at the start names. */
+/** Profile of the key that is minted at the start. */
 export const DEV_PROFILE = "developer";
 
 export async function writeDevFiles(dir: string, settings: DevSettings): Promise<DevFiles> {
@@ -101,7 +101,7 @@ access_rules:
 
 ${GUARDRAILS}`;
 
-/** Both of a gateway and of an inspector. */
+/** Guardrails of a gateway and of an inspector. */
 export const GUARDRAILS = `\
 # What is looked for in every text, and what becomes of it before the provider sees it.
 guardrails:

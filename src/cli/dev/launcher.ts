@@ -4,17 +4,17 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Io } from "../io.ts";
 
-/** Undefined: the shell finds it by its name, or there is no launcher. */
+/** Returns `undefined` if the shell finds the program by name, or there is no launcher. */
 export function launcherFor(env: Io["env"]): string | undefined {
   return isOnPath(env) ? undefined : launcher();
 }
 
-/** For a POSIX shell; as it is where that reads the same. */
+/** Quotes for a POSIX shell, if necessary. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** For the value of an alias, which a shell reads twice: once where it is defined, and again where it is used. */
+/** Quotes the value of an alias, which a shell parses twice: where it is defined, and where it is used. */
 export const aliased = (path: string): string => quoted(quoted(path));
 
 /** Whether the commands that are printed find their program. */
@@ -22,7 +22,7 @@ function isOnPath(env: Io["env"]): boolean {
   return (env["PATH"] ?? "").split(delimiter).some((dir) => dir !== "" && isExecutable(join(dir, "gateway")));
 }
 
-/** bin/gateway above this file, built or not; undefined where there is none. */
+/** Returns the path of bin/gateway above this file, built or not; `undefined` if there is none. */
 function launcher(): string | undefined {
   let dir = dirname(fileURLToPath(import.meta.url));
   for (let up = 0; up < 4; up += 1) {

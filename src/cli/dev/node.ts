@@ -8,7 +8,7 @@ import type { Io } from "../io.ts";
 
 export interface DevNode {
   readonly serving: ServingNode;
-  /** Resolves with what ended it by itself. */
+  /** Resolves with the error that ended the node. */
   readonly ended: Promise<Error>;
 }
 
@@ -19,12 +19,12 @@ export interface DevNodeOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opened resources belong to `owner`. */
 export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, owner: Lifetime): Promise<DevNode> {
   const documents = await readNode(nodePath, io.env);
   const { nodeFile } = documents;
   if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
-  // Beside the configuration: here the terminal is for the reader.
+  // Written beside the configuration, because the terminal is for the reader.
   const audit = owner.own("audit file", await open(join(dir, "audit.jsonl"), "a", 0o600), (it) => it.close());
   const { version, commit } = buildOf();
   const node = await startConfigNode(

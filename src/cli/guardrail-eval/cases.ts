@@ -12,12 +12,12 @@ export interface Mark {
 export interface EvalCase {
   /** As the operator wrote it. */
   readonly file: string;
-  /** From 1; of a sentence its first line. */
+  /** Line number from 1; for a sentence, its first line. */
   readonly line: number;
   readonly text: string;
-  /** Undefined: spans are not marked; empty: there is nothing to find. */
+  /** `undefined` if spans are not marked; empty if there is nothing to find. */
   readonly spans: readonly Mark[] | undefined;
-  /** Undefined: labels are not marked; empty: the text is clean. */
+  /** `undefined` if labels are not marked; empty if the text is clean. */
   readonly labels: readonly string[] | undefined;
   readonly tags: readonly string[];
   readonly kind: SegmentKind | undefined;

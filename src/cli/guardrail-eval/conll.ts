@@ -53,7 +53,7 @@ function caseOf(tokens: readonly Token[], file: string, line: number): EvalCase 
   return { file, line, text, spans: marksOf(tokens), labels: undefined, tags: [], kind: undefined, system: "" };
 }
 
-/** In order. What begins where nothing is open is open from there, whatever letter its tag has. */
+/** Marks in order. A continuation tag with nothing open opens a mark. */
 export function marksOf(tokens: readonly Token[]): readonly Mark[] {
   const marks: Mark[] = [];
   let open: { start: number; end: number; readonly type: string } | undefined;

@@ -13,7 +13,7 @@ import { sentencesOf } from "./conll.ts";
 import { caseOf, type Warn } from "./json-lines.ts";
 import { type Line, linesOf } from "./lines.ts";
 
-/** What is kept of a pipe. */
+/** Maximum bytes kept of a pipe. */
 const MAX_PIPE_BYTES = 256 << 20;
 
 const HEAD_BYTES = 4096;
@@ -24,7 +24,7 @@ export interface DataFile {
   /** As the operator wrote it. */
   readonly name: string;
   readonly isJsonLines: boolean;
-  /** From the beginning, each time. */
+  /** Starts from the beginning each time. */
   readonly lines: () => AsyncGenerator<Line>;
 }
 
@@ -52,7 +52,7 @@ async function openOne(io: Io, name: string): Promise<DataFile> {
   return { name, isJsonLines, lines: () => linesOf(pieces(bytes), name) };
 }
 
-/** With a turn of the event loop before each, so that an interrupt is heard. */
+/** Yields to the event loop before each piece, so that an interrupt is noticed. */
 async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     await turn();
@@ -70,7 +70,7 @@ async function startsWithObject(chunks: AsyncIterable<Uint8Array> | Iterable<Uin
   return /^\ufeff?\s*\{\s*"(text|spans|labels|tags|kind|system|id)"\s*:/.test(head);
 }
 
-/** Of every file in turn, at most `limit` of each; 0: all. Throws `DataError`. */
+/** Reads every file in turn, at most `limit` cases of each; 0 means all. Throws `DataError`. */
 export async function* casesOf(files: readonly DataFile[], limit: number, warn: Warn): AsyncGenerator<EvalCase> {
   for (const file of files) {
     let taken = 0;

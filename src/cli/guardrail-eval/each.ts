@@ -26,7 +26,7 @@ export async function eachOf<Item>(
   const guarded = (): Promise<void> =>
     worker().catch((error: unknown) => {
       hasFailed = true;
-      // What an interrupt cut short says nothing new.
+      // Failures after an interrupt say nothing new.
       if (!signal.aborted) throw error;
     });
   const outcomes = await Promise.allSettled(Array.from({ length: parallel }, guarded));

@@ -15,9 +15,9 @@ export interface EvaluationOptions {
   readonly subject: Subject;
   readonly names: Names;
   readonly scope: Scope;
-  /** Of a case that names none. */
+  /** Kind of cases that name none. */
   readonly kind: SegmentKind;
-  /** Undefined: all. */
+  /** `undefined` means all. */
   readonly detector: string | undefined;
   /** Wrong cases that are kept. */
   readonly errors: number;

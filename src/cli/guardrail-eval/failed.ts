@@ -2,12 +2,12 @@
 
 import type { Failure } from "../../server/core/guardrails/index.ts";
 
-/** By the detector's name; `reason`: of the first, empty where none is known. */
+/** By detector name. `reason`: of the first failure, empty if unknown. */
 export type FailedCases = ReadonlyMap<string, { readonly cases: number; readonly reason: string }>;
 
 export interface FailureCount {
   readonly cases: FailedCases;
-  /** Of one case. */
+  /** Adds the failures of one case. */
   readonly add: (failures: readonly Failure[]) => void;
 }
 

@@ -1,4 +1,4 @@
-/** One case through the ensemble and the policy, as one chat turn: what a request would have been annotated with. */
+/** Runs one case through ensemble and policy as one chat turn: the annotations that a request would have had. */
 
 import {
   type Annotation,
@@ -18,7 +18,7 @@ import type { Subject } from "./subject.ts";
 export interface Turn {
   readonly text: string;
   readonly kind: SegmentKind;
-  /** Empty: none. */
+  /** Empty means none. */
   readonly system: string;
 }
 
@@ -27,7 +27,7 @@ export interface CaseFinding extends Mark {
   readonly score: number;
   readonly detector: string;
   readonly recognizer: string;
-  /** Empty where the detector has none. */
+  /** Empty if the detector has none. */
   readonly pattern: string;
 }
 
@@ -76,7 +76,7 @@ function askedFor({ members }: Subject["ensemble"], detector: string | undefined
   return { names: new Set([one.name]) };
 }
 
-/** In order of their starts. `scoreThreshold` stands for the configured one. What is in the system turn is left out. */
+/** Returns findings ordered by start, without those in the system turn. `scoreThreshold` replaces the configured one. */
 export function findingsIn(
   { policy }: Subject,
   { inspected }: Raw,
@@ -87,7 +87,7 @@ export function findingsIn(
   return ofLastSegment(inspected, annotations, (one) => one, names).map(({ finding }) => finding);
 }
 
-/** What was met and does not count. */
+/** Returns findings that were removed. */
 export async function removedIn(
   { ensemble, policy }: Subject,
   { inspected }: Raw,
@@ -103,7 +103,7 @@ export async function removedIn(
   return own.map(({ finding, item: { by } }) => ({ ...finding, by }));
 }
 
-/** Those of the case's own turn, with their places in bytes. */
+/** Keeps those of the case's own turn, with positions in bytes. */
 function ofLastSegment<Item>(
   { segments }: Inspected,
   items: readonly Item[],

@@ -1,6 +1,6 @@
-/** One meaning in several languages: whether the same is found in each. Pure. Source: guardrails reference, 7. */
+/** Checks whether the same is found in translations of one text. Pure. Source: guardrails reference, 7. */
 
-/** What was found in one text: labels with how often. */
+/** Findings of one text: labels with their counts. */
 export type Bag = ReadonlyMap<string, number>;
 
 export interface Agreement {
@@ -8,7 +8,7 @@ export interface Agreement {
   rows: number;
   /** Rows in which the same was found. */
   agreed: number;
-  /** Of those, rows in which nothing was found in either. */
+  /** Of those, rows without findings in either. */
   emptyAgreed: number;
   /** Findings of the reference that the language has not, and the reverse. */
   lost: number;

@@ -1,4 +1,4 @@
-/** One line of a `.jsonl` file to a case. Keys that are not of the shape are told to `warn` and not read. */
+/** Parses one line of a `.jsonl` file to a case. Unknown keys are reported to `warn` and ignored. */
 
 import { SEGMENT_KINDS, type SegmentKind, utf8Length, utf8Offsets } from "../../server/core/guardrails/index.ts";
 import { didYouMean } from "../flags.ts";
@@ -9,7 +9,7 @@ export type Warn = (key: string, words: string) => void;
 
 const KEYS = ["text", "spans", "labels", "tags", "kind", "system"];
 
-/** Undefined for a blank line. Throws `DataError`. */
+/** Returns `undefined` for a blank line. Throws `DataError`. */
 export function caseOf({ number, text: line }: Line, file: string, warn: Warn): EvalCase | undefined {
   if (line.trim() === "") return undefined;
   const fail: Fail = (words) => {
@@ -50,7 +50,7 @@ export function objectOf(line: string, fail: Fail): Readonly<Record<string, unkn
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** In order of their starts. */
+/** Ordered by start. */
 export function marksOf(value: unknown, text: string, fail: Fail, name: string): readonly Mark[] {
   if (!Array.isArray(value)) return fail(`"${name}" is no list`);
   if (value.length === 0) return [];
@@ -77,7 +77,7 @@ export function marksOf(value: unknown, text: string, fail: Fail, name: string):
 
 const isOffset = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Undefined where every character is one byte. */
+/** Returns `undefined` if every character is one byte. */
 function boundariesOf(text: string, bytes: number): ReadonlySet<number> | undefined {
   if (bytes === text.length) return undefined;
   return new Set(

@@ -6,7 +6,7 @@ import { DataError } from "./cases.ts";
 export const MAX_LINE_BYTES = 32 << 20;
 
 export interface Line {
-  /** From 1. */
+  /** Line number from 1. */
   readonly number: number;
   /** Without its line end. */
   readonly text: string;

@@ -1,4 +1,4 @@
-/** The report as JSON. It holds places, never texts. Source: design decisions, section 11. */
+/** Report as JSON. It contains positions, never texts. Source: design decisions, section 11. */
 
 import type { Mark } from "./cases.ts";
 import type { Evaluation, Verdict } from "./evaluation.ts";

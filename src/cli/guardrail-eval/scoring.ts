@@ -1,13 +1,13 @@
 /**
- * What was found against what is marked, counted. Pure.
+ * Counts findings against marks. Pure.
  *
- * Counts are kept by type, since a finding counts only for marks of its own type: which types are scored can then be said
+ * Counts are kept by type, since a finding counts only for marks of its own type: the scored types can then be chosen
  * afterwards, and totals are sums. Source: guardrails reference, 7; specification document 1, "Guardrail evaluation data".
  */
 
 import type { Mark } from "./cases.ts";
 
-/** Of one type and one kind of score. */
+/** Counts of one type and one kind of score. */
 export interface Counts {
   /** Marks, and those of them that a finding met. */
   readonly marked: number;
@@ -59,13 +59,13 @@ export function macroF1(counts: Iterable<Counts>): number | null {
 
 export type Counted = ReadonlyMap<string, Counts>;
 
-/** For each finding whether it is right, for each mark whether it was met. */
+/** For each finding, whether it is right; for each mark, whether it was found. */
 export interface Matched {
   readonly right: readonly boolean[];
   readonly met: readonly boolean[];
 }
 
-/** One to one; two findings of one place are two, and only one of them is right where there is one mark. */
+/** Matches one to one: of two findings at one place with one mark, only one is right. */
 export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]): Matched {
   const waiting = new Map<string, number[]>();
   marks.forEach((mark, at) => {
@@ -103,7 +103,7 @@ export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { ri
   return counted;
 }
 
-/** As sets. */
+/** Compares sets of labels. */
 export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<string>): Counted {
   const counts = (label: string): Counts => {
     const isBoth = marked.has(label) && found.has(label) ? 1 : 0;

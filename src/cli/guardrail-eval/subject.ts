@@ -1,4 +1,4 @@
-/** What is evaluated: the guardrails of a document, compiled as the gateway compiles them. */
+/** Subject of an evaluation: the guardrails of a document, compiled as the gateway compiles them. */
 
 import { anySignal } from "../../base/index.ts";
 import { formatProblem, type Guardrails } from "../../server/core/config/index.ts";
@@ -21,28 +21,28 @@ import {
 import type { Io } from "../io.ts";
 import { obtainModels } from "../models/obtain.ts";
 
-/** For models, the largest of which take some ten seconds. */
+/** Timeout for loading models, in milliseconds; the largest take about ten seconds. */
 const LOAD_LIMIT_MS = 180_000;
 
 export interface Subject {
   readonly ensemble: Ensemble;
-  /** With every threshold at 0; undefined where it was not asked for. */
+  /** With every threshold at 0; `undefined` if not requested. */
   readonly lowered: Ensemble | undefined;
-  /** Of a caller without a profile. */
+  /** Policy of a caller without a profile. */
   readonly policy: GuardrailPolicy;
-  /** As configured, 0 where it is not. */
+  /** As configured, or 0. */
   readonly scoreThreshold: number;
   readonly rehearse: Rehearse;
   /** Names of the profiles. */
   readonly profiles: readonly string[];
   readonly judges: readonly Judge[];
-  /** What judges asked of models so far. */
+  /** Questions of judge models so far. */
   readonly spent: () => readonly SpentCalls[];
   /** Threads and connections end. */
   readonly close: () => Promise<void>;
 }
 
-/** A detector that sends texts to a model, for which somebody pays. */
+/** Detector that sends texts to a paid model. */
 interface Judge {
   readonly name: string;
   readonly provider: string;
