@@ -6,6 +6,7 @@
  */
 
 import { build } from "esbuild";
+import { deferredParts } from "./deferred.mjs";
 import { namedExports } from "./named.mjs";
 import { besidesBundle } from "./native.mjs";
 import { withoutUnused } from "./unused.mjs";
@@ -82,7 +83,7 @@ export async function bundleAll(root, built) {
       entryPoints: [CONSOLE],
       chunkNames: "console/[name]-[hash]",
       define: { ...define, "process.env.NODE_ENV": '"production"' },
-      plugins,
+      plugins: [deferredParts, ...plugins],
     }),
   ];
   return (await Promise.all(bundles)).map(({ metafile }) => metafile);

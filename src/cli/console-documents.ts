@@ -7,10 +7,8 @@
 import { stat } from "node:fs/promises";
 import type { ConsolePorts } from "../console/index.ts";
 import { tryApart } from "./console-trials/apart.ts";
-import { otherWhy } from "./console-trials/owner.ts";
 import { UsageError } from "./flags.ts";
 import { type Io, resolvePath } from "./io.ts";
-import { openDeployment } from "./packs/document.ts";
 
 const SILENT = { onProgress: () => undefined };
 
@@ -30,6 +28,9 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
     },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
+      // What reads documents is not loaded before the first frame.
+      const { openDeployment } = await import("./packs/document.ts");
+      const { otherWhy } = await import("./console-trials/owner.ts");
       const opened = await openDeployment(file, true, { ...io, signal });
       const why = otherWhy(opened, file, text);
       if (why !== undefined) throw new UsageError(why);

@@ -26,13 +26,14 @@ export function settingsPath({ env }: Pick<Io, "env">): string | undefined {
 }
 
 export async function findSettings(io: Io): Promise<FoundSettings> {
-  const { NO_SETTINGS, readSettings, VIEWS } = await import("../console/index.ts");
+  const { NO_SETTINGS, settingsReader, VIEWS } = await import("../console/index.ts");
   const path = settingsPath(io);
   const none: Read<Settings> = { kind: "good", value: NO_SETTINGS };
   if (path === undefined) return { path, read: none, isThere: false };
   const text = await textOf(path);
   if (text.kind === "none") return { path, read: none, isThere: false };
   if (text.kind === "refused") return { path, read: { kind: "bad", faults: [text.fault] }, isThere: true };
+  const { readSettings } = await settingsReader();
   return {
     path,
     read: readSettings(
@@ -82,7 +83,7 @@ export async function chooseTheme(
   { theme, themes }: Settings,
   io: Io,
 ): Promise<ThemeSpec | undefined> {
-  const { BUILT_IN, readTheme } = await import("../console/index.ts");
+  const { BUILT_IN, settingsReader } = await import("../console/index.ts");
   const name = given ?? theme;
   if (name === undefined || name === "auto") return undefined;
   const known = BUILT_IN.get(name) ?? themes.get(name);
@@ -93,6 +94,7 @@ export async function chooseTheme(
     const names = ["auto", ...BUILT_IN.keys(), ...themes.keys()].join(", ");
     throw new UsageError(`flag '-theme': there is no theme and no file ${name}; there are ${names}`);
   }
+  const { readTheme } = await settingsReader();
   const read = text.kind === "text" ? readTheme(text.text) : { kind: "bad" as const, faults: [text.fault] as const };
   if (read.kind === "good") return read.value;
   throw new UsageError(`flag '-theme': ${faultLine(name, read.faults[0])}`);

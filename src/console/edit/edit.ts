@@ -95,7 +95,14 @@ const cut = ({ text }: Edit, from: number, to: number): Edit => ({
   at: from,
 });
 
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when text is first edited: it has the Unicode data read, which no first frame needs. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
+
 /** What a reader takes for one character is shorter than this; longer ones go in pieces. UTF-16 units. */
 const NEAR = 64;
 
@@ -103,12 +110,12 @@ function before(text: string, at: number): number {
   const start = Math.max(0, at - NEAR);
   let last = 0;
   // A window that begins within a code point begins with the half of it, which is never the last piece.
-  for (const { segment } of GRAPHEMES.segment(text.slice(start, at))) last = segment.length;
+  for (const { segment } of graphemesOf(text.slice(start, at))) last = segment.length;
   return at - last;
 }
 
 function after(text: string, at: number): number {
-  for (const { segment } of GRAPHEMES.segment(text.slice(at, at + NEAR)))
+  for (const { segment } of graphemesOf(text.slice(at, at + NEAR)))
     return at + wholePart(segment, segment.length).length;
   return at;
 }
@@ -162,7 +169,7 @@ function lineDown({ text, at }: Edit): Edit | undefined {
 function columnIn(text: string, start: number, end: number, cells: number): number {
   let left = cells;
   let to = start;
-  for (const { segment } of GRAPHEMES.segment(text.slice(start, end))) {
+  for (const { segment } of graphemesOf(text.slice(start, end))) {
     left -= cellsOf(segment);
     if (left < 0) break;
     to += segment.length;

@@ -72,6 +72,9 @@ export interface Settings {
   readonly contexts: readonly NamedDoor[];
 }
 
+/** Maximum length of a settings file, in bytes; what operators write is a few. */
+export const MAX_SETTINGS_BYTES = 64 << 10;
+
 export const NO_SETTINGS: Settings = {
   theme: undefined,
   themes: new Map(),

@@ -15,8 +15,6 @@ export type Read<T> =
   | { readonly kind: "good"; readonly value: T }
   | { readonly kind: "bad"; readonly faults: readonly [Fault, ...Fault[]] };
 
-/** Of bytes; what operators write is a few. */
-export const MAX_SETTINGS_BYTES = 64 << 10;
 /** Of a text in it, UTF-16 units. */
 const MAX_TEXT = 4_096;
 const MOST_FAULTS = 20;

@@ -35,6 +35,10 @@ export function readSettings(text: string, views: readonly string[]): Read<Setti
   });
 }
 
+/** A file of one theme. */
+export const readTheme = (text: string): Read<ThemeSpec> =>
+  readDocument(text, (root, reader) => themeIn(root, "the theme", reader));
+
 function contextsIn(node: Node, reader: Reader): readonly NamedDoor[] {
   return reader.entries(node, "contexts").flatMap(([name, value, at]): readonly NamedDoor[] => {
     if (!/^[\w.-]{1,64}$/.test(name)) reader.fault(at, `'${name}' is no name`, "take letters, digits, dots and dashes");

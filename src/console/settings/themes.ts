@@ -4,7 +4,7 @@
  */
 
 import { type Attribute, type Colour, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
-import { type Node, type Read, type Reader, readDocument } from "./faults.ts";
+import type { Node, Reader } from "./faults.ts";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 const ATTRIBUTES: readonly Attribute[] = ["bold", "dim", "italic", "underline", "reverse"];
@@ -82,10 +82,6 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   }
   return theme;
 }
-
-/** A file of one theme. */
-export const readTheme = (text: string): Read<ThemeSpec> =>
-  readDocument(text, (root, reader) => themeIn(root, "the theme", reader));
 
 /** A text says what is wrong. */
 export function paintOf(words: string): Paint | string {
