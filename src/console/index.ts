@@ -7,9 +7,7 @@ export type { SweepAnswer, SweepResult, TurningCase } from "./model/sweep.ts";
 export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";
 export type { RecordFile } from "./parts/record.ts";
 export type { Fault, Read } from "./settings/faults.ts";
+export { settingsReader } from "./settings/reader.ts";
 export { BUILT_IN } from "./settings/themes.ts";
 export { VIEWS } from "./views/all.ts";
 export * from "./without-screen.ts";
-
-/** Reads settings and themes; a console without either starts without what parses them. */
-export const settingsReader = () => import("./settings/index.ts");

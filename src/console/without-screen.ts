@@ -3,8 +3,6 @@
  * one set of checks, one set of words.
  */
 
-import type { loadPage as LoadPage } from "./run/load.ts";
-
 export {
   acknowledgeDialog,
   acknowledgementOf,
@@ -22,11 +20,8 @@ export type { PageRequest } from "./model/page-request.ts";
 export { type Line, textOfLine } from "./model/text.ts";
 export { carryOut } from "./run/deed.ts";
 export { putDocument } from "./run/document.ts";
+export { loadPage } from "./run/load-page.ts";
 export { attentionNeeds, attentionOf } from "./views/attention.ts";
 export { withoutAcknowledged } from "./views/attention-acknowledged.ts";
 export { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./views/attention-item.ts";
 export { readOnce } from "./watch/read-once.ts";
-
-/** Loads a page; what reads YAML is not loaded before it. */
-export const loadPage: typeof LoadPage = async (request, options) =>
-  (await import("./run/load.ts")).loadPage(request, options);

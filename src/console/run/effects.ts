@@ -14,6 +14,7 @@ import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
 import { putDocument, putSecret, writeChange } from "./document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
+import { loadPage } from "./load-page.ts";
 import { runSweep } from "./sweep.ts";
 import { follow, type Visibility } from "./visible.ts";
 
@@ -201,8 +202,6 @@ export function createEffects(options: EffectsOptions): Effects {
         void under(
           effect.id,
           async (signal) => {
-            // What reads YAML is not loaded before the first frame.
-            const { loadPage } = await import("./load.ts");
             const lines = await loadPage(effect.request, { client: watch.client(), ports, signal });
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },

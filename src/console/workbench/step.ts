@@ -25,9 +25,7 @@ export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: Wo
     case "query_failed":
       return runFailed(workbench, event);
     case "remembered":
-      return event.name === "preferences"
-        ? untaken(workbench)
-        : taken(remembered(workbench, event.name, event.text));
+      return event.name === "preferences" ? untaken(workbench) : taken(remembered(workbench, event.name, event.text));
     default:
       return untaken(workbench);
   }
