@@ -138,8 +138,8 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     const first = await open(t, "");
     await first.press("2");
     await first.until(/>one/);
-    click(first, "STATE");
-    await first.until(/sort: state asc/);
+    click(first, "NAME");
+    await first.until(/sort: name asc/);
     await first.press("#", "right", "space", "enter", "y");
     await first.until((screen) => /columns are shown/.test(screen) && !screen.includes("DIALECT"));
     await first.press("/");
@@ -147,17 +147,17 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
     await first.press("enter", "K", "f2", "enter");
     await first.until(/y {2}keep/);
     await first.press("y");
-    await first.until(/F2 goes to: Providers, filter tw, sort state asc/);
+    await first.until(/F2 goes to: Providers, filter tw, sort name asc/);
     await first.press("q");
     await within("the end", first.ended);
     const next = await open(t, "", { env: { HOME: first.home } });
     await next.press("f2");
-    await next.until((screen) => /sort: state asc {3}filter: tw 1 of 2/.test(screen) && />two/.test(screen));
+    await next.until((screen) => /sort: name asc {3}filter: tw 1 of 2/.test(screen) && />two/.test(screen));
     assert.doesNotMatch(next.screen(), /DIALECT/);
     await next.press(":");
     next.type("favorites");
     await next.press("enter");
-    await next.until(/>F2 +providers +- +tw +state asc/);
+    await next.until(/>F2 +providers +- +tw +name asc/);
     await next.press("q");
     await within("the end", next.ended);
   });
@@ -165,7 +165,7 @@ describe("a console as its operator set it", { skip: ptySkip }, async () => {
   test("from 160 columns on the detail of the row is beside the table, which | turns, and narrower it is below", async (t) => {
     const terminal = await open(t, "", { size: [170, 50] });
     await terminal.press("2");
-    await terminal.until(/>one[^\n]*│ one ─+ │/);
+    await terminal.until(/NAME [^\n]*│ one ─+ │/);
     await terminal.press("down");
     await terminal.until(/>two[\s\S]*name +two/);
     await terminal.press("|");
