@@ -212,7 +212,7 @@ function drawPane(
   return fill([ruleLine([{ text: listing.table.nameOf(at), tone: "strong" }], cells), ...lines], rows);
 }
 
-/** The detail of the row under the cursor: what `d` tells of it, as much as there is room for. */
+/** Draws the detail of the row under the cursor: what `d` shows, as much as there is room for. */
 function drawSide(
   body: TableBody,
   listing: Listing,

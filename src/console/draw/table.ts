@@ -57,7 +57,7 @@ export function drawTable(
   };
 }
 
-/** Columns on the screen with their widths, as `drawTable` places them. */
+/** Returns the columns on the screen with their widths, as `drawTable` places them. */
 export function placedColumns(
   { table, order }: Listing,
   state: TableState,

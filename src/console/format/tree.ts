@@ -11,7 +11,7 @@ export interface TreeRow<T> {
   readonly branch: string;
 }
 
-/** Every node of the tree, a parent before its children. */
+/** Lists every node of the tree, a parent before its children. */
 export function rowsOfTree<T>(root: TreeNode<T>): readonly TreeRow<T>[] {
   const rows: TreeRow<T>[] = [];
   const add = ({ of, children }: TreeNode<T>, branch: string, indent: string): void => {

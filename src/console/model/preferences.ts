@@ -81,7 +81,7 @@ export function preferencesOf(text: string): Preferences {
   };
 }
 
-/** The text to keep from now on, where `kept` may be that of another console of the same user. */
+/** Returns the text to keep from now on; `kept` may have been written by another console of the same user. */
 export const preferencesTextAfter = (kept: string, change: PreferenceChange): string =>
   preferencesText(preferencesAfter(preferencesOf(kept), change));
 

@@ -36,7 +36,7 @@ export interface Section {
   readonly entries: readonly Entry[];
 }
 
-/** All that can be done here, by the keys that the operator gave, and with commands of their own. */
+/** Lists all that can be done here, by the keys that the operator gave, and with commands of their own. */
 export function sectionsOf(state: State, views: readonly View[]): readonly Section[] {
   const [own, ...others] = keySectionsOf(state, views).map(({ head, entries }) => ({
     head,
@@ -66,7 +66,7 @@ export interface Found {
   readonly chosen: number;
 }
 
-/** Entries that have every word of the search in their key or text; all of them while nothing is searched for. */
+/** Finds the entries that have every word of the search in their key or text; all of them while nothing is searched for. */
 export function foundEntries(state: State, views: readonly View[]): Found {
   const { prompt } = state;
   const text = prompt?.kind === "help" ? prompt.edit.text.trim() : "";
@@ -87,7 +87,7 @@ export function foundEntries(state: State, views: readonly View[]): Found {
   return { sections, chosen: chosenIn(sections, prompt?.chosen ?? ranks.indexOf(Math.min(...ranks))) };
 }
 
-/** 0: the search is the key; 1: a word of the text begins so; 2: it is somewhere within. */
+/** Returns 0 if the search is the key, 1 if a word of the text begins so, 2 otherwise. */
 function rankOf({ key, help, does = "" }: Entry, text: string): number {
   if (key.split(" ").includes(text)) return 0;
   return ` ${does} ${help}`.toLowerCase().includes(` ${text.toLowerCase()}`) ? 1 : 2;
@@ -132,7 +132,7 @@ function keySectionsOf(state: State, views: readonly View[]): readonly Section[]
   ];
 }
 
-/** Verbs that other views offer and this one does not; Enter goes to the view. */
+/** Lists verbs that other views offer and this one does not; Enter goes to the view. */
 function elsewhere(state: State, views: readonly View[]): Section {
   const here = viewOf(state, views);
   const offered = new Set(here.offers.map(({ verb }) => verb));

@@ -18,7 +18,7 @@ interface Placed {
   readonly chosenAt: number | undefined;
 }
 
-/** Lines no wider than the body, and the first of them on the screen. */
+/** Returns lines no wider than the body, and the index of the first on the screen. */
 export function helpOf(
   state: State,
   views: readonly View[],
@@ -56,7 +56,7 @@ const heading = ({ head }: Section): Line => line(head, "strong");
 
 const widthOf = (entries: readonly Entry[]): number => Math.max(4, ...entries.map(({ key }) => cellsOf(key)));
 
-/** One entry a line, with its whole text. */
+/** Writes one entry a line, with its whole text. */
 function inFull(entries: readonly Entry[], cells: number, chosen: number): Placed {
   const width = widthOf(entries);
   const lines: Line[] = [];
@@ -80,7 +80,7 @@ function listed({ key, help, why }: Entry, cells: number, width: number, isChose
   return isChosen ? lines.map((one) => fitLine(one, cells).map((span) => ({ ...span, isInverse: true }))) : lines;
 }
 
-/** Two side by side, down the left first; what does not fit goes on in the next line. */
+/** Writes two entries side by side, down the left first; what does not fit goes on in the next line. */
 function inColumns(entries: readonly Entry[], cells: number, chosen: number): Placed {
   const half = Math.floor((cells - 2) / 2);
   const width = widthOf(entries);

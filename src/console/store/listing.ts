@@ -97,7 +97,7 @@ function sortIn({ columns }: Table, body: TableBody, { sort }: TableState): Sort
 
 const REDUCED = createRecall<Table>(8);
 
-/** The table without hidden columns; with all of them where none would be left. */
+/** Returns the table without hidden columns, and with all of them if none would be left. */
 export function withoutColumns(table: Table, hidden: readonly string[] | undefined): Table {
   if (hidden === undefined) return table;
   return REDUCED([table, hidden], () => {

@@ -63,13 +63,13 @@ export function columnsDialog(view: View, table: Table, hidden: readonly string[
   };
 }
 
-/** What is on the screen, to be gone to again. */
+/** Returns the view on the screen with its filter and sort. */
 function favoriteHere(state: State): Favorite {
   const { filter, sort, isNarrowed } = tableStateOf(state);
   return { place: state.place, filter, sort, isNarrowed };
 }
 
-/** `Keys, filter prod, sort used % desc`. */
+/** Describes a kept view: `Keys, filter prod, sort used % desc`. */
 export function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
   const title = views.find(({ id }) => id === place.view)?.title ?? place.view;
   return [
@@ -136,7 +136,7 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
   };
 }
 
-/** Where the function key goes. */
+/** Goes to the view that is kept under the function key. */
 export function favoriteIntent(state: State, key: Chord, views: readonly View[]): Intent {
   const favorite = state.preferences.favorites.get(key);
   const name = chordText(key);

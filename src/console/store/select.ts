@@ -133,7 +133,7 @@ export function needsOf(state: State, views: readonly View[]): readonly Need[] {
   return [...byKey.values()];
 }
 
-/** The first need of the view whose name is typed after `:`, so that what it may be about can be offered. */
+/** Returns the first need of the view whose name is typed after `:`, so that its subjects can be offered. */
 function typedNeedsOf({ prompt }: State, views: readonly View[]): readonly Need[] {
   const [, name = ""] = prompt?.kind === "command" ? (/^\s*(\S+)\s/.exec(prompt.edit.text) ?? []) : [];
   const view = name === "" ? undefined : viewNamed(name, views);

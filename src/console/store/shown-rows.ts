@@ -19,7 +19,7 @@ import { only } from "./only.ts";
 import { contextOf, tableStateOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
 
-/** Positions in the table, in the order on the screen. */
+/** Returns positions in the table, in the order on the screen. */
 function rowsToSave(state: State, { table, order }: Listing, views: readonly View[]): readonly number[] {
   if (tableStateOf(state).marks.size === 0) return order;
   const chosen = new Set(chosenOf(state, views).ids);
@@ -30,7 +30,7 @@ function cellsOfRow({ table }: Listing, at: number, now: number): readonly strin
   return table.columns.map((_, column) => maskText(cleanSpan(table.cell(at, column, now)).text.trim()));
 }
 
-/** The text of the file by the end of its name; `undefined` if that is neither `.csv` nor `.json`. */
+/** Returns the text of the file by the end of its name; `undefined` if that is neither `.csv` nor `.json`. */
 export function fileText(file: string, listing: Listing, rows: readonly number[], now: number): string | undefined {
   const { table } = listing;
   if (/\.csv$/i.test(file)) {
@@ -66,7 +66,7 @@ export function saveTable(state: State, listing: Listing, views: readonly View[]
   return asked(`save ${what} to (.csv or .json)`, `${fileName(place.view, place.subject)}.csv`);
 }
 
-/** A page of text, as it is read. */
+/** Asks for the name of a file for a page of text. */
 export function savePage({ title, lines }: PageState): Intent {
   if (lines === undefined) return { kind: "flash", words: "there is nothing to save yet" };
   const text = lines.map((line) => `${maskText(textOfLine(line))}\n`).join("");
@@ -93,7 +93,7 @@ const fileName = (name: string, subject: string | undefined): string =>
     .slice(0, MAX_NAME)
     .toLowerCase() || "rows";
 
-/** The row under the cursor, or the marked ones: a line each, the shown columns separated by tabs. */
+/** Copies the row under the cursor, or the marked ones: a line each, the shown columns separated by tabs. */
 export function copyRows(state: State, listing: Listing, views: readonly View[]): Step {
   const { table, order } = listing;
   const chosen = new Set(chosenOf(state, views).ids);
@@ -107,7 +107,7 @@ export function copyRows(state: State, listing: Listing, views: readonly View[])
   };
 }
 
-/** The cell of that column in the row under the cursor, or in the marked ones. */
+/** Copies the cell of that column in the row under the cursor, or in the marked ones. */
 export function copyCells(state: State, listing: Listing, column: number, views: readonly View[]): Step {
   const { table, order } = listing;
   const chosen = new Set(chosenOf(state, views).ids);

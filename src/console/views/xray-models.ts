@@ -10,7 +10,7 @@ import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.t
 /** Models, and providers of each, that a tree lists; the view of models lists all. */
 const MOST_MODELS = 300;
 
-/** Names and trailing-`*` patterns, as profiles have them: whether both can mean one model. */
+/** Returns whether two names or trailing-`*` patterns can mean one model. */
 function overlap(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => (text.endsWith("*") ? text.slice(0, -1) : undefined));
   if (a !== undefined && b !== undefined) return a.startsWith(b) || b.startsWith(a);
@@ -18,7 +18,7 @@ function overlap(one: string, other: string): boolean {
   return b === undefined ? one === other : one.startsWith(b);
 }
 
-/** `allowed` empty: every routed model. */
+/** Lists the models with their providers; an empty `allowed` means every routed model. */
 export function modelsTree(parent: string, data: Data, allowed: readonly string[]): Tree {
   const why = unread(data, "list_models");
   if (why !== undefined) return unreadNode(parent, "models", why);
@@ -77,7 +77,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
   );
 }
 
-/** As the view of models has it, and failing if the provider that is asked first fails. */
+/** Returns the state that the view of models has, or failing if the provider that is asked first fails. */
 function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<ModelState, "word" | "tone" | "mark"> {
   const state = standingOf(row);
   const first = row.first === undefined ? undefined : providers.get(row.first);
@@ -97,7 +97,7 @@ const CALLS: readonly (readonly [table: MeasuredTable, head: string, kind: strin
   ["a2a_agents", "A2A agents", "A2A agent", "a2a"],
 ];
 
-/** Nothing of a profile narrows these but access rules. */
+/** Lists MCP servers and agents; only access rules narrow these. */
 export const callsTrees = (parent: string, data: Data): readonly Tree[] =>
   CALLS.flatMap(([table, head, kind, view]) => {
     const rows: readonly Met[] = metRows(data, table);

@@ -66,7 +66,7 @@ export function node(parent: string, fields: Fields, children: (id: string) => r
   return { of, children: children(id) };
 }
 
-/** A provider, server or agent as the nodes met it in the last minute. */
+/** Makes the node of a provider, server or agent as the nodes met it in the last minute. */
 export function measuredNode(
   data: Data,
   parent: string,

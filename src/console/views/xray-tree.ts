@@ -3,7 +3,7 @@
  * node has its live state, and the row of another view that it is about.
  */
 
-import type { GuardrailRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
+import type { BudgetRecord, GuardrailRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionWords } from "../actions/suspension.ts";
 import { count, plural } from "../format/numbers.ts";
@@ -18,7 +18,10 @@ import { causeWords } from "./refusals.ts";
 import { callsTrees, modelsTree } from "./xray-models.ts";
 import { node, type Target, type Tree, unread, unreadNode } from "./xray-node.ts";
 
-/** The tree of a key of that name, otherwise of a profile; `undefined` if there is neither. */
+/** Buckets that a tree lists, those that want attention first. */
+const MOST_BUCKETS = 50;
+
+/** Returns the tree of the key of that name, otherwise of the profile; `undefined` if there is neither. */
 export function xrayOf(data: Data, name: string): Tree | undefined {
   const key = keyNamed(data, name);
   if (key !== undefined) return keyTree(data, key);
@@ -51,7 +54,7 @@ function keyTree(data: Data, key: KeyRecord): Tree {
   );
 }
 
-/** What refused the caller in the last hour, most of the last minute first. */
+/** Lists what refused the caller in the last hour, most of the last minute first. */
 function refusalNodes(parent: string, data: Data, caller: string): readonly Tree[] {
   const byCause = new Map<string, { minute: number; hour: number; last: string }>();
   for (const row of rowsOf(data, "refusals")) {
@@ -129,7 +132,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
   );
 }
 
-/** For a key its own buckets, otherwise those of the budget that want attention. */
+/** Lists the buckets of a key, or without a key all buckets of the budget of the profile. */
 function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: KeyRecord | undefined): readonly Tree[] {
   const { budget } = profile;
   if (budget === null) return [node(parent, { kind: "budget", name: "none", says: () => "spends without a limit" })];
@@ -141,11 +144,14 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
       ? rowsOf(data, "budgets").filter((row) => row.budget === budget)
       : allBucketsOf(data, key).filter((row) => row === spendingIn(data)(key).bucket || row.budget !== budget);
   const isSpent = rows.some((row) => row.budget === budget);
+  const isOk = (row: BudgetRecord): number => Number(STANDING[row.status].mark === "");
+  const shown = [...rows].sort((a, b) => isOk(a) - isOk(b)).slice(0, MOST_BUCKETS);
+  const more = rows.length - shown.length;
   return [
     ...(isSpent
       ? []
       : [node(parent, { kind: "budget", name: budget, says: () => "nothing spent in this window", target })]),
-    ...rows.map((row) => {
+    ...shown.map((row) => {
       const { word, tone, mark } = STANDING[row.status];
       const refused = row.refused_per_minute === 0 ? "" : `, refuses ${count(row.refused_per_minute)}/min`;
       return node(parent, {
@@ -161,6 +167,9 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
         json: row,
       });
     }),
+    ...(more > 0
+      ? [node(parent, { kind: "budgets", name: "", says: () => `${count(more)} more in :budgets`, target })]
+      : []),
   ];
 }
 

@@ -8,7 +8,8 @@ import { linesOfFields } from "../format/fields.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { rowsOfTree, type TreeRow } from "../format/tree.ts";
 import type { Context } from "../model/context.ts";
-import { type Data, rowsOf } from "../model/data.ts";
+import { type Data, type Need, type ReadableId, rowsOf } from "../model/data.ts";
+import { createRecall } from "../model/remember.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { Offer, View } from "../model/view.ts";
@@ -55,9 +56,29 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
+const NEEDS = [
+  { id: "list_keys" },
+  { id: "list_profiles" },
+  { id: "list_budgets" },
+  { id: "list_models" },
+  { id: "list_backends" },
+  { id: "list_guardrails" },
+  { id: "list_refusals" },
+  { id: "list_suspensions" },
+  { id: "list_mcp_servers" },
+  { id: "list_a2a_agents" },
+  { id: "list_cluster_members" },
+] as const satisfies readonly Need[];
+
+const ROWS = createRecall<readonly Row[]>();
+
+/** Makes the tree again only if one of its lists has changed: it is asked for with every frame. */
 function rowsFor({ data, subject }: Pick<Context, "data" | "subject">): readonly Row[] {
-  const tree = subject === undefined ? undefined : xrayOf(data, subject);
-  return tree === undefined ? [] : rowsOfTree(tree).map((row, order) => ({ ...row, order }));
+  const readings = NEEDS.map((need) => data.get<ReadableId>(need));
+  return ROWS([subject, ...readings.flatMap((reading) => [reading?.value, reading?.failure])], () => {
+    const tree = subject === undefined ? undefined : xrayOf(data, subject);
+    return tree === undefined ? [] : rowsOfTree(tree).map((row, order) => ({ ...row, order }));
+  });
 }
 
 const table = (context: Pick<Context, "data" | "subject">): Table =>
@@ -107,19 +128,7 @@ export const xrayView: View = {
   about: "what a caller depends on, as a tree: profile, budget, rules, guardrails, models, providers",
   subject: "key or profile",
   subjects: ({ data }) => namesOf(data),
-  needs: () => [
-    { id: "list_keys" },
-    { id: "list_profiles" },
-    { id: "list_budgets" },
-    { id: "list_models" },
-    { id: "list_backends" },
-    { id: "list_guardrails" },
-    { id: "list_refusals" },
-    { id: "list_suspensions" },
-    { id: "list_mcp_servers" },
-    { id: "list_a2a_agents" },
-    { id: "list_cluster_members" },
-  ],
+  needs: () => NEEDS,
   body: {
     kind: "table",
     table,

@@ -7,6 +7,7 @@ import { speak } from "../../../src/console/draw/spoken.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { candidatesOf } from "../../../src/console/store/candidates.ts";
+import { needsOf } from "../../../src/console/store/select.ts";
 import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
 import { lastStep, online, pressed, typed, VIEWS } from "./fixture.ts";
@@ -89,6 +90,12 @@ test("the candidates stand above the line, the one that Enter takes with its mar
   assert.match(screenOf(prompted(online(), "zzz")), /there is no view zzz/);
   assert.match(screenOf(prompted(online(), "err ")), /errors: provider/);
   assert.match(screenOf(prompted(online(), "prov /acme")), /providers: .*, filtered by acme/);
+});
+
+test("while the name of a view is typed, the list of what it may be about is read", () => {
+  const needed = (text: string): boolean =>
+    needsOf(prompted(online(), text), ALL_VIEWS).some(({ id }) => id === "list_keys");
+  assert.deepEqual(["xray", "xray ", "xray prod", "keys x", "nothing "].map(needed), [false, true, true, false, false]);
 });
 
 test("a screen reader is told of them, and which one is taken", () => {

@@ -198,6 +198,18 @@ test("other callers: without a profile, with one that is missing, suspended, exp
       );
 });
 
+test("of many buckets and models the first are listed, and how many more there are", () => {
+  const buckets = Array.from({ length: 80 }, (_, at) =>
+    bucket({ bucket: `key${at}`, status: at === 79 ? "exhausted" : "ok" }),
+  );
+  const models = Array.from({ length: 400 }, (_, at) => model(`acme-${at}`, "acme-chat"));
+  const answers = { ...ANSWERS, list_budgets: buckets, list_models: models };
+  const tree = treeOf("standard", answers);
+  assert.match(tree[1] ?? "", /budget day-5m \(key79\) \| SPENT/);
+  assert.ok(tree.some((text) => /budgets \| {2}\| 30 more in :budgets/.test(text)));
+  assert.ok(tree.some((text) => /models \| {2}\| allowed: acme-\*, pool-\*; 100 more in :models/.test(text)));
+});
+
 test("what was not read is said, and nothing is claimed of it", () => {
   const { list_keys: keys = [] } = ANSWERS;
   assert.deepEqual(treeOf("ci-main", { list_keys: keys }), [
