@@ -9,7 +9,6 @@ import type { DocumentChange } from "./documents.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { PreferenceChange } from "./preferences.ts";
 import type { Line } from "./text.ts";
-import type { SaveText } from "./view.ts";
 
 export type Field =
   /** Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
@@ -66,6 +65,16 @@ export type SingleDeed =
   | { readonly kind: "actions"; readonly actions: readonly Action[] }
   /** Work of this machine by a port: `job` names it. */
   | { readonly kind: "job"; readonly job: JobRequest };
+
+/** `what`: what is saved, in words: `12 rows`. */
+export interface SaveText {
+  readonly kind: "save_text";
+  readonly file: string;
+  readonly text: string;
+  readonly what: string;
+  /** A file of that name may be replaced; left out: it is asked first. */
+  readonly replaces?: true;
+}
 
 /** Local verbs that the command line hands in; `ports.ts`. */
 export type JobRequest =

@@ -5,7 +5,7 @@
  */
 
 import { type Chord, FAVORITE_CHORDS } from "./key.ts";
-import type { Place } from "./view.ts";
+import type { Place } from "./place.ts";
 
 export interface Favorite {
   readonly place: Place;

@@ -6,19 +6,17 @@
 
 import type { Context } from "./context.ts";
 import type { Need } from "./data.ts";
-import type { Dialog, JobRequest } from "./dialog.ts";
+import type { Dialog, JobRequest, SaveText } from "./dialog.ts";
 import type { VerbId } from "./keys.ts";
 import type { PageRequest } from "./page-request.ts";
+import type { Place } from "./place.ts";
 import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
 
-/** Where the operator is: a view, and what it is about. */
-export interface Place {
-  readonly view: string;
-  readonly subject?: string;
-}
+export type { SaveText } from "./dialog.ts";
+export type { Place } from "./place.ts";
 
 /** What a key leads to. Only a dialog leads to a change of the gateway. */
 export type Intent =
@@ -45,16 +43,6 @@ export type Intent =
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
-
-/** `what`: what is saved, in words: `12 rows`. */
-export interface SaveText {
-  readonly kind: "save_text";
-  readonly file: string;
-  readonly text: string;
-  readonly what: string;
-  /** A file of that name may be replaced; left out: it is asked first. */
-  readonly replaces?: true;
-}
 
 /** Work of this machine that changes nothing at the gateway. */
 export type LocalJob =

@@ -1,7 +1,6 @@
 /** What comes to the console from elsewhere than the keyboard. */
 
 import { escapeControls } from "../../base/index.ts";
-import { replaceDialog } from "../actions/replace-file.ts";
 import { plural } from "../format/numbers.ts";
 import type { KeyEvent } from "../model/key.ts";
 import type { Event, Link, State } from "../model/state.ts";
@@ -10,6 +9,7 @@ import { concluded, flashed, linked, logged, noticed, refined, unlinked, without
 import { withFound } from "./found.ts";
 import { openedPage } from "./page.ts";
 import { withTable } from "./places.ts";
+import { replaceDialog } from "./replace-file.ts";
 import { tableStateOf } from "./seen.ts";
 
 /** Those of the workbench go to its own step. */

@@ -88,14 +88,14 @@ test("texts that would break a file are written so that they are read back", () 
 
 test("a file that exists is replaced after y, kept by Esc, and nothing else replaces it", () => {
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
-  const asked = after(online(), [{ kind: "file_exists", job, path: "/home/a.csv" }]);
+  const asked = after(online(), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
   assert.equal(asked.dialog?.dialog.title, "Replace a file of this machine");
   assert.deepEqual(lastStep(asked, "esc").effects, []);
   assert.deepEqual(lastStep(asked, "enter").effects, []);
   const [effect] = lastStep(asked, "y").effects as readonly (Effect & { readonly kind: "deed" })[];
   assert.deepEqual(effect?.deed, { kind: "job", job: { ...job, replaces: true } });
-  const busy = after(pressed(online(), "s"), [{ kind: "file_exists", job, path: "/home/a.csv" }]);
-  assert.match(words(busy) ?? "", /\/home\/a\.csv exists: nothing was saved/);
+  const busy = after(pressed(online(), "s"), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
+  assert.match(words(busy) ?? "", /\/data\/a\.csv exists: nothing was saved/);
   assert.notEqual(busy.dialog?.dialog.title, "Replace a file of this machine");
 });
 
@@ -107,7 +107,7 @@ test("a file is saved without contact to a gateway", () => {
   ]);
   assert.equal(jobOf(saved(offline, "a.csv")).what, "4 rows");
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
-  const asked = after(offline, [{ kind: "file_exists", job, path: "/home/a.csv" }]);
+  const asked = after(offline, [{ kind: "file_exists", job, path: "/data/a.csv" }]);
   assert.equal(lastStep(asked, "y").effects.length, 1);
 });
 
