@@ -26,7 +26,9 @@ export function readonlyTests({ node, socket }: Scene): void {
       for (const letter of PRESSED) {
         // What a letter may have opened (a dialog, a prompt) is confirmed, if anything does; then it is left.
         if (isWorkbench) await console.press("esc");
-        console.type(isWorkbench ? `${letter}y\r` : `${letter}y\r:${view.command}\r`);
+        // What `K` asks changes nothing at a gateway, and is confirmed after Enter.
+        const pressed = letter === "K" && !isWorkbench ? "K\ry" : `${letter}y\r`;
+        console.type(isWorkbench ? pressed : `${pressed}:${view.command}\r`);
       }
       await console.settled();
       if (isWorkbench) continue;
