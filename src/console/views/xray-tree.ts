@@ -161,8 +161,8 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
         tone,
         isBad: mark !== "",
         says: (now) =>
-          `used ${count(row.used)} of ${count(row.limit)} (${usedPercent(row)} %), ${count(row.remaining)} left, ` +
-          `renews in ${spanOfTime(Date.parse(row.resets_at) - now)}${refused}`,
+          `${count(row.remaining)} of ${count(row.limit)} left, renews in ${spanOfTime(Date.parse(row.resets_at) - now)}, ` +
+          `used ${count(row.used)} (${usedPercent(row)} %)${refused}`,
         target: { ...target, row: bucketId(row) },
         json: row,
       });
