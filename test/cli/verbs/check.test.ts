@@ -1,8 +1,7 @@
 /** `gateway check` in the test's process: what it says of a configuration, and what it asks. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -335,59 +334,6 @@ test("a kek_file that cannot be read fails the check", async (t) => {
   const checked = await check(files);
   assert.equal(checked.status, 1);
   assert.match(of(checked, "fail")[0] ?? "", /^fail {2}cluster\.kek_file: .*none\.key/);
-});
-
-const CLUSTER = { node_id: "n1", data_dir: "data", secret: "a-secret-that-is-long-enough-for-tests", bootstrap: true };
-
-/** What stands at a path in place of a sound file. */
-const UNSOUND: Readonly<Record<string, (path: string) => Promise<void> | void>> = {
-  nothing: () => undefined,
-  "a directory": (path) => mkdir(path),
-  "a named pipe": (path) => {
-    assert.equal(spawnSync("mkfifo", [path]).status, 0);
-  },
-  "an empty file": (path) => writeFile(path, "", { mode: 0o600 }),
-  "bytes that are no text": (path) => writeFile(path, Buffer.from([0xff, 0xfe, 0x00, 0x80]), { mode: 0o600 }),
-  "a link that leads nowhere": (path) => symlink("nowhere", path),
-};
-
-/** The files of a node file that a start reads: how each is named there, and what it is called. */
-const LOCAL_FILES: Readonly<Record<string, (path: string) => Document>> = {
-  "admin policy": (path) => trusting(DEAD, { policy_file: path }),
-  "cluster.kek_file": (path) => ({ cluster: { ...CLUSTER, kek_file: path } }),
-  "issuer corp": (path) => ({ issuers: [{ name: "corp", url: DEAD, ca_file: path }] }),
-  tls: (path) => ({ tls: { cert_file: path, key_file: path } }),
-  catalog_overlay_paths: (path) => ({ catalog_overlay_paths: [path] }),
-  deployment: (path) => ({ deployment: path }),
-};
-
-for (const [subject, naming] of Object.entries(LOCAL_FILES)) {
-  test(`${subject}: whatever is there in place of a sound file is named with -offline, and nothing is waited for`, async (t) => {
-    for (const [what, put] of Object.entries(UNSOUND)) {
-      // An empty document and an empty policy are sound ones.
-      if (what === "an empty file" && ["deployment", "catalog_overlay_paths", "admin policy"].includes(subject))
-        continue;
-      const files = await writeFiles(t, {}, naming("f"));
-      await put(join(files.dir, "f"));
-      const checked = await check(files, "-offline");
-      assert.equal(checked.status, 1, `${what}: ${checked.io.out()}`);
-      const failures = of(checked, "fail");
-      assert.ok(
-        failures.some((line) => /\bf\b/.test(line)),
-        `${what}: ${failures.join("\n")}`,
-      );
-    }
-  });
-}
-
-test("a folder of secrets that is none is named with -offline", async (t) => {
-  for (const [what, put] of Object.entries(UNSOUND)) {
-    if (what === "a directory") continue;
-    const files = await writeFiles(t, {}, { secrets_dir: "f" });
-    await put(join(files.dir, "f"));
-    const checked = await check(files, "-offline");
-    assert.match(of(checked, "fail")[0] ?? "", /^fail {2}secrets_dir: .*\/f is no directory/, what);
-  }
 });
 
 test("a key that is sealed in the cluster is taken to be one", async (t) => {
