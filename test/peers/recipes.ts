@@ -68,6 +68,18 @@ export function pythonPackages(requirements: readonly string[]): Recipe {
   };
 }
 
+/** As `pythonPackages`, for a package of which pip resolves a hundred others in minutes: uv does in seconds. */
+export function uvPackages(requirements: readonly string[]): Recipe {
+  return {
+    file: "bin/python",
+    steps: [
+      ["python3", "-m", "venv", "."],
+      ["bin/python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", "uv"],
+      ["bin/uv", "pip", "install", "--quiet", "--python", "bin/python", "--only-binary=:all:", ...requirements],
+    ],
+  };
+}
+
 /** What a Python package holds, unpacked and not installed. */
 export function wheelFiles(name: string, version: string, file: string): Recipe {
   return {

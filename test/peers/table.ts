@@ -11,6 +11,7 @@ import {
   npmPackages,
   pythonPackages,
   type Recipe,
+  uvPackages,
   wheelFiles,
 } from "./recipes.ts";
 
@@ -42,7 +43,7 @@ export const PEERS = {
     "node_modules/.bin/qwen",
   ),
   "python-llm": pythonPackages(["llm"]),
-  "python-aider": { ...pythonPackages(["aider-chat"]), takesMinutes: true },
+  "python-aider": uvPackages(["aider-chat"]),
   /** What the A2A compatibility kit imports. */
   "python-a2a-tck": pythonPackages([
     "pytest==9.2.0",

@@ -166,8 +166,9 @@ function furtherSections(addresses: DevAddresses): readonly Section[] {
       note: `must speak revision ${MCP_VERSION}; others get error -32022`,
       lines: [
         "  npm client               versionNegotiation, as above",
-        "  Inspector                --protocol-era auto",
-        "  Python Client            nothing",
+        "  npm sdk 1.x              not supported: use the npm client",
+        "  Inspector 2.x            --protocol-era auto",
+        "  Python Client 2.x        nothing",
         "  Claude Code, Codex, opencode, mcp-remote   not yet",
       ],
     },

@@ -6,7 +6,7 @@
  * overtakes the answer that says why.
  */
 
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation } from "../../admin-api/index.ts";
 import { jsonFault } from "../../base/index.ts";
 import { shown } from "./check.ts";
@@ -33,6 +33,29 @@ const DISCARD_LIMIT_MS = 5_000;
 /** Without a byte: the sender waits for the answer, or for nothing. */
 const DISCARD_PAUSE_MS = 500;
 
+/** Requests whose client sends its body once it is asked to. Source: RFC 9110, section 10.1.1. */
+const invitations = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** Notes a request with `Expect: 100-continue`. */
+export function waitsForInvitation(request: IncomingMessage, response: ServerResponse): void {
+  invitations.set(request, response);
+}
+
+/** Whether the client waits with its body and was not asked for it. */
+export const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
+
+/** Asks for the body of a client that waits with it. */
+export function invite(request: IncomingMessage): void {
+  invitations.get(request)?.writeContinue();
+  invitations.delete(request);
+}
+
+/** The body of an operation that reads it as it comes; the client is asked for it at the first read. */
+export async function* invited(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  invite(request);
+  yield* request as AsyncIterable<Uint8Array>;
+}
+
 export interface BodyReader {
   /** The bytes; empty for an operation without a body. The caller calls `release` once it no longer holds them. */
   read(request: IncomingMessage, operation: Operation, signal: AbortSignal): Promise<HeldBody>;
@@ -52,6 +75,7 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
       const tooLong = (): Error => (kind === "none" ? notTaken() : tooLarge(limit));
       const declared = Number(request.headers["content-length"] ?? 0);
       if (declared > limit) throw tooLong();
+      invite(request);
       let own = 0;
       const release = (): void => {
         held -= own;
@@ -82,6 +106,8 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
 /** Never rejects. Resolves once the body is through, or enough of it, or nothing more comes. */
 export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
+  // The client waits for the answer before it sends anything.
+  if (hasWaited(request) && request.readableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
     let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;
     const settle = (): void => {

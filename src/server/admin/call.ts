@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
-import { type BodyReader, decodeText, type HeldBody, notTaken, parseJson } from "./body.ts";
+import { type BodyReader, decodeText, type HeldBody, invited, notTaken, parseJson } from "./body.ts";
 import { check } from "./check.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
@@ -40,7 +40,7 @@ export async function receive(
     case "none":
       return { ...(await noBody(bodies, request, operation, signal)), value: undefined };
     case "stream":
-      return { bytes: Buffer.alloc(0), value: request as AsyncIterable<Uint8Array>, release() {} };
+      return { bytes: Buffer.alloc(0), value: invited(request), release() {} };
     case "document": {
       const held = await bodies.read(request, operation, signal);
       return parsed(held, decodeText);

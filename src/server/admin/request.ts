@@ -9,7 +9,7 @@ import { LISTED_USAGE, PROBE_PATHS } from "../../admin-api/index.ts";
 import { GatewayError, parseDuration } from "../../base/index.ts";
 import { permittedTables } from "./access/tables.ts";
 import type { Access } from "./access/types.ts";
-import { type BodyReader, discardRest } from "./body.ts";
+import { type BodyReader, discardRest, hasWaited } from "./body.ts";
 import { noBody, type Received, receive, writeAsked } from "./call.ts";
 import { check, fromTexts, queryTexts } from "./check.ts";
 import type { Door } from "./doors/door.ts";
@@ -81,10 +81,23 @@ async function served(
   } finally {
     // What is left of a body that nobody wanted would be taken for the next request.
     if (!request.complete && !response.destroyed) {
-      if (response.writableFinished) request.destroy();
-      else response.once("finish", () => request.destroy());
+      if (response.writableFinished) endSoon(request);
+      else response.once("finish", () => endSoon(request));
     }
   }
+}
+
+/** For a body that was not waited with to arrive: closing on unread bytes resets the connection under the answer. */
+const LINGER_MS = 1_000;
+
+function endSoon(request: IncomingMessage): void {
+  if (!hasWaited(request)) {
+    request.destroy();
+    return;
+  }
+  const limit = setTimeout(() => request.destroy(), LINGER_MS);
+  request.once("close", () => clearTimeout(limit));
+  request.resume();
 }
 
 async function answer(plane: AdminPlane, exchange: Exchange): Promise<void> {

@@ -137,6 +137,8 @@ function createMetricsServer(answer: (path: string) => Promise<Answer>, log: Log
       );
     },
   );
+  // No body is taken, so that none is asked for.
+  server.on("checkContinue", (request, response) => server.emit("request", request, response));
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(INACTIVITY_MS);
   return server;

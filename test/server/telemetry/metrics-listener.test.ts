@@ -119,6 +119,11 @@ test("other methods are 405, and a body is refused without being read", async (t
     await raw(port, "POST /metrics HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"),
     /^HTTP\/1\.1 405 /,
   );
+  // Who waits with the body is not asked for it.
+  assert.match(
+    await raw(port, "POST /metrics HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"),
+    /^HTTP\/1\.1 405 /,
+  );
 });
 
 test("headers beyond the bound are refused", async (t) => {

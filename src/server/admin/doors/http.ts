@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import Fastify from "fastify";
 import type { RefusalCode } from "../../../base/index.ts";
+import { waitsForInvitation } from "../body.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
 import { nameRequest, sendText } from "../send.ts";
 
@@ -77,6 +78,12 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   });
   app.all("/*", () => undefined);
   app.setNotFoundHandler(() => undefined);
+
+  // Node would ask for the body by itself; here the caller is judged first.
+  app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    waitsForInvitation(request, response);
+    app.server.emit("request", request, response);
+  });
 
   /** Open connections, with the number of requests under way on each. */
   const connections = new Map<Socket, number>();

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { OPERATIONS } from "../../../../src/admin-api/index.ts";
 import type { CheckToken } from "../../../../src/server/admin/doors/bearer.ts";
 import { openNetwork } from "./support/open-network.ts";
-import { ask, codeOf } from "./support/raw.ts";
+import { ask, codeOf, dial, untilClosed } from "./support/raw.ts";
 
 const WHOAMI = "/admin/v1/whoami";
 const HOST = ["host", "localhost"] as const;
@@ -196,4 +196,64 @@ test("a closing door answers what waits for a change", async (t) => {
   assert.equal((await waiting).status, 200);
   await closed;
   await assert.rejects(ask(port, WHOAMI, [HOST]), { code: "ECONNREFUSED" });
+});
+
+const EXPECT = "host: localhost\r\nexpect: 100-continue\r\n";
+const GOOD = "authorization: Bearer good\r\n";
+const JSON_BODY = '{"name":"k"}';
+const ofJson = `content-type: application/json\r\ncontent-length: ${JSON_BODY.length}\r\n`;
+
+test("who waits with the body is judged first, and asked for it only where it is taken", async (t) => {
+  const { port } = await openNetwork(t, { tokens });
+  for (const [status, line, headers] of [
+    [401, "POST /admin/v1/keys", ofJson],
+    [401, "POST /admin/v1/keys", `authorization: Bearer bad\r\n${ofJson}`],
+    [401, "POST /admin/v1/keys", "transfer-encoding: chunked\r\n"],
+    [401, "POST /admin/v1/snapshot", "content-type: application/gzip\r\ncontent-length: 1000000\r\n"],
+    [401, "PUT /admin/v1/sources/a", "content-length: 1000\r\n"],
+    [404, "POST /admin/v1/nowhere", GOOD + ofJson],
+    [405, "POST /admin/v1/whoami", GOOD + ofJson],
+    [400, "POST /admin/v1/keys?hue=red", GOOD + ofJson],
+    [400, "DELETE /admin/v1/keys/k", `${GOOD}content-length: 99999\r\n`],
+    [413, "POST /admin/v1/keys", `${GOOD}content-type: application/json\r\ncontent-length: 99999999\r\n`],
+    [417, "POST /admin/v1/keys", `${GOOD}${ofJson}`.replace(/^/, "expect: tea\r\n")],
+  ] as const) {
+    const expects = status === 417 ? "host: localhost\r\n" : EXPECT;
+    const socket = await dial({ port, host: "127.0.0.1" });
+    const began = performance.now();
+    socket.write(`${line} HTTP/1.1\r\n${expects}${headers}${status === 417 ? "connection: close\r\n" : ""}\r\n`);
+    const answer = await untilClosed(socket);
+    assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), `${line}: ${answer}`);
+    assert.doesNotMatch(answer, /HTTP\/1\.1 100/);
+    // As long as a client's own patience is: it is not kept waiting for a body that nobody sends.
+    assert.ok(performance.now() - began < 5_000);
+  }
+});
+
+test("who is let in is asked for the body, once, and one who does not wait for that is served too", async (t) => {
+  const { port } = await openNetwork(t, { tokens });
+  for (const isPatient of [true, false]) {
+    const socket = await dial({ port, host: "127.0.0.1" });
+    socket.write(
+      `POST /admin/v1/keys HTTP/1.1\r\n${EXPECT}connection: close\r\n${GOOD}${ofJson}\r\n${isPatient ? "" : JSON_BODY.replace("k", "j")}`,
+    );
+    if (isPatient) {
+      const [first] = (await once(socket, "data")) as [Buffer];
+      assert.equal(first.toString(), "HTTP/1.1 100 Continue\r\n\r\n");
+      socket.write(JSON_BODY);
+    }
+    const answer = await untilClosed(socket);
+    assert.match(answer.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, ""), /^HTTP\/1\.1 20[01] /);
+  }
+  const archive = await dial({ port, host: "127.0.0.1" });
+  archive.write(
+    `POST /admin/v1/snapshot HTTP/1.1\r\n${EXPECT}connection: close\r\n${GOOD}content-type: application/gzip\r\ncontent-length: 3\r\n\r\n`,
+  );
+  assert.equal(String((await once(archive, "data"))[0]), "HTTP/1.1 100 Continue\r\n\r\n");
+  archive.write("abc");
+  assert.match(await untilClosed(archive), /^HTTP\/1\.1 200 [^]*"size":3/);
+  // One who sends all the same is told why it is refused.
+  const hasty = await dial({ port, host: "127.0.0.1" });
+  hasty.write(`POST /admin/v1/keys HTTP/1.1\r\n${EXPECT}${ofJson}\r\n${JSON_BODY}`);
+  assert.match(await untilClosed(hasty), /^HTTP\/1\.1 401 /);
 });

@@ -4,12 +4,14 @@
  *
  * A value is bytes, and who reads it chooses how: of a value that is not ASCII its UTF-8 and its Latin-1 are both texts; of
  * the query, a plus is a space and itself. Escapes are decoded, in headers too, and what still holds one is decoded again,
- * three times in all: some providers stand behind a proxy that does. Names are not read. Headers that never go on are read
+ * three times in all: some providers stand behind a proxy that does. So are encoded words and other forms of header
+ * values (`header-forms.ts`). Names are not read. Headers that never go on are read
  * like the others: they are the client's words too.
  */
 import { HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import { decoded } from "../readings.ts";
 import { uninspectedNames } from "../uninspected.ts";
+import { headerForms } from "./header-forms.ts";
 
 export interface EnvelopeText {
   readonly kind: "header" | "query";
@@ -37,10 +39,17 @@ export function headerTexts(headers: readonly string[]): readonly EnvelopeText[]
       // Each is a word of the client's, and the header as a whole is one that goes on.
       const words = value.split(",").map((word) => word.trim());
       const own = words.filter((word) => !CREDENTIALS.some((start) => word.toLowerCase().startsWith(start)));
-      for (const word of own) addReadings(texts, "header", name, unescaped(word, false));
-    } else if (!UNREAD_HEADERS.has(name)) addReadings(texts, "header", name, unescaped(value, false));
+      for (const word of own) addReadings(texts, "header", name, headerReadings(word));
+    } else if (!UNREAD_HEADERS.has(name)) addReadings(texts, "header", name, headerReadings(value));
   }
   return texts;
+}
+
+/** Escapes decoded, and what encoded words, parameters in parts and quotes stand for, whichever of them is within the other. */
+function headerReadings(value: string): ReadonlySet<string> {
+  const plain = unescaped(value, false);
+  const forms = [...plain].flatMap(headerForms);
+  return forms.length === 0 ? plain : new Set([...plain, ...forms.flatMap((form) => [...unescaped(form, false)])]);
 }
 
 /** `query`: with its question mark, or empty; as it came, one character a byte. What has no sign of equality is a value without a name. */
