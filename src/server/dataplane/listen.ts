@@ -79,20 +79,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       if (connections.owesAnswer(socket)) socket.destroy();
       else refuseUnreadable(error, socket);
     },
-    // The framework decodes paths; one that does not decode is ours to judge like any other.
-    frameworkErrors: (_error, request, reply) => {
-      reply.hijack();
-      handle(request.raw, reply.raw);
-    },
-    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
   });
-  // Hijacked before the framework looks at the body: the bytes are the client's, not ours to parse.
-  app.addHook("onRequest", (request, reply) => {
-    reply.hijack();
-    handle(request.raw, reply.raw);
-  });
-  app.all("/*", () => undefined);
-  app.setNotFoundHandler(() => undefined);
+  // Every request is ours to judge, as it came: a router and its hooks would find out what `serve` does.
+  app.server.removeAllListeners("request");
+  app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
   const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
   app.server.removeAllListeners("connection");
