@@ -18,6 +18,7 @@ import {
 } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
 import type { Bearing, Downstream } from "../upstream/index.ts";
+import { AnswerWriter } from "./answer-writer.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
@@ -87,7 +88,6 @@ export class Exchange implements Downstream {
   #isBodyRead = false;
   #gone = false;
   #onGone: (() => void) | undefined;
-  #drain: (() => void) | undefined;
   #isEventStream = false;
   #hasWritten = false;
   /** Of a declared content length; not a number where there is none. */
@@ -101,11 +101,13 @@ export class Exchange implements Downstream {
   #totalMs = 0;
   #isServed = false;
   readonly #response: ServerResponse;
+  readonly #writer: AnswerWriter;
   readonly #ports: Ports;
 
   constructor(request: IncomingMessage, response: ServerResponse, ports: Ports) {
     this.request = request;
     this.#response = response;
+    this.#writer = new AnswerWriter(response);
     this.#ports = ports;
     this.labels = ports.metrics.labels("none");
     this.holding = new Holding(ports.admission);
@@ -165,39 +167,33 @@ export class Exchange implements Downstream {
     if (this.guardrails !== "") pairs.push("x-gateway-guardrails", this.guardrails);
     if (crossing !== undefined) pairs.push(...crossing.headers);
     const isShown = isWritable(statusText) && this.bearsCredential?.("", statusText) !== true;
-    this.#response.writeHead(status, isShown ? statusText : "", pairs);
+    this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
     // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
     queueMicrotask(() => {
-      if (!this.#hasWritten && !this.#response.writableEnded && !this.#response.destroyed)
-        this.#response.flushHeaders();
+      if (!this.#hasWritten) this.#writer.flush();
     });
   }
 
   write(chunk: Buffer): boolean {
     if (!this.#hasWritten && this.#isEventStream) this.#streamMs = performance.now() - this.startedAt;
     this.#hasWritten = true;
-    // The last bytes of a declared length go out with the headers and the end, in one write.
-    if (chunk.length === this.#remainingBytes) {
-      this.#response.end(chunk);
-      return true;
-    }
+    const isLast = chunk.length === this.#remainingBytes;
     this.#remainingBytes -= chunk.length;
-    return this.#response.write(chunk);
+    return this.#writer.write(chunk, isLast);
   }
 
   onDrain(listener: () => void): void {
-    if (this.#drain === undefined) this.#response.on("drain", () => this.#drain?.());
-    this.#drain = listener;
+    this.#writer.onDrain(listener);
   }
 
   end(): void {
-    if (!this.#response.writableEnded) this.#response.end();
+    this.#writer.end();
   }
 
   breakOff(cause: Error): void {
-    const isShown = this.#response.headersSent;
+    const isShown = this.#writer.hasBegun;
     if (cause instanceof GatewayError) {
       if (isShown) this.#breakWith(brokenOff(cause, this.asked));
       else this.refuse(cause);
@@ -213,6 +209,7 @@ export class Exchange implements Downstream {
   #breakWith(error: GatewayError, stamp?: StreamStamp): void {
     this.#code = error.code;
     if (error.by !== undefined) this.#tell(error);
+    if (this.#isEventStream) this.#writer.release();
     if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error, stamp)}`);
     else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
   }
@@ -232,7 +229,7 @@ export class Exchange implements Downstream {
   /** Ends the answer as `error`, whose provider is done. False: it was on its way to its end. */
   endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
-    if (this.#response.headersSent) this.#breakWith(error, stamp);
+    if (this.#writer.hasBegun) this.#breakWith(error, stamp);
     else this.refuse(error);
     return true;
   }
@@ -307,7 +304,7 @@ export class Exchange implements Downstream {
         error: error.cause,
       });
     }
-    if (this.#response.headersSent) {
+    if (this.#writer.hasBegun) {
       this.#response.destroy();
       return;
     }

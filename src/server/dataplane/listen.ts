@@ -13,6 +13,7 @@ import {
   stopAccepting,
 } from "../../base/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
+import { KEEP_ALIVE_MS } from "./answer-writer.ts";
 import { createConnections } from "./connections.ts";
 import { Exchange } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
@@ -28,8 +29,6 @@ import { serveUpgrade } from "./upgrade.ts";
 const HEADERS_LIMIT_MS = 10_000;
 /** The whole request, body included: 32 MiB at 1 Mbit/s take 268 s. */
 const REQUEST_LIMIT_MS = 300_000;
-/** Above the 60 s of common load balancers, so that it is they who close an idle connection. */
-const KEEP_ALIVE_MS = 75_000;
 /** Tokens and trace headers reach a few KiB; Node's own bound of 16 KiB is met by real ones. */
 const MAX_HEADER_BYTES = 64 << 10;
 const LIMIT_CHECK_MS = 1_000;

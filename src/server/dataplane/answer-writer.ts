@@ -1,0 +1,215 @@
+/**
+ * Writes an answer to its connection in as few system calls as it takes. A whole answer of a declared length leaves in one
+ * write, head and body together, and each chunk of a stream in one, framing included; Node's own response makes two and
+ * four pieces of them. Whatever is out of the ordinary goes the public way, and so does everything on a Node whose
+ * responses do not look as expected.
+ */
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+
+/** Above the 60 s of common load balancers, so that it is they who close an idle connection. */
+export const KEEP_ALIVE_MS = 75_000;
+
+/** Larger pieces are not worth a copy. */
+const MAX_JOINED_BYTES = 16 << 10;
+const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
+
+/** Names that were found to be tokens and not to be about the connection, in their spellings, which are few. */
+const MAX_SPELLINGS = 1_000;
+const plainNames = new Set<string>();
+/** Node would not add to a head with one of these what it adds to others. */
+const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
+
+/** The members of a response that say whether its head was made and sent. */
+interface Inner {
+  _header: string | null;
+  _headerSent: boolean;
+}
+
+interface PendingHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly pairs: string[];
+  readonly length: number;
+}
+
+export class AnswerWriter {
+  readonly #response: ServerResponse;
+  /** A head that waits for its body, to leave together with it. */
+  #pending: PendingHead | undefined;
+  #drain: (() => void) | undefined;
+  #isDrainAwaited = false;
+  /** The response itself has sent its head. */
+  #isHeadSent = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  /** The answer has begun: another can no longer take its place. */
+  get hasBegun(): boolean {
+    return this.#pending !== undefined || this.#response.headersSent;
+  }
+
+  /** `contentLength`: not a number where none is declared. Throws where the head cannot be written. */
+  head(status: number, statusText: string, pairs: string[], contentLength: number): void {
+    const response = this.#response;
+    if (contentLength > 0 && contentLength <= MAX_JOINED_BYTES && mayJoin(response, status)) {
+      response.statusCode = status;
+      this.#pending = { status, statusText, pairs, length: contentLength };
+      return;
+    }
+    response.writeHead(status, statusText, pairs);
+  }
+
+  /** Sends a head that no byte of a body followed at once. */
+  flush(): void {
+    const response = this.#response;
+    this.release();
+    if (response.writableEnded || response.destroyed) return;
+    response.flushHeaders();
+    this.#isHeadSent = true;
+  }
+
+  /** `isLast`: the last of a declared length. */
+  write(chunk: Buffer, isLast: boolean): boolean {
+    const response = this.#response;
+    if (isLast) {
+      if (!this.#joined(chunk)) {
+        this.release();
+        // The last bytes of a declared length go out with the headers and the end, in one write.
+        response.end(chunk);
+      }
+      return true;
+    }
+    this.release();
+    const hasRoom = this.#framed(chunk) ?? response.write(chunk);
+    this.#isHeadSent = true;
+    if (!hasRoom) this.#awaitDrain();
+    return hasRoom;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drain = listener;
+  }
+
+  end(): void {
+    this.release();
+    if (!this.#response.writableEnded) this.#response.end();
+  }
+
+  /** A head that waits for its body waits no longer. */
+  release(): void {
+    const pending = this.#pending;
+    if (pending === undefined) return;
+    this.#pending = undefined;
+    this.#response.writeHead(pending.status, pending.statusText, pending.pairs);
+  }
+
+  /** Whether head and body left as one. */
+  #joined(body: Buffer): boolean {
+    const pending = this.#pending;
+    const response = this.#response;
+    const { socket } = response;
+    if (pending === undefined || body.length !== pending.length) return false;
+    if (socket === null || !socket.writable || socket.writableLength > 0 || !response.shouldKeepAlive) return false;
+    const head = headText(pending);
+    if (head === undefined) return false;
+    this.#pending = undefined;
+    const bytes = Buffer.allocUnsafe(head.length + body.length);
+    bytes.write(head, 0, "latin1");
+    body.copy(bytes, head.length);
+    const inner = response as unknown as Inner;
+    inner._header = head;
+    inner._headerSent = true;
+    socket.write(bytes);
+    response.end();
+    return true;
+  }
+
+  /** Writes a chunk with its framing; undefined: that is for the response to do. RFC 9112, section 7.1. */
+  #framed(chunk: Buffer): boolean | undefined {
+    const response = this.#response;
+    const { socket } = response;
+    if (!this.#isHeadSent || !response.chunkedEncoding || response.writableEnded || !isKnown()) return undefined;
+    if (socket === null || !socket.writable || chunk.length === 0 || chunk.length > MAX_JOINED_BYTES) return undefined;
+    const size = `${chunk.length.toString(16)}\r\n`;
+    const end = size.length + chunk.length;
+    const bytes = Buffer.allocUnsafe(end + 2);
+    bytes.write(size, 0, "latin1");
+    chunk.copy(bytes, size.length);
+    bytes[end] = 0x0d;
+    bytes[end + 1] = 0x0a;
+    // Chunks that came in one read leave in one system call.
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(uncork, socket);
+    }
+    return socket.write(bytes);
+  }
+
+  /** A connection always tells of room; the response does where it waits for its turn on the connection. */
+  #awaitDrain(): void {
+    if (this.#isDrainAwaited) return;
+    this.#isDrainAwaited = true;
+    (this.#response.socket ?? this.#response).once("drain", () => {
+      this.#isDrainAwaited = false;
+      if (!this.#response.writableEnded) this.#drain?.();
+    });
+  }
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
+}
+
+function mayJoin(response: ServerResponse, status: number): boolean {
+  const { req, socket } = response;
+  const isBodied = status >= 200 && status !== 204 && status !== 304 && req.method !== "HEAD";
+  return isBodied && socket !== null && req.httpVersionMinor === 1 && req.httpVersionMajor === 1 && isKnown();
+}
+
+/** As Node writes it; undefined where it would write another, or none. */
+function headText({ status, statusText, pairs }: PendingHead): string | undefined {
+  let text = `HTTP/1.1 ${status} ${statusText}\r\n`;
+  let hasDate = false;
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at] as string;
+    const value = pairs[at + 1] as string;
+    if (!isPlainName(name) || NO_VALUE.test(value)) return undefined;
+    hasDate ||= name.length === 4 && name.toLowerCase() === "date";
+    text += `${name}: ${value}\r\n`;
+  }
+  return hasDate ? text + KEPT : undefined;
+}
+
+function isPlainName(name: string): boolean {
+  if (plainNames.has(name)) return true;
+  if (!TOKEN.test(name) || SPECIAL.has(name.toLowerCase())) return false;
+  if (plainNames.size < MAX_SPELLINGS) plainNames.add(name);
+  return true;
+}
+
+let known: boolean | undefined;
+
+/** Whether responses of this Node are as they are expected to be; tried once, without a connection. */
+function isKnown(): boolean {
+  known ??= isAsExpected();
+  return known;
+}
+
+function isAsExpected(): boolean {
+  try {
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    const inner = response as unknown as Inner;
+    if (inner._header !== null || inner._headerSent !== false || response.headersSent) return false;
+    inner._header = "HTTP/1.1 200 OK\r\n\r\n";
+    inner._headerSent = true;
+    response.end();
+    return response.headersSent && response.writableEnded && response.writableLength === 0;
+  } catch {
+    return false;
+  }
+}
