@@ -27,6 +27,27 @@ function usageIn(value: unknown): unknown {
   );
 }
 
+const NAME = Buffer.from('"usage"');
+const COMMA = 0x2c;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+/** From the name to the end of the body. */
+const MAX_TAIL_BYTES = 1 << 10;
+
+/**
+ * Reads the usage that stands near the end of a body, where nearly all stand, without the rest of it. What follows the name
+ * must be the end of one object with it: then it is a member of the outermost, and the last of its name. `undefined` if
+ * that is not so, or not seen so simply.
+ */
+function lastUsage(body: Buffer): object | undefined {
+  const at = body.lastIndexOf(NAME);
+  if (at < 0 || body.length - at > MAX_TAIL_BYTES) return undefined;
+  let before = at - 1;
+  while (isSpace(body[before])) before--;
+  // A quote behind a comma opens a string in every JSON text: within a string it would be escaped.
+  if (body[before] !== COMMA) return undefined;
+  return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
+}
+
 /** A class, since there is one for each answer: its methods are made once. */
 class PassingUsage implements BodyUsage {
   readonly #dialect: Dialect;
@@ -60,6 +81,12 @@ class PassingUsage implements BodyUsage {
 
   #read(): void {
     if (this.#only === undefined || this.#told !== undefined) return;
+    const last = lastUsage(this.#only);
+    if (last !== undefined) {
+      this.#told = { usage: last };
+      this.#usage = normaliseUsage(this.#dialect, last);
+      return;
+    }
     const value = parsedJson(this.#only.toString("utf8"));
     if (value === undefined) this.#scanned();
     else {
