@@ -206,8 +206,8 @@ class Attempt implements AnswerHandler, DecodedSink {
         looksInside,
         awaitsEvent: judge.mayMove || this.#options.mapsErrors,
       });
-      const { holdMs } = this.#options;
-      if (isAccepted !== "read" && holdMs > 0) this.#timer = setTimeout(() => this.#heldLong(), holdMs);
+      // Most answers are whole in the read that brought their head, and need no timer.
+      if (isAccepted !== "read" && this.#options.holdMs > 0) queueMicrotask(() => this.#limitHold());
       return;
     }
     this.#start(status, statusText, plainHeaders);
@@ -313,6 +313,11 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#decoding?.destroy();
     this.#route.watch?.ended(true);
     this.#abort();
+  }
+
+  #limitHold(): void {
+    if (this.#phase !== "holding" || this.#held === undefined) return;
+    this.#timer = setTimeout(() => this.#heldLong(), this.#options.holdMs);
   }
 
   /** It is silent for long: it goes to the client as it is. */
