@@ -151,6 +151,11 @@ export interface Callers {
     servers: readonly string[] | undefined,
     signal: AbortSignal,
   ): Identification | Promise<Identification>;
+  /**
+   * Identifies a caller whose connection presents the same key text again, without looking at the text. Returns `undefined`
+   * if the key has changed, has expired or is gone: then `identify` decides.
+   */
+  again(caller: Caller, rules: AuthRules): Identification | undefined;
   /** Returns whether the caller's key is still accepted; always true for other credentials. */
   isStill(caller: Caller): boolean;
   /** Returns when this node last accepted the key, in milliseconds since 1970 with minute precision, or `undefined`. */

@@ -48,6 +48,10 @@ export function createCallers({ keys, verifier, clock, instruments, onKeyUse }: 
       const found = byToken.identify(text, rules, servers, signal);
       return found instanceof Promise ? found.then(counted) : counted(found);
     },
+    again(caller, rules) {
+      const found = rules.virtualKeys ? byKey.again(caller) : undefined;
+      return found && counted(found);
+    },
     isStill: byKey.isStill,
     lastUsedAt: byKey.lastUsedAt,
     usedAt: byKey.usedAt,

@@ -22,6 +22,8 @@ const MAX_USES = 1 << 18;
 export interface KeyCallers {
   identify(text: string, areAccepted: boolean): Identification;
   /** See `Callers`. */
+  again(caller: Caller): Identification | undefined;
+  /** See `Callers`. */
   isStill(caller: Caller): boolean;
   /** See `Callers`. */
   usedAt(keyId: string, at: number): void;
@@ -37,6 +39,7 @@ interface Use {
 
 /** Caller of a key that was accepted. */
 interface Known {
+  readonly caller: Caller;
   readonly identification: Identification;
   readonly use: Use;
 }
@@ -58,7 +61,11 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
   function know(stored: StoredKey): Known {
     const caller = callerOf(stored);
     digests.set(caller, stored.digest);
-    const known: Known = { identification: Object.freeze({ kind: "caller", caller }), use: lastUseOf(stored.id) };
+    const known: Known = {
+      caller,
+      identification: Object.freeze({ kind: "caller", caller }),
+      use: lastUseOf(stored.id),
+    };
     byRow.set(stored, known);
     return known;
   }
@@ -71,6 +78,15 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     const oldest = uses.size > maxUses ? uses.oldest() : undefined;
     if (oldest !== undefined) uses.delete(oldest.key);
     return use;
+  }
+
+  function accepted({ identification, use }: Known, id: string, now: number): Identification {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (use.minute !== minute) {
+      use.minute = minute;
+      onUse?.(id, minute * MINUTE_MS);
+    }
+    return identification;
   }
 
   return {
@@ -86,13 +102,15 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
       if (!areAccepted) return refusal("keys_not_accepted", named);
       if (stored === undefined || !isSame) return refusal("unknown_key", named);
       if (isExpired) return refusal("expired_key", named);
-      const { identification, use } = byRow.get(stored) ?? know(stored);
-      const minute = Math.floor(now / MINUTE_MS);
-      if (use.minute !== minute) {
-        use.minute = minute;
-        onUse?.(key.id, minute * MINUTE_MS);
-      }
-      return identification;
+      return accepted(byRow.get(stored) ?? know(stored), key.id, now);
+    },
+
+    again(caller) {
+      const stored = caller.key && keys.byId(caller.key.id);
+      const known = stored && byRow.get(stored);
+      if (stored === undefined || known?.caller !== caller) return undefined; // any change of the row makes another caller
+      const now = clock.now();
+      return now < (stored.expires_at ?? Number.POSITIVE_INFINITY) ? accepted(known, stored.id, now) : undefined;
     },
 
     isStill(caller) {

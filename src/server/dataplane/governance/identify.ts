@@ -15,6 +15,12 @@ import type { Governing } from "../ports.ts";
 /** The check of a token ends by itself; a client that leaves meanwhile finds nobody waiting. */
 const NEVER = new AbortController().signal;
 
+/**
+ * Who the last request of a connection came from, by the text of its header. Looked up by its hash, and never compared
+ * letter by letter with a text that differs.
+ */
+const lastOf = new WeakMap<object, ReadonlyMap<string, Caller>>();
+
 type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
 
 /** Makes the same answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
@@ -63,9 +69,19 @@ export function identify(
   if (auth === undefined) return ANONYMOUS;
   if (governing === undefined) throw new Error("a configuration with `auth` is served without anybody to recognise");
   const presented = presentedOf(request, protocolToken);
+  const { authorization } = presented;
+  const last = authorization === undefined ? undefined : lastOf.get(request.socket)?.get(authorization);
+  const again = last && governing.callers.again(last, auth);
+  if (again?.kind === "caller") return again.caller;
   const found = governing.callers.identify(presented, auth, servers, NEVER);
   const take = (identification: Identification): Caller => {
-    if (identification.kind === "caller") return identification.caller;
+    if (identification.kind === "caller") {
+      const { caller } = identification;
+      if (caller.key !== undefined && authorization !== undefined) {
+        lastOf.set(request.socket, new Map([[authorization, caller]]));
+      }
+      return caller;
+    }
     const { fault, issuer, key } = identification;
     governing.trail.notRecognised({
       fault,
