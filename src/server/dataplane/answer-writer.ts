@@ -1,28 +1,28 @@
 /**
- * Writes an answer to its connection in as few system calls as it takes. A whole answer of a declared length leaves in one
- * write, head and body together, and each chunk of a stream in one, framing included; Node's own response makes two and
- * four pieces of them. Whatever is out of the ordinary goes the public way, and so does everything on a Node whose
- * responses do not look as expected.
+ * Writes an answer to its connection in as few system calls as possible. A whole answer of a declared length is one write,
+ * head and body together, and so is each chunk of a stream with its framing; `ServerResponse` makes two and four pieces of
+ * them. Every other answer goes through the methods of `ServerResponse`, and all answers do on a Node version whose
+ * responses fail a self-check.
  */
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** Above the 60 s of common load balancers, so that it is they who close an idle connection. */
+/** Above the 60 s of common load balancers, so that they close idle connections first. */
 export const KEEP_ALIVE_MS = 75_000;
 
-/** Larger pieces are not worth a copy. */
+/** Copying a larger piece costs more than the second write. */
 const MAX_JOINED_BYTES = 16 << 10;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
 
-/** Names that were found to be tokens and not to be about the connection, in their spellings, which are few. */
+/** Header names that are tokens and not in `SPECIAL`, as they are spelled. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
-/** Node would not add to a head with one of these what it adds to others. */
+/** Headers that change what Node adds to a head. */
 const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
 
-/** The members of a response that say whether its head was made and sent. */
+/** Private members of `ServerResponse`: the text of its head, and whether it was sent. */
 interface Inner {
   _header: string | null;
   _headerSent: boolean;
@@ -37,23 +37,23 @@ interface PendingHead {
 
 export class AnswerWriter {
   readonly #response: ServerResponse;
-  /** A head that waits for its body, to leave together with it. */
+  /** The head, until it is sent together with the body. */
   #pending: PendingHead | undefined;
   #drain: (() => void) | undefined;
   #isDrainAwaited = false;
-  /** The response itself has sent its head. */
+  /** `ServerResponse` has sent the head. */
   #isHeadSent = false;
 
   constructor(response: ServerResponse) {
     this.#response = response;
   }
 
-  /** The answer has begun: another can no longer take its place. */
+  /** Whether the answer has begun, so that no other can replace it. */
   get hasBegun(): boolean {
     return this.#pending !== undefined || this.#response.headersSent;
   }
 
-  /** `contentLength`: not a number where none is declared. Throws where the head cannot be written. */
+  /** Begins the answer. `contentLength` is `NaN` if none is declared. Throws if a header cannot be written. */
   head(status: number, statusText: string, pairs: string[], contentLength: number): void {
     const response = this.#response;
     if (contentLength > 0 && contentLength <= MAX_JOINED_BYTES && mayJoin(response, status)) {
@@ -64,7 +64,7 @@ export class AnswerWriter {
     response.writeHead(status, statusText, pairs);
   }
 
-  /** Sends a head that no byte of a body followed at once. */
+  /** Sends the head before any byte of the body. */
   flush(): void {
     const response = this.#response;
     this.release();
@@ -73,7 +73,7 @@ export class AnswerWriter {
     this.#isHeadSent = true;
   }
 
-  /** `isLast`: the last of a declared length. */
+  /** Writes a chunk; `isLast` says that it completes the declared length. Returns whether there is room for more. */
   write(chunk: Buffer, isLast: boolean): boolean {
     const response = this.#response;
     if (isLast) {
@@ -100,7 +100,7 @@ export class AnswerWriter {
     if (!this.#response.writableEnded) this.#response.end();
   }
 
-  /** A head that waits for its body waits no longer. */
+  /** Hands the pending head, if any, to `ServerResponse`. */
   release(): void {
     const pending = this.#pending;
     if (pending === undefined) return;
@@ -108,7 +108,7 @@ export class AnswerWriter {
     this.#response.writeHead(pending.status, pending.statusText, pending.pairs);
   }
 
-  /** Whether head and body left as one. */
+  /** Writes head and body as one buffer. Returns false if that is not possible; then nothing was written. */
   #joined(body: Buffer): boolean {
     const pending = this.#pending;
     const response = this.#response;
@@ -129,7 +129,7 @@ export class AnswerWriter {
     return true;
   }
 
-  /** Writes a chunk with its framing; undefined: that is for the response to do. RFC 9112, section 7.1. */
+  /** Writes a chunk with its framing (RFC 9112, section 7.1). Returns `undefined` if `ServerResponse` must write it. */
   #framed(chunk: Buffer): boolean | undefined {
     const response = this.#response;
     const { socket } = response;
@@ -142,7 +142,7 @@ export class AnswerWriter {
     chunk.copy(bytes, size.length);
     bytes[end] = 0x0d;
     bytes[end + 1] = 0x0a;
-    // Chunks that came in one read leave in one system call.
+    // Chunks that arrive in one read are written by one system call.
     if (socket.writableCorked === 0) {
       socket.cork();
       process.nextTick(uncork, socket);
@@ -150,7 +150,7 @@ export class AnswerWriter {
     return socket.write(bytes);
   }
 
-  /** A connection always tells of room; the response does where it waits for its turn on the connection. */
+  /** Waits for room: at the socket, or at the response if it is queued behind another on its connection. */
   #awaitDrain(): void {
     if (this.#isDrainAwaited) return;
     this.#isDrainAwaited = true;
@@ -171,7 +171,7 @@ function mayJoin(response: ServerResponse, status: number): boolean {
   return isBodied && socket !== null && req.httpVersionMinor === 1 && req.httpVersionMajor === 1 && isKnown();
 }
 
-/** As Node writes it; undefined where it would write another, or none. */
+/** Returns the head as Node would write it, or `undefined` if Node would add to it or refuse it. */
 function headText({ status, statusText, pairs }: PendingHead): string | undefined {
   let text = `HTTP/1.1 ${status} ${statusText}\r\n`;
   let hasDate = false;
@@ -194,7 +194,7 @@ function isPlainName(name: string): boolean {
 
 let known: boolean | undefined;
 
-/** Whether responses of this Node are as they are expected to be; tried once, without a connection. */
+/** Whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
 function isKnown(): boolean {
   known ??= isAsExpected();
   return known;

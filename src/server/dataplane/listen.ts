@@ -79,7 +79,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       else refuseUnreadable(error, socket);
     },
   });
-  // Every request is ours to judge, as it came: a router and its hooks would find out what `serve` does.
+  // `serve` routes every request itself; the framework's router and hooks would only cost time.
   app.server.removeAllListeners("request");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];

@@ -206,7 +206,7 @@ class Attempt implements AnswerHandler, DecodedSink {
         looksInside,
         awaitsEvent: judge.mayMove || this.#options.mapsErrors,
       });
-      // Most answers are whole in the read that brought their head, and need no timer.
+      // Most answers are complete in the read that contains their head, and need no timer.
       if (isAccepted !== "read" && this.#options.holdMs > 0) queueMicrotask(() => this.#limitHold());
       return;
     }

@@ -30,20 +30,20 @@ function usageIn(value: unknown): unknown {
 const NAME = Buffer.from('"usage"');
 const COMMA = 0x2c;
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-/** From the name to the end of the body. */
+/** Maximum length from the name to the end of the body, in bytes. */
 const MAX_TAIL_BYTES = 1 << 10;
 
 /**
- * Reads the usage that stands near the end of a body, where nearly all stand, without the rest of it. What follows the name
- * must be the end of one object with it: then it is a member of the outermost, and the last of its name. `undefined` if
- * that is not so, or not seen so simply.
+ * Reads the `usage` member near the end of a body without parsing what precedes it. The text from its name to the end must
+ * close exactly one object: then the member belongs to the outermost object and is the last of its name. Returns
+ * `undefined` otherwise.
  */
 function lastUsage(body: Buffer): object | undefined {
   const at = body.lastIndexOf(NAME);
   if (at < 0 || body.length - at > MAX_TAIL_BYTES) return undefined;
   let before = at - 1;
   while (isSpace(body[before])) before--;
-  // A quote behind a comma opens a string in every JSON text: within a string it would be escaped.
+  // A quote after a comma opens a string in every JSON text: inside a string it would be escaped.
   if (body[before] !== COMMA) return undefined;
   return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
 }

@@ -16,10 +16,13 @@ import type { Governing } from "../ports.ts";
 const NEVER = new AbortController().signal;
 
 /**
- * Who the last request of a connection came from, by the text of its header. Looked up by its hash, and never compared
- * letter by letter with a text that differs.
+ * Caller of the last request of each connection, by the text of its `authorization` header. A `Map` compares hashes first,
+ * so that the time does not tell how much of another text is the same.
  */
 const lastOf = new WeakMap<object, ReadonlyMap<string, Caller>>();
+
+/** Scheme and key have 70 characters; a header with more is not kept in memory. */
+const MAX_KEPT_LENGTH = 128;
 
 type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
 
@@ -77,7 +80,7 @@ export function identify(
   const take = (identification: Identification): Caller => {
     if (identification.kind === "caller") {
       const { caller } = identification;
-      if (caller.key !== undefined && authorization !== undefined) {
+      if (caller.key !== undefined && authorization !== undefined && authorization.length <= MAX_KEPT_LENGTH) {
         lastOf.set(request.socket, new Map([[authorization, caller]]));
       }
       return caller;
