@@ -5,7 +5,7 @@
 import { editObject, replaceValue } from "./json-edit.ts";
 import { type Member, scanObject } from "./json-scan.ts";
 import { replaceData, type SseEvent } from "./sse.ts";
-import { mayTellUsageIn } from "./usage-member.ts";
+import { mayTellUsage } from "./usage-member.ts";
 
 export interface AnswerEdits {
   /** Where the answer names the model it was sent (JSON text), it names this one (JSON text). */
@@ -29,12 +29,13 @@ const USAGE = Buffer.from('"usage"');
 const NO_USAGE_YET = Buffer.from(',"usage":null');
 const OBFUSCATION = Buffer.from(',"obfuscation":"');
 const EVENT_END = Buffer.from("}\n\n");
-const DONE = Buffer.from("[DONE]");
-const ERROR = Buffer.from('"error"');
 
-/** The chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or an error, or end the stream. */
-export function tellsNoUsage(chunk: Buffer): boolean {
-  return endsEvent(chunk) && !mayTellUsageIn(chunk) && !chunk.includes(DONE) && !chunk.includes(ERROR);
+/**
+ * Returns whether the chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or an error,
+ * or end the stream. `text`: the chunk, a character per byte; searching one text is faster than searching bytes repeatedly.
+ */
+export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin1")): boolean {
+  return endsEvent(chunk) && !mayTellUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
 }
 
 /**
@@ -42,9 +43,13 @@ export function tellsNoUsage(chunk: Buffer): boolean {
  * usual ones are left as they are, or lose a `"usage":null` that stands last: what closes behind it closes the event, so
  * that it is a member of the outermost object.
  */
-export function editUnread(chunk: Buffer, { model, hidesUsage }: AnswerEdits): Buffer | undefined {
+export function editUnread(
+  chunk: Buffer,
+  { model, hidesUsage }: AnswerEdits,
+  text: string = chunk.toString("latin1"),
+): Buffer | undefined {
   if (model !== undefined || !endsEvent(chunk)) return undefined;
-  if (!hidesUsage) return chunk;
+  if (!hidesUsage || !text.includes('"usage"')) return chunk;
   const kept: Buffer[] = [];
   let from = 0;
   for (let at = chunk.indexOf(USAGE); at >= 0; at = chunk.indexOf(USAGE, at + USAGE.length)) {

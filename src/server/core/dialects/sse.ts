@@ -80,9 +80,9 @@ function isWholeJson(data: string | undefined): boolean {
 }
 
 /** How many events, or comments, line feeds end in it. */
-export function countEvents(chunk: Buffer): number {
+export function countEvents(text: string): number {
   let count = 0;
-  for (let at = chunk.indexOf(BLANK_LINE); at >= 0; at = chunk.indexOf(BLANK_LINE, at + BLANK_LINE.length)) count++;
+  for (let at = text.indexOf("\n\n"); at >= 0; at = text.indexOf("\n\n", at + 2)) count++;
   return count;
 }
 

@@ -123,10 +123,12 @@ class Rewriting extends Passing {
     const isMetered = this.#shown === "events";
     // The first event may be an error, in whatever form.
     const isFirst = !this.#hasRead && isMetered;
-    if (isFirst || !splitter.isEmpty || (isMetered && !tellsNoUsage(chunk))) return undefined;
+    if (isFirst || !splitter.isEmpty) return undefined;
+    const text = chunk.toString("latin1");
+    if (isMetered && !tellsNoUsage(chunk, text)) return undefined;
     const edits = this.#mode === "events" ? this.#edits : undefined;
-    const edited = edits === undefined ? chunk : editUnread(chunk, edits);
-    if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(chunk));
+    const edited = edits === undefined ? chunk : editUnread(chunk, edits, text);
+    if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(text));
     return edited;
   }
 
