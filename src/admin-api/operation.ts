@@ -157,6 +157,24 @@ export const ANSWERED_BY = {
   cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
 } as const;
 
+/** Most rows of a page. */
+const MAX_PAGE = 10_000;
+
+const PAGE_QUERY = object("How a list is read, and which page of it.", {
+  ...LIST_QUERY.keys,
+  limit: optional(
+    integer("A page of at most so many rows, in the order of their names; all rows when left out.", {
+      minimum: 1,
+      maximum: MAX_PAGE,
+    }),
+  ),
+  after: optional(
+    text("With `limit`: only rows behind this name, such as the last one of the page before.", {
+      pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$",
+    }),
+  ),
+});
+
 const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
 const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
 
@@ -188,6 +206,10 @@ export const lists = <const T extends TableName>(table: T, help: string) =>
     answer: { kind: "list", table },
     codes: ["no_leader"],
   }) as const satisfies Operation;
+
+/** A list whose rows are in the order of their names, and which is also answered in pages. */
+export const listsPaged = <const T extends TableName>(table: T, help: string) =>
+  ({ ...lists(table, help), query: PAGE_QUERY }) as const satisfies Operation;
 
 export type ParamsOf<O extends Operation> = TypeOf<O["params"]>;
 export type QueryOf<O extends Operation> = TypeOf<O["query"]>;

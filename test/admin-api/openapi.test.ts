@@ -134,7 +134,8 @@ test("headers stand where the door takes them: a key with writes, a revision wit
   assert.deepEqual(parametersOf("put_source"), ["name", "dry_run", header("IdempotencyKey"), header("IfMatch")]);
   assert.deepEqual(parametersOf("create_key"), [header("IdempotencyKey")]);
   assert.deepEqual(parametersOf("restore_snapshot"), ["without_secrets"]);
-  assert.deepEqual(parametersOf("list_keys"), ["index", "wait", "consistent"]);
+  assert.deepEqual(parametersOf("list_keys"), ["index", "wait", "consistent", "limit", "after"]);
+  assert.deepEqual(parametersOf("list_secrets"), ["index", "wait", "consistent"]);
   const revised = operations
     .map(([id]) => id)
     .filter((id) => JSON.stringify(find(id)["responses"]).includes("#/components/headers/Revision"));

@@ -6,7 +6,7 @@ import {
   creates,
   EMPTY,
   jsonBody,
-  lists,
+  listsPaged,
   NO_BODY,
   NOTHING,
   type Operation,
@@ -30,7 +30,7 @@ export const mintedKey = object("A key, with its text.", {
 const resource = { kind: "Key", param: "name" } as const;
 
 export const keyOperations = {
-  list_keys: lists("keys", "Lists the virtual keys."),
+  list_keys: listsPaged("keys", "Lists the virtual keys."),
   create_key: {
     method: "POST",
     path: "/keys",

@@ -11,6 +11,12 @@ import type { StateView } from "../cluster/index.ts";
 
 export type Taken<Row> = (now: number) => Iterable<Row>;
 
+/** The first `limit` rows behind the row named `after`; from the first one if that is `undefined`. */
+export interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
 export interface ListSource<Row> {
   /** Growing; changes whenever the rows do. */
   version(): number;
@@ -18,6 +24,8 @@ export interface ListSource<Row> {
   watch(onChange: () => void): () => void;
   /** Takes the rows as they stand; they are made one by one as they are wanted, at a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
+  /** Takes one page of a list whose rows are in the order of their names, without going over the others. */
+  page?(page: Page): Taken<Row>;
   /** The same rows as they are kept, of a list that may have a million: `query` unpacks what it needs in its own thread. */
   parts?(): Promise<readonly StoredPart[]>;
 }
@@ -145,6 +153,8 @@ export interface WaitOptions {
   /** Undefined: at once. */
   readonly index: number | undefined;
   readonly waitMs: number;
+  /** `undefined`: the whole list. */
+  readonly page?: Page | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -201,7 +211,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   }
 
   return {
-    async read({ index, waitMs, signal }, now) {
+    async read({ index, waitMs, page, signal }, now) {
       if (index !== undefined && waitMs > 0 && indexNow() === index && !isClosed) {
         const ending = new AbortController();
         const end = (): void => ending.abort();
@@ -218,7 +228,8 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
       }
       signal.throwIfAborted();
       const reached = indexNow();
-      return { index: reached, rows: (await take(reached))(now()) };
+      const taken = page === undefined ? undefined : source.page?.(page);
+      return { index: reached, rows: (taken ?? (await take(reached)))(now()) };
     },
     get waiting() {
       return waiting.size;

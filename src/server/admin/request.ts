@@ -223,9 +223,11 @@ async function answerList(
     consistent,
     nodes,
     limit = LIMITS.get(table),
+    after,
     ...columns
   } = query as {
     limit?: number;
+    after?: string;
     index?: number;
     wait?: string;
     consistent?: boolean;
@@ -237,12 +239,19 @@ async function answerList(
       faults: [{ field: "index", message: "is missing" }],
     });
   }
+  if (after !== undefined && limit === undefined) {
+    throw refusal("invalid", "The query parameter `after` needs `limit`.", {
+      in: "query",
+      faults: [{ field: "limit", message: "is missing" }],
+    });
+  }
   if (consistent === true) await ports.cluster.readBarrier({ timeoutMs: BARRIER_LIMIT_MS, signal });
   const list = lists.get(table);
   if (list === undefined) throw new Error(`no list for the table ${table}`);
   const asked = wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? 0);
   const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
-  const read = await list.read({ index, waitMs, signal }, () => ports.clock.now());
+  const page = limit === undefined ? undefined : { after, limit };
+  const read = await list.read({ index, waitMs, page, signal }, () => ports.clock.now());
   const asking = narrowed(read.rows, columns);
   const own = limit === undefined ? asking : atMost(asking, limit);
   if (nodes === undefined) return await sendList(response, { index: read.index, rows: own }, {}, signal);

@@ -49,8 +49,8 @@ export interface StateView {
   /** Log index up to which rows are applied here. */
   readonly appliedIndex: number;
   get(key: string): string | undefined;
-  /** In the order of their keys. */
-  scan(prefix: string): Iterable<readonly [key: string, value: string]>;
+  /** In the order of their keys; only those behind the key `after`, if that is given. */
+  scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   /** A growing number that changes whenever a row under the prefix (a whole table, such as `key/`) changes. */
   version(prefix: string): number;
   /**

@@ -51,7 +51,7 @@ export function createView(onFailure: (error: unknown) => void): FollowedView {
         return appliedIndex;
       },
       get: (key) => rows.get(key),
-      scan: (prefix) => rows.scan(prefix),
+      scan: (prefix, after) => rows.scan(prefix, after),
       version: (prefix) => versionBase + rows.version(prefix),
       watch(prefix, onChange) {
         const watcher = { prefix, onChange };

@@ -22,7 +22,7 @@ const WRITE_SECONDS = 5;
 const IDLE_SECONDS = 3;
 const ENDLESS = Number.MAX_SAFE_INTEGER;
 const KEYS = 1_000;
-const SERVED = 40_000;
+const SERVED = 20_000;
 
 export async function measureCluster(nodes: number, options: NodesOptions): Promise<ClusterPoint> {
   const all = await startCluster(nodes, options);

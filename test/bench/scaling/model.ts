@@ -17,6 +17,8 @@ export interface Line {
 }
 
 export interface Model {
+  /** Without followers: nothing is sent and nothing waited for. */
+  readonly aloneAWrite: number;
   readonly leaderAWrite: Line;
   readonly leaderIdle: Line;
   readonly followerAWrite: number;
@@ -55,12 +57,13 @@ export function lineThrough(points: readonly { readonly x: number; readonly y: n
 export const valueAt = ({ at0, slope }: Line, x: number): number => at0 + slope * x;
 
 export function fitModel(points: readonly ClusterPoint[]): Model {
-  const lineOf = (of: (point: ClusterPoint) => number): Line =>
-    lineThrough(points.map((point) => ({ x: point.followers, y: of(point) })));
   const withFollowers = points.filter(({ followers }) => followers > 0);
+  const lineOf = (of: (point: ClusterPoint) => number): Line =>
+    lineThrough(withFollowers.map((point) => ({ x: point.followers, y: of(point) })));
   const mean = (of: (point: ClusterPoint) => number): number =>
     withFollowers.reduce((sum, point) => sum + of(point), 0) / withFollowers.length;
   return {
+    aloneAWrite: points.find(({ followers }) => followers === 0)?.leaderUsAWrite ?? Number.NaN,
     leaderAWrite: lineOf((point) => point.leaderUsAWrite),
     leaderIdle: lineOf((point) => point.leaderUsIdle),
     followerAWrite: mean((point) => point.followerUsAWrite),
@@ -75,7 +78,8 @@ const SERVING_SHARE = 0.7;
 export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, nodes: number): Prediction {
   const writes = nodes * writesASecond;
   const followers = nodes - 1;
-  const leaderUs = writes * valueAt(model.leaderAWrite, followers) + valueAt(model.leaderIdle, followers);
+  const aWrite = followers === 0 ? model.aloneAWrite : valueAt(model.leaderAWrite, followers);
+  const leaderUs = writes * aWrite + Math.max(0, valueAt(model.leaderIdle, followers));
   return {
     nodes,
     requestsASecond: (nodes * SERVING_SHARE * SECOND_US) / requestUs,

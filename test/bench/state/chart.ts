@@ -4,7 +4,8 @@ import { type JudgedCurve, type Point, shortNumber } from "./points.ts";
 
 const PANEL = { width: 280, height: 190 };
 const COLUMNS = 3;
-const MARGIN = { left: 14, right: 26, top: 44, bottom: 30 };
+const MARGIN = { left: 32, right: 32, top: 48, bottom: 30 };
+const TITLE_LEFT = 14;
 const TITLE_HEIGHT = 34;
 
 interface Range {
@@ -24,7 +25,7 @@ export function chartOf(title: string, curves: readonly JudgedCurve[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
-    `<text x="14" y="22" font-size="15" font-weight="bold">${escaped(title)}</text>`,
+    `<text x="${TITLE_LEFT}" y="22" font-size="15" font-weight="bold">${escaped(title)}</text>`,
     ...panels,
     "</svg>",
     "",
@@ -64,8 +65,8 @@ function panelOf(curve: JudgedCurve): string {
   const about = growth === "flat" ? "flat" : "linear";
   const note = curve.isWithin ? `expected ${about}` : `expected ${about}: is not`;
   return [
-    `<text x="${left}" y="14" font-weight="bold">${escaped(figure)}, ${escaped(unit)}</text>`,
-    `<text x="${left}" y="28" fill="${curve.isWithin ? "#555" : "#b00020"}">${note}</text>`,
+    `<text x="${TITLE_LEFT}" y="14" font-weight="bold">${escaped(figure)}, ${escaped(unit)}</text>`,
+    `<text x="${TITLE_LEFT}" y="28" fill="${curve.isWithin ? "#555" : "#b00020"}">${note}</text>`,
     ...grid,
     `<line x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}" stroke="#999"/>`,
     `<polyline points="${line}" fill="none" stroke="#1f5fa8" stroke-width="2"/>`,

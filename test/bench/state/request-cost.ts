@@ -16,8 +16,8 @@ export interface RequestCost {
 
 const CONNECTIONS = 32;
 const ROUNDS = 5;
-const REQUESTS = 3_000;
-const WARM_UP = 12_000;
+const REQUESTS = 2_000;
+const WARM_UP = 6_000;
 
 export async function requestCost(
   stage: Stage,

@@ -179,3 +179,47 @@ test("another request under an idempotency key is a conflict", async (t) => {
     code: "conflict",
   });
 });
+
+test("keys are listed in pages, each from a name on, whether a key has that name or not", async (t) => {
+  const { client, send } = await openDoor(t);
+  const names = ["a", "b", "b.1", "b1", "ba", "c"];
+  for (const name of [...names].reverse()) await client.call("create_key", { body: { name } });
+  const page = async (query: { readonly limit?: number; readonly after?: string }): Promise<readonly string[]> =>
+    (await client.call("list_keys", { query })).items.map(({ name }) => name);
+  const rows: readonly (readonly [query: Parameters<typeof page>[0], names: readonly string[]])[] = [
+    [{}, names],
+    [{ limit: 2 }, ["a", "b"]],
+    [{ limit: 2, after: "b" }, ["b.1", "b1"]],
+    [{ limit: 2, after: "b0" }, ["b1", "ba"]],
+    [{ limit: 2, after: "ba" }, ["c"]],
+    [{ limit: 2, after: "c" }, []],
+    [{ limit: 2, after: "zz" }, []],
+    [{ limit: 2, after: "A" }, ["a", "b"]],
+    [{ limit: 10_000 }, names],
+  ];
+  for (const [query, expected] of rows) assert.deepEqual(await page(query), expected, JSON.stringify(query));
+  const paged: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const next = await page({ limit: 4, ...(after !== undefined && { after }) });
+    if (next.length === 0) break;
+    paged.push(...next);
+    after = next.at(-1);
+  }
+  assert.deepEqual(paged, names);
+  for (const query of [
+    ...[
+      "after=a",
+      "limit=0",
+      "limit=10001",
+      "limit=x",
+      "limit=1&after=",
+      "limit=1&after=%C3%A9",
+      "limit=1&after=..%2Fa",
+    ],
+    `limit=1&after=${"n".repeat(129)}`,
+  ]) {
+    const { status, text } = await send("GET", `/admin/v1/keys?${query}`);
+    assert.equal(status, 400, query);
+    assert.ok(text.includes('"invalid"'), query);
+  }
+});

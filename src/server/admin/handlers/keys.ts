@@ -23,6 +23,13 @@ export function keyList(ports: Ports): ListSource<KeyRecord> {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
       return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
     },
+    page({ after, limit }) {
+      const stored: string[] = [];
+      for (const [, value] of view.scan(TABLE_PREFIX.keys, after === undefined ? undefined : keyRowKey(after))) {
+        if (stored.push(value) === limit) break;
+      }
+      return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
+    },
   };
 }
 

@@ -11,8 +11,8 @@ export interface Rows {
   /** Sum of the lengths of keys and values, in UTF-16 units. */
   readonly byteLength: number;
   get(key: string): string | undefined;
-  /** Rows whose key begins with `prefix`, in the order of their keys. */
-  scan(prefix: string): Iterable<readonly [key: string, value: string]>;
+  /** Rows whose key begins with `prefix`, in the order of their keys; only those behind the key `after`, if that is given. */
+  scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   apply(mutations: Iterable<Mutation>): void;
   clear(): void;
   /** A growing number that changes whenever a row of the table (`key/`) changes; with an empty text, whenever any does. */
@@ -55,9 +55,10 @@ export function createRows(): Rows {
       return byteLength;
     },
     get: (key) => values.get(key),
-    *scan(prefix) {
-      for (const key of keys.from(prefix)) {
+    *scan(prefix, after) {
+      for (const key of keys.from(after ?? prefix)) {
         if (!key.startsWith(prefix)) return;
+        if (key === after) continue;
         yield [key, values.get(key)!];
       }
     },

@@ -81,8 +81,8 @@ export interface State {
   /** Sum of the lengths of keys and values. */
   readonly byteLength: number;
   get(key: string): string | undefined;
-  /** Rows whose key begins with `prefix`, in the order of their keys. */
-  scan(prefix: string): Iterable<readonly [key: string, value: string]>;
+  /** Rows whose key begins with `prefix`, in the order of their keys; only those behind the key `after`, if that is given. */
+  scan(prefix: string, after?: string): Iterable<readonly [key: string, value: string]>;
   /**
    * Applies an entry. Entries must follow each other without gaps; otherwise a `RangeError` is thrown. Throws `UpgradeRequired`
    * for a command, version, format or feature level that this build does not know, since continuing would fork the state. After

@@ -109,7 +109,7 @@ export function createMemoryCluster(
         return index;
       },
       get: (key) => state.get(key),
-      scan: (prefix) => state.scan(prefix),
+      scan: (prefix, after) => state.scan(prefix, after),
       version: (prefix) => (prefix === "" ? changes : (versions.get(prefix) ?? 0)),
       watch(prefix, onChange) {
         const watcher = { prefix, onChange };

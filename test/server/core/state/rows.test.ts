@@ -28,6 +28,12 @@ test("rows behave as a map whose keys are sorted", () => {
             sorted.filter(([key]) => key.startsWith(prefix)),
           );
         }
+        for (const after of ["a/", "a/1", "a/15", "a/2999", "a/9~", sorted[0]?.[0] ?? "a/0"]) {
+          assert.deepEqual(
+            [...rows.scan("a/", after)],
+            sorted.filter(([key]) => key.startsWith("a/") && key > after),
+          );
+        }
         assert.equal(rows.size, model.size);
         assert.equal(
           rows.byteLength,
