@@ -18,8 +18,8 @@ import { requestCost } from "../state/request-cost.ts";
 import type { ClusterPoint, NodeLoad } from "./model.ts";
 
 const CLIENTS = 64;
-const WRITE_SECONDS = 5;
-const IDLE_SECONDS = 3;
+const WRITE_SECONDS = 4;
+const IDLE_SECONDS = 2;
 const ENDLESS = Number.MAX_SAFE_INTEGER;
 const KEYS = 1_000;
 const SERVED = 20_000;

@@ -58,14 +58,14 @@ export const valueAt = ({ at0, slope }: Line, x: number): number => at0 + slope 
 
 export function fitModel(points: readonly ClusterPoint[]): Model {
   const withFollowers = points.filter(({ followers }) => followers > 0);
-  const lineOf = (of: (point: ClusterPoint) => number): Line =>
-    lineThrough(withFollowers.map((point) => ({ x: point.followers, y: of(point) })));
+  const lineOf = (some: readonly ClusterPoint[], of: (point: ClusterPoint) => number): Line =>
+    lineThrough(some.map((point) => ({ x: point.followers, y: of(point) })));
   const mean = (of: (point: ClusterPoint) => number): number =>
     withFollowers.reduce((sum, point) => sum + of(point), 0) / withFollowers.length;
   return {
     aloneAWrite: points.find(({ followers }) => followers === 0)?.leaderUsAWrite ?? Number.NaN,
-    leaderAWrite: lineOf((point) => point.leaderUsAWrite),
-    leaderIdle: lineOf((point) => point.leaderUsIdle),
+    leaderAWrite: lineOf(withFollowers, (point) => point.leaderUsAWrite),
+    leaderIdle: lineOf(points, (point) => point.leaderUsIdle),
     followerAWrite: mean((point) => point.followerUsAWrite),
     bytesAWrite: mean((point) => point.bytesAWrite),
   };
@@ -85,7 +85,7 @@ export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, no
     requestsASecond: (nodes * SERVING_SHARE * SECOND_US) / requestUs,
     writesASecond: writes,
     leaderShare: leaderUs / SECOND_US,
-    followerShare: (writes * model.followerAWrite) / SECOND_US,
+    followerShare: followers === 0 ? 0 : (writes * model.followerAWrite) / SECOND_US,
     bytesASecond: writes * followers * model.bytesAWrite,
   };
 }
