@@ -131,7 +131,13 @@ test("headers stand where the door takes them: a key with writes, a revision wit
   const parametersOf = (id: string): readonly string[] =>
     ((find(id)["parameters"] ?? []) as readonly Node[]).map((it) => String(it["$ref"] ?? it["name"]));
   const header = (name: string): string => `#/components/parameters/${name}`;
-  assert.deepEqual(parametersOf("put_source"), ["name", "dry_run", header("IdempotencyKey"), header("IfMatch")]);
+  assert.deepEqual(parametersOf("put_source"), [
+    "name",
+    "dry_run",
+    "rehearse",
+    header("IdempotencyKey"),
+    header("IfMatch"),
+  ]);
   assert.deepEqual(parametersOf("create_key"), [header("IdempotencyKey")]);
   assert.deepEqual(parametersOf("restore_snapshot"), ["without_secrets"]);
   assert.deepEqual(parametersOf("list_keys"), ["index", "wait", "consistent", "limit", "after"]);
