@@ -18,6 +18,8 @@ const CONNECTIONS = 32;
 const ROUNDS = 5;
 const REQUESTS = 2_000;
 const WARM_UP = 6_000;
+/** Shown of a server that failed. */
+const LAST_LINES = 5;
 
 export async function requestCost(
   stage: Stage,
@@ -27,10 +29,21 @@ export async function requestCost(
 ): Promise<RequestCost> {
   const shape = { kind: "unary", model: CONFIG_MODEL, credentials } as const;
   const job = (port: number, requests: number): LoadJob => ({ port, shape, connections: CONNECTIONS, requests });
-  for (const { port } of [bare, node]) await load(stage.ask, job(port, WARM_UP));
-  const slice = async ({ pid, port }: Pick<Piece, "pid" | "port">): Promise<number> => {
+  const asked = async (server: Piece, requests: number): Promise<void> => {
+    try {
+      await load(stage.ask, job(server.port, requests));
+    } catch (error) {
+      const name = server === bare ? "the bare proxy" : "the gateway";
+      const state = server.hasEnded() ? "has ended" : "is still there";
+      const lines = server.output().split("\n").slice(-LAST_LINES).join("\n");
+      throw new Error(`${name} ${state}; the end of its output:\n${lines}`, { cause: error });
+    }
+  };
+  for (const server of [bare, node]) await asked(server, WARM_UP);
+  const slice = async (server: Piece): Promise<number> => {
+    const { pid } = server;
     const before = cpuMicros(pid);
-    await load(stage.ask, job(port, REQUESTS));
+    await asked(server, REQUESTS);
     await waitForRest(pid);
     return (cpuMicros(pid) - before) / REQUESTS;
   };
