@@ -205,3 +205,28 @@ test("a key may ask for what is served alone: its models get routes, or are told
   ])
     assert.ok(notes.includes(note), `${note} of ${notes}`);
 });
+
+for (const [what, network, retry] of [
+  ["no repetition", { max_retries: 0, retry_backoff_initial: 500 }, undefined],
+  ["a pause alone", { max_retries: 2, retry_backoff_initial: 500 }, { attempts: 2, backoff: "500ms" }],
+  [
+    "a longest pause of the same length",
+    { max_retries: 2, retry_backoff_initial: 500, retry_backoff_max: 500 },
+    { attempts: 2, backoff: "500ms", max_backoff: "500ms" },
+  ],
+  [
+    "a longest pause that is shorter than the first",
+    { max_retries: 2, retry_backoff_initial: 5_000, retry_backoff_max: 500 },
+    { attempts: 2, backoff: "5s" },
+  ],
+  ["a longest pause alone", { max_retries: 2, retry_backoff_max: 2_000 }, { attempts: 2, max_backoff: "2s" }],
+  ["more repetitions than there may be", { max_retries: 9 }, { attempts: 5 }],
+] as const) {
+  test(`retries with ${what} are what the gateway takes`, () => {
+    const providers = { groq: { keys: [{ value: "env.G", models: ["*"] }], network_config: network } };
+    const { document } = imported("bifrost", JSON.stringify({ providers }));
+    const { providers: found } = document as { readonly providers: readonly { readonly retry?: { when?: unknown } }[] };
+    const { when: _, ...own } = found[0]?.retry ?? {};
+    assert.deepEqual(own, retry ?? {});
+  });
+}

@@ -3,6 +3,7 @@ import test from "node:test";
 import type { RequestRecord } from "../../../src/admin-api/index.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { keysView } from "../../../src/console/views/keys.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import {
   actionsOf,
   bodyOf,
@@ -203,17 +204,17 @@ test("ten thousand keys are a table at once, and a cell costs microseconds", (t)
   // The quickest of several: what else the machine does is no property of the table.
   const builds = Array.from({ length: 7 }, () => {
     const context = many();
-    const start = performance.now();
+    const start = cpuMs();
     tableOfView(keysView, context);
-    return performance.now() - start;
+    return cpuMs() - start;
   });
   const buildMs = Math.min(...builds);
   const table = tableOfView(keysView, many());
-  const start = performance.now();
+  const start = cpuMs();
   for (let at = 0; at < table.count; at += 1) {
     for (let column = 0; column < table.columns.length; column += 1) table.cell(at, column, NOW);
   }
-  const cellUs = ((performance.now() - start) * 1_000) / (table.count * table.columns.length);
+  const cellUs = ((cpuMs() - start) * 1_000) / (table.count * table.columns.length);
   t.diagnostic(`table ${buildMs.toFixed(1)} ms, cell ${cellUs.toFixed(2)} us`);
   assert.ok(buildMs < 20, `${buildMs} ms`);
   assert.ok(cellUs < 20, `${cellUs} us`);

@@ -1,4 +1,5 @@
 /** A metrics page to numbers, and numbers to rates. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -12,6 +13,7 @@ import {
   type Scrape,
   type Series,
 } from "../../../src/console/watch/metrics.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { createLists, startPeer } from "./support/peer.ts";
 import { QUICK, startWatch } from "./support/watching.ts";
 
@@ -101,11 +103,11 @@ test("no page is a fault, nor slow", () => {
   );
   const page = fc.array(fc.oneof(piece, fc.string({ unit: "binary" })), { maxLength: 40 }).map((it) => it.join(""));
   fc.assert(fc.property(page, (text) => parseMetrics(text).kind === "scrape"));
-  const startedAt = performance.now();
+  const startedAt = cpuMs();
   parseMetrics(`gateway_requests_total{${'a="\\\\",'.repeat(500_000)}`);
   parseMetrics(`gateway_requests_total{a="${'\\"'.repeat(1_500_000)}`);
   parseMetrics(`gateway_in_flight_requests ${" ".repeat(2_000_000)}x`);
-  assert.ok(performance.now() - startedAt < 2_000, `${performance.now() - startedAt} ms`);
+  assert.ok(cpuMs() - startedAt < 2_000, `${cpuMs() - startedAt} ms`);
 });
 
 const scrape = (requests: number, errors = 0, buckets: readonly (readonly [number, number])[] = []): Scrape => ({

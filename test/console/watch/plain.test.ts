@@ -38,21 +38,25 @@ const member = (lag: number) => ({
 test("the status is read again when the members changed, and many changes bring one read about", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.door], { pace: { ...STILL, followMs: 200 } });
+  const followMs = 200;
+  const watch = startWatch(t, [peer.door], { pace: { ...STILL, followMs } });
   watch.need([STATUS, MEMBERS]);
   await watch.sees("the status", ({ get }) => get(STATUS)?.value);
   // One is the probe.
   assert.equal(peer.count("/status"), 2);
+  const since = performance.now();
   for (let lag = 0; lag < 4; lag++) {
     await eventually("a blocking read", () => lists.waiting === 1);
     lists.set("cluster_members", [member(lag)]);
     await watch.sees("the change", ({ get }) => get(MEMBERS)?.value?.[0]?.lag === lag);
   }
   await eventually("the status once more", () => peer.count("/status") >= 3);
-  const [, first, second] = peer.asked.filter(({ path }) => path === "/status");
-  assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 198);
+  const [, ...times] = peer.asked.filter(({ path }) => path === "/status").map(({ at }) => at);
+  for (const [at, time] of times.entries()) if (at > 0) assert.ok(time - (times[at - 1] ?? 0) >= followMs - 2);
   assert.ok(peer.count("/cluster_members") >= 5);
-  assert.equal(peer.count("/status"), 3);
+  // On a busy machine the changes themselves take longer than one read may rest.
+  const most = 3 + Math.floor((performance.now() - since) / followMs);
+  assert.ok(times.length + 1 <= most, `${times.length + 1} reads, and at most ${most}`);
 });
 
 test("an answer with the same rows brings no read about, and without the list the clock does", async (t) => {
@@ -208,12 +212,13 @@ test("refreshing without end reads no more often than a read may rest", async (t
   const peer = await startPeer(t, "a", lists.handler);
   const watch = startWatch(t, [peer.door], { pace: { ...STILL, restMs: 100 } });
   watch.need([{ id: "list_suspensions" }]);
-  await eventually("four reads", () => {
+  await eventually("eight reads", () => {
     watch.refresh();
-    return peer.asked.filter(({ path }) => path === "/suspensions").length >= 4;
+    return peer.asked.filter(({ path }) => path === "/suspensions").length >= 8;
   });
   const times = peer.asked.filter(({ path }) => path.startsWith("/suspensions")).map(({ at }) => at);
-  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 290, times.join());
+  // Seven rests; on a busy machine the first read comes late and the last does not.
+  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 500, times.join());
   assert.deepEqual(
     watch.links.map(({ state }) => state.kind),
     ["online"],

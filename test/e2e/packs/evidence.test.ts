@@ -76,10 +76,16 @@ test("a request that a rule denies is evidence for its controls, everywhere the 
     "a waiting read was not told",
   );
 
+  // Records and counts come from other threads and processes of the node.
+  await eventually("the records of all three requests", async () => {
+    const { items } = await client.call("list_audit_records", { query: { event: "guardrail.decision" } });
+    return items.length >= 3 && ((await controls()).get("pci-dss-4.0.1:3.5.1")?.decisions ?? 0) > 0;
+  });
   const { items: records } = await client.call("list_audit_records", { query: { event: "guardrail.decision" } });
   const carried = records.filter(({ controls: own }) => own.includes("pci-dss-4.0.1:3.3.1"));
   assert.equal(carried.length, 2);
 
+  await eventually("both denials", async () => ((await controls()).get("pci-dss-4.0.1:3.3.1")?.decisions ?? 0) >= 2);
   const served = await controls();
   assert.equal(served.get("pci-dss-4.0.1:3.3.1")?.decisions, 2);
   assert.equal(served.get("pci-dss-4.0.1:3.5.1")?.decisions, 1);

@@ -8,22 +8,25 @@ import { test } from "node:test";
 import { OPERATIONS, type Operation } from "../../../src/admin-api/index.ts";
 import { asRefusal } from "../../../src/base/index.ts";
 import { createBodyReader, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
+import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { dial, untilClosed } from "./doors/support/raw.ts";
 
 const HEAD = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_JSON_BYTES}\r\n\r\n`;
 
-test("where no body is taken, a long one is refused by its length", async () => {
-  const read = await readBy(OPERATIONS.get_whoami);
+/** Time for a whole body, which needs some milliseconds. */
+const LIMIT_MS = 1_500;
+
+test("where no body is taken, a long one is refused by its length", async (t) => {
+  const read = await readBy(t, OPERATIONS.get_whoami);
   const socket = await dial(read.where);
   socket.write(HEAD);
   const error = await read.outcome;
   const { code, message } = asRefusal(error);
   assert.deepEqual([code, message], ["invalid", "This operation takes no body."]);
-  await read.close();
 });
 
-test("a body that stops in the middle gives its room back, and its connection ends", async () => {
-  const read = await readBy(OPERATIONS.create_key, MAX_JSON_BYTES, 50);
+test("a body that stops in the middle gives its room back, and its connection ends", async (t) => {
+  const read = await readBy(t, OPERATIONS.create_key, MAX_JSON_BYTES, LIMIT_MS);
   const socket = await dial(read.where);
   socket.write(HEAD + "x".repeat(1_000));
   await untilClosed(socket);
@@ -33,11 +36,10 @@ test("a body that stops in the middle gives its room back, and its connection en
   next.write(HEAD + "x".repeat(MAX_JSON_BYTES));
   assert.equal(await read.next(), MAX_JSON_BYTES);
   next.destroy();
-  await read.close();
 });
 
 /** The length of what was read, or why it was not. */
-async function readBy(operation: Operation, ...bounds: Parameters<typeof createBodyReader>) {
+async function readBy(owner: Owner, operation: Operation, ...bounds: Parameters<typeof createBodyReader>) {
   const bodies = createBodyReader(...bounds);
   const told: ((outcome: unknown) => void)[] = [];
   const next = () => new Promise<unknown>((resolve) => told.push(resolve));
@@ -51,15 +53,11 @@ async function readBy(operation: Operation, ...bounds: Parameters<typeof createB
     told.shift()?.(await read);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
+  atEnd(owner, async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
   const where = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
-  return {
-    where,
-    outcome,
-    next,
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  return { where, outcome, next };
 }

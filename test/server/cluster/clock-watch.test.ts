@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClockWatch } from "../../../src/server/cluster/clock-watch.ts";
+import { createClockWatch, maySetTime } from "../../../src/server/cluster/clock-watch.ts";
 import { createClocks } from "../../../src/server/cluster/clocks.ts";
 import { memoryLog } from "./support/outcome.ts";
 
@@ -116,5 +116,25 @@ test("a log that is ahead of the members' clocks is told once, with what goes by
       made.lines.map(({ level: of }) => of),
       ["warn", "info"],
     );
+  }
+});
+
+test("a member sets the time of the log while its clock is within thirty seconds of the median, either way", () => {
+  const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
+  assert.equal(maySetTime(clocks, "b"), true, "one whose clock is not known");
+  clocks.note("c", { atMs: EPOCH, monotonicMs: 0, roundTripMs: 1 });
+  for (const [offsetMs, may] of [
+    [0, true],
+    [29_000, true],
+    [-29_000, true],
+    [31_000, false],
+    [-31_000, false],
+    [-HOUR, false],
+  ] as const) {
+    // Of several readings the quickest counts.
+    for (let reading = 0; reading < 8; reading += 1) {
+      clocks.note("b", { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+    }
+    assert.equal(maySetTime(clocks, "b"), may, `${offsetMs} ms`);
   }
 });

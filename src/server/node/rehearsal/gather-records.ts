@@ -1,4 +1,5 @@
 /** Records of all nodes: of this one from its store, of the others page by page over the forward links. */
+import { anySignal } from "../../../base/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
 import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
@@ -82,7 +83,7 @@ async function allOf(
   since: number,
   signal: AbortSignal,
 ): Promise<All | undefined> {
-  const ending = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+  const ending = anySignal([signal, AbortSignal.timeout(LIMIT_MS)]);
   const chunks: PackedChunk[] = [];
   let covered: number | undefined;
   let from = 0;

@@ -17,7 +17,7 @@ import { atEnd, eventually, type Owner, within } from "../../support/wait.ts";
 export const SECRET = "a-secret-that-is-long-enough-for-tests";
 
 /** Elections, restarts and compiles on a machine that does other things too. */
-export const SLOW_MS = 30_000;
+export const SLOW_MS = 60_000;
 
 type Env = Readonly<Record<string, string>>;
 

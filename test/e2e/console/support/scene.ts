@@ -126,8 +126,8 @@ export interface SeenConsole extends TestTerminal {
 /** Stands in the last line while the editor of the workbench takes all letters; a prompt is left by Esc too. */
 export const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
 
-/** The line of a prompt that `:` opened. */
-const PROMPT = /^ :/m;
+/** Shown in the last line while a prompt that `:` opened takes all letters. */
+export const PROMPT = /^ Enter go .*Esc leave/m;
 
 /** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
 export async function openConsole(

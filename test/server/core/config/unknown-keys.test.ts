@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readDeployment } from "../../../../src/server/core/config/documents.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { references } from "./samples.ts";
 
 /** A second where each unknown key is looked up; a minute where each is searched for among all the others. */
@@ -10,8 +11,8 @@ const LIMIT_MS = 30_000;
 
 test("a document of very many unknown keys is refused within seconds", () => {
   const text = Array.from({ length: 49_000 }, (_, at) => `b${at}: 1`).join("\n");
-  const from = performance.now();
+  const from = cpuMs();
   const { problems } = readDeployment({ name: "x", text }, references);
   assert.equal(problems.length, 101);
-  assert.ok(performance.now() - from < LIMIT_MS);
+  assert.ok(cpuMs() - from < LIMIT_MS);
 });

@@ -6,7 +6,7 @@ import { childArgs } from "../../../support/child-program.ts";
 import { openPair } from "../support/pair.ts";
 import { startPeer } from "../support/process.ts";
 
-const LIMIT = () => AbortSignal.timeout(20_000);
+const LIMIT = () => AbortSignal.timeout(120_000);
 
 test("a worker's process: order, questions, refusals, waits that end, and its death", async (t) => {
   await using peer = startPeer(childArgs("./peer.ts", import.meta.url));

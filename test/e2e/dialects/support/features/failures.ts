@@ -2,12 +2,16 @@
 import assert from "node:assert/strict";
 import { APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { APIError as OpenaiError } from "openai";
+import { isShort } from "../../../../support/random-length.ts";
 import { eventually } from "../../../support/wait.ts";
 import type { Cell, Feature } from "../cell.ts";
 import { ASKED } from "./words.ts";
 
-/** Design decisions, section 6: how soon the provider is left after the client has. */
-const LEFT_WITHIN_MS = 100;
+/**
+ * Design decisions, section 6: the provider is left within 100 ms after the client has. `npm run test:long` holds that; a
+ * machine that runs other tests beside it has ten times as long.
+ */
+const LEFT_WITHIN_MS = isShort ? 1_000 : 100;
 /** A machine that is busy at one moment is not at three. */
 const TRIES = 3;
 
