@@ -33,7 +33,7 @@ const TIMES = join(root, "test/runner/times.json");
 const LONG_REPORT = join(root, "test/LONG.md");
 
 /** Time that one process of tests may take, by tier: an upgrade between every pair of builds takes most of an hour. */
-const JOB_LIMIT_MS = { test: 600_000, all: 600_000, long: 3_600_000 };
+const JOB_LIMIT_MS = { test: 420_000, all: 420_000, long: 3_600_000 };
 
 const CHECKS = [
   ["types", ["node_modules/typescript/bin/tsc", "--noEmit"]],
