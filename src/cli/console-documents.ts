@@ -16,8 +16,12 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
   return {
     packs: (document, own, signal) => tryApart<"packs">({ kind: "packs", document, own }, io, { signal, ...SILENT }),
     tryPack: (document, names, options) => tryApart<"pack">({ kind: "pack", document, names }, io, options),
-    tryThreshold: (document, threshold, signal) =>
-      tryApart<"threshold">({ kind: "threshold", document, threshold }, io, { signal, ...SILENT }),
+    tryThreshold: (document, to, signal) =>
+      tryApart<"threshold">({ kind: "threshold", document, ...to }, io, { signal, ...SILENT }),
+    async withRaisedVersion(before, after) {
+      const { raisedVersion } = await import("./console-trials/owner.ts");
+      return raisedVersion(before, after);
+    },
     async stampOf(file) {
       const found = await stat(resolvePath(io, file)).catch(() => undefined);
       return found === undefined ? "" : [found.ino, found.size, found.mtimeMs, found.mode].join();

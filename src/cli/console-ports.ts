@@ -10,6 +10,7 @@ import type { ConsolePorts, JobOptions } from "../console/index.ts";
 import { completePath } from "./complete-path.ts";
 import { runCommand } from "./console-command.ts";
 import { createDocumentPorts } from "./console-documents.ts";
+import { editText } from "./edit-text.ts";
 import { UsageError } from "./flags.ts";
 import { follow } from "./follow.ts";
 import { type Io, resolvePath } from "./io.ts";
@@ -67,6 +68,7 @@ export function createPorts(io: Io): ConsolePorts {
       return secretIn(text);
     },
     readDocument: (file, signal) => readBounded(resolvePath(io, file), MAX_DOCUMENT_BYTES, signal),
+    editText: (text, name, signal) => editText(text, name, { env: io.env, signal }),
     completePath: (text, signal) => completePath(io, text, signal),
     async saveText(file, text, { signal, replaces }) {
       signal.throwIfAborted();

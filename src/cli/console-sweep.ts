@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseDocument } from "yaml";
 import type { JobOptions, OwnedDocument, SweepAnswer, SweepResult, TurningCase } from "../console/index.ts";
+import { detectorThreshold } from "./console-trials/owner.ts";
 import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
 import {
   casesOf,
@@ -76,17 +77,22 @@ export async function sweepHere(
   const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: linesTo(onProgress) };
   onProgress("compiling the guardrails in force");
   const { source, file, text } = document;
+  const own = options.detector === undefined ? undefined : detectorThreshold(text, options.detector);
+  const detector = options.detector;
+  const ownOf = own === undefined ? undefined : detector;
   const place = { path: join(io.cwd, "deployment.yaml"), ...(file !== undefined && { path: file }) };
   const compiled = await compileSubjectIn({ ...place, name: file ?? `source ${source}`, text }, quiet, {
     sweeps: true,
+    ownOf,
   });
   if (compiled.kind === "refused") return refused(compiled.problems);
   const { subject } = compiled;
   try {
     checkJudges(subject, options);
-    const result = await swept(subject, { options, files, note, onProgress }, quiet);
+    const asked = { options, files, note, onProgress, ownOf, inForce: own?.threshold ?? subject.scoreThreshold };
+    const result = await swept(subject, asked, quiet);
     for (const told of spentWords(subject)) note(told);
-    return { kind: "done", result: { ...result, source, notes } };
+    return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
   } finally {
     await subject.close();
   }
@@ -114,13 +120,17 @@ interface Asked {
   readonly files: readonly string[];
   readonly note: (words: string) => void;
   readonly onProgress: JobOptions["onProgress"];
+  /** The detector whose own threshold is swept; `undefined`: it is `score_threshold`. */
+  readonly ownOf: string | undefined;
+  /** The threshold that is swept, as the document has it. */
+  readonly inForce: number;
 }
 
 async function swept(
   subject: Subject,
-  { options, files, note, onProgress }: Asked,
+  { options, files, note, onProgress, ownOf, inForce }: Asked,
   io: Io,
-): Promise<Omit<SweepResult, "source" | "notes">> {
+): Promise<Omit<SweepResult, "source" | "notes" | "detector" | "isOwnThreshold">> {
   const { signal } = io;
   const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
   const names = namesOf(options.rename, wanted);
@@ -145,7 +155,7 @@ async function swept(
     errors: 0,
     keepsVerdicts: false,
     sweeps: true,
-    sweeping: { also: [subject.scoreThreshold], turning: MAX_TURNING },
+    sweeping: { also: [inForce], turning: MAX_TURNING, ownOf },
     signal,
   });
   const startedAt = io.now();
@@ -166,7 +176,7 @@ async function swept(
   const found = await evaluation.sweep?.finish(signal);
   signal.throwIfAborted();
   for (const failed of failedWords(evaluation.failed, cases)) note(`! ${failed}`);
-  return { files, cases, inForce: subject.scoreThreshold, ...figuresOf(found) };
+  return { files, cases, inForce, ...figuresOf(found) };
 }
 
 function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "averagePrecision" | "turning" | "turned"> {

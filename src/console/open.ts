@@ -218,6 +218,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     },
     withRemembered,
     redraw: () => rendered?.redraw(),
+    lend: (work) => screen.lend(work),
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),
     switchTo: (name) => end({ kind: "context", name }),

@@ -3,7 +3,7 @@
  * into a text of which no other line changes.
  */
 
-import { isMap, isScalar, parseDocument } from "yaml";
+import { isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { OwnedDocument } from "../../console/index.ts";
 import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
@@ -39,8 +39,35 @@ export function withVersion(text: string): string {
   return withScalar(text, ["version"], version + 1) ?? text;
 }
 
+/** The edited document, with its `version` raised if it is another document under the same version. */
+export function raisedVersion(before: string, after: string): string {
+  const isSameVersion = parseDocument(before).get("version") === parseDocument(after).get("version");
+  return before !== after && isSameVersion ? withVersion(after) : after;
+}
+
+/** The `threshold` of a detector's own, and where it is; `undefined`: the document gives the detector none. */
+export function detectorThreshold(
+  text: string,
+  detector: string,
+): { readonly path: readonly [string, ...(string | number)[]]; readonly threshold: number } | undefined {
+  const parsed = parseDocument(text);
+  const detectors: unknown = parsed.getIn(["guardrails", "detectors"]);
+  const count = isSeq(detectors) ? detectors.items.length : 0;
+  for (let at = 0; at < count; at += 1) {
+    const of = ["guardrails", "detectors", at] as const;
+    if (parsed.getIn([...of, "name"]) !== detector) continue;
+    const threshold: unknown = parsed.getIn([...of, "threshold"]);
+    return typeof threshold === "number" ? { path: [...of, "threshold"], threshold } : undefined;
+  }
+  return undefined;
+}
+
 /** Changes no other line. Returns `undefined` if the parent is missing, or is not written in block style. */
-export function withScalar(text: string, path: readonly [string, ...string[]], value: number): string | undefined {
+export function withScalar(
+  text: string,
+  path: readonly [string, ...(string | number)[]],
+  value: number,
+): string | undefined {
   const parsed = parseDocument(text);
   const found = parsed.getIn(path, true);
   if (isScalar(found) && found.range) return text.slice(0, found.range[0]) + String(value) + text.slice(found.range[1]);

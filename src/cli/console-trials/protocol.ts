@@ -13,7 +13,12 @@ export type Asked =
   | { readonly kind: "packs"; readonly document: OwnedDocument; readonly own: readonly string[] }
   /** The first of the names is tried; it may build on the others. */
   | { readonly kind: "pack"; readonly document: OwnedDocument; readonly names: readonly string[] }
-  | { readonly kind: "threshold"; readonly document: OwnedDocument; readonly threshold: number };
+  | {
+      readonly kind: "threshold";
+      readonly document: OwnedDocument;
+      readonly threshold: number;
+      readonly detector: string | undefined;
+    };
 
 export interface ToTrial {
   readonly asked: Asked;

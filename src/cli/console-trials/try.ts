@@ -9,7 +9,7 @@ import type { Io } from "../io.ts";
 import { inOrder, runCases } from "../packs/cases.ts";
 import { packsIn } from "../packs/folders.ts";
 import { loadEach, loadPacks } from "../packs/load.ts";
-import { whyNotHere, withScalar, withVersion } from "./owner.ts";
+import { detectorThreshold, whyNotHere, withScalar, withVersion } from "./owner.ts";
 import type { Answers, Asked } from "./protocol.ts";
 
 type OnProgress = (words: string) => void;
@@ -21,7 +21,7 @@ export async function carryOut(asked: Asked, io: Io, onProgress: OnProgress): Pr
     case "pack":
       return await packTrial(asked.document, asked.names, io, onProgress);
     case "threshold":
-      return await thresholdTrial(asked.document, asked.threshold, io);
+      return await thresholdTrial(asked, io);
   }
 }
 
@@ -94,8 +94,14 @@ async function packTrial(
   return { ...(await trialOf(document, adding.text, io)), objects, cases };
 }
 
-async function thresholdTrial(document: OwnedDocument, threshold: number, io: Io): Promise<Trial> {
-  const text = withScalar(document.text, ["guardrails", "score_threshold"], threshold);
+async function thresholdTrial(
+  { document, threshold, detector }: Extract<Asked, { readonly kind: "threshold" }>,
+  io: Io,
+): Promise<Trial> {
+  const own = detector === undefined ? undefined : detectorThreshold(document.text, detector);
+  if (detector !== undefined && own === undefined)
+    return refused([`the detector ${detector} has no threshold any more`]);
+  const text = withScalar(document.text, own?.path ?? ["guardrails", "score_threshold"], threshold);
   if (text === undefined) return refused(["the document has no block `guardrails` that a threshold can stand in"]);
   return await trialOf(document, text, io);
 }

@@ -64,19 +64,25 @@ export type CompiledSubject =
  * Rejects with the signal's reason.
  */
 export async function compileSubject(path: string, io: Io, { sweeps = false } = {}): Promise<CompiledSubject> {
-  return await compileRead(await readGuardrailsAt(path, io.env), io, sweeps);
+  return await compileRead(await readGuardrailsAt(path, io.env), io, { sweeps });
 }
 
 /** Of a deployment document that is at hand; what it names beside itself is looked for in the folder of `path`. */
 export async function compileSubjectIn(
   document: { readonly path: string; readonly name: string; readonly text: string },
   io: Io,
-  { sweeps = false } = {},
+  sweeping: Sweeping = { sweeps: false },
 ): Promise<CompiledSubject> {
-  return await compileRead(await readGuardrailsIn(document, io.env), io, sweeps);
+  return await compileRead(await readGuardrailsIn(document, io.env), io, sweeping);
 }
 
-async function compileRead(read: ReadGuardrails, io: Io, sweeps: boolean): Promise<CompiledSubject> {
+/** `ownOf`: the detector whose own threshold is swept. */
+interface Sweeping {
+  readonly sweeps: boolean;
+  readonly ownOf?: string | undefined;
+}
+
+async function compileRead(read: ReadGuardrails, io: Io, sweeping: Sweeping): Promise<CompiledSubject> {
   if (read.kind === "refused") return read;
   const { warnings } = read;
   const obtained = await obtainModels(read, io);
@@ -92,7 +98,7 @@ async function compileRead(read: ReadGuardrails, io: Io, sweeps: boolean): Promi
       engine,
       calls,
       close,
-      sweeps,
+      ...sweeping,
       signal: io.signal,
     });
     if (subject === undefined) {
@@ -106,10 +112,9 @@ async function compileRead(read: ReadGuardrails, io: Io, sweeps: boolean): Promi
   }
 }
 
-interface Compiling extends Pick<Subject, "close"> {
+interface Compiling extends Pick<Subject, "close">, Sweeping {
   readonly engine: GuardrailEngine;
   readonly calls: ModelCallsAlone | undefined;
-  readonly sweeps: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -117,7 +122,7 @@ interface Compiling extends Pick<Subject, "close"> {
 async function compile(
   { guardrails, profiles, judged, problem }: Extract<ReadGuardrails, { kind: "read" }>,
   models: Extract<Awaited<ReturnType<typeof obtainModels>>, { kind: "obtained" }>["views"],
-  { engine, calls, close, sweeps, signal }: Compiling,
+  { engine, calls, close, sweeps, ownOf, signal }: Compiling,
 ): Promise<{ readonly subject: Subject | undefined; readonly problems: readonly string[] }> {
   type Problems = AssembledGuardrails["problems"];
   const linesOf = (problems: Problems) =>
@@ -140,7 +145,7 @@ async function compile(
   return {
     subject: {
       ensemble,
-      lowered: sweeps ? engine.assemble(lowered(own), profiles, at).assembled?.ensemble : undefined,
+      lowered: sweeps ? engine.assemble(lowered(own, ownOf), profiles, at).assembled?.ensemble : undefined,
       policy: policyOf(undefined),
       scoreThreshold: guardrails.score_threshold ?? 0,
       rehearse,
@@ -156,9 +161,11 @@ async function compile(
 /** They leave out by themselves what scores less than their threshold, or than one half where they have none. */
 const LEAVES_OUT: ReadonlySet<string> = new Set(["classify", "embed", "remote"]);
 
-const lowered = (guardrails: Guardrails): Guardrails => ({
+const lowered = (guardrails: Guardrails, ownOf: string | undefined): Guardrails => ({
   ...guardrails,
-  detectors: guardrails.detectors.map((one) => (LEAVES_OUT.has(one.type) ? { ...one, threshold: 0 } : one)),
+  detectors: guardrails.detectors.map((one) =>
+    LEAVES_OUT.has(one.type) || one.name === ownOf ? { ...one, threshold: 0 } : one,
+  ),
 });
 
 const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>

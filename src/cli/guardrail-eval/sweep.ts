@@ -22,6 +22,8 @@ export interface SweepOptions {
   readonly also?: readonly number[];
   /** Cases that turn from one threshold to another, the most that are kept; left out: none is looked for. */
   readonly turning?: number;
+  /** The detector whose own threshold is swept; left out, it is `score_threshold`. */
+  readonly ownOf?: string | undefined;
 }
 
 export interface Step {
@@ -59,11 +61,15 @@ export function createSweep(
   subject: Subject,
   names: Names,
   scope: Scope,
-  { also = [], turning }: SweepOptions = {},
+  { also = [], turning, ownOf }: SweepOptions = {},
 ): Sweep {
   const kept: Kept[] = [];
-  const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] =>
-    raw === undefined ? [] : findingsIn(subject, raw, names, threshold);
+  const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] => {
+    if (raw === undefined) return [];
+    return ownOf === undefined
+      ? findingsIn(subject, raw, names, threshold)
+      : findingsIn(subject, withOwnThreshold(raw, ownOf, threshold), names);
+  };
 
   return {
     add(one, index, outcome, raw) {
@@ -112,6 +118,16 @@ export function createSweep(
       };
     },
   };
+}
+
+/** Without what the detector found at a lower score, as its own threshold drops it. */
+function withOwnThreshold(raw: Raw, detector: string, threshold: number): Raw {
+  const found = raw.inspected.found.map((one) =>
+    one.detector === detector
+      ? { ...one, findings: one.findings.map((list) => list.filter(({ score }) => score >= threshold)) }
+      : one,
+  );
+  return { ...raw, inspected: { ...raw.inspected, found } };
 }
 
 function addScored(

@@ -3,13 +3,10 @@
  * The difference is the one that the console shows.
  */
 
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { AdminError } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
 import type { Context, Line, Need, PageRequest } from "../../console/index.ts";
+import { editText } from "../edit-text.ts";
 import { readInput } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
@@ -302,36 +299,18 @@ export const edit = {
 
 /** Until the document is applied or given up; a refused one is edited again. */
 async function editDocument(it: Opened, source: string, document: string, io: Io): Promise<ExitStatus> {
-  const folder = await mkdtemp(join(tmpdir(), "gateway-edit-"));
-  const file = join(folder, `${source.replace(/[^A-Za-z0-9_.-]/g, "_")}.yaml`);
-  try {
-    await writeFile(file, document, { mode: 0o600 });
-    for (;;) {
-      await runEditor(file, io);
-      const edited = await readFile(file, "utf8");
-      if (edited === document) {
-        io.stderr.write("Nothing was edited, and nothing was changed.\n");
-        return 0;
-      }
-      const named = { verb: "config edit", source, file: "the edited document" };
-      const applied = { ...named, document: edited, isDryRun: false, isAgreed: false };
-      const status = await applyDocument(it, applied, io);
-      if (status === 0) return 0;
-      const again = { prompt: "Edit it again? [Y/n] ", isYes: (answer: string) => !/^n/i.test(answer.trim()) };
-      if (!(await agreed(again, io))) return 1;
+  let edited = document;
+  for (;;) {
+    edited = await editText(edited, source, io);
+    if (edited === document) {
+      io.stderr.write("Nothing was edited, and nothing was changed.\n");
+      return 0;
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+    const named = { verb: "config edit", source, file: "the edited document" };
+    const applied = { ...named, document: edited, isDryRun: false, isAgreed: false };
+    const status = await applyDocument(it, applied, io);
+    if (status === 0) return 0;
+    const again = { prompt: "Edit it again? [Y/n] ", isYes: (answer: string) => !/^n/i.test(answer.trim()) };
+    if (!(await agreed(again, io))) return 1;
   }
-}
-
-async function runEditor(file: string, io: Io): Promise<void> {
-  const editor = io.env["VISUAL"] || io.env["EDITOR"] || "vi";
-  // An editor is a command line, such as `code --wait`; the file is its last argument.
-  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit", signal: io.signal });
-  const status = await new Promise<number | null>((done, failed) => {
-    child.once("error", failed);
-    child.once("exit", done);
-  });
-  if (status !== 0) throw new Error(`the editor '${clip(editor)}' ended with status ${status}; nothing was changed`);
 }

@@ -13,6 +13,7 @@ import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import type { Dialog } from "../model/dialog.ts";
+import type { DocumentChange } from "../model/documents.ts";
 import { type Line, line } from "../model/text.ts";
 
 type Reads = Pick<Context, "data">;
@@ -50,8 +51,7 @@ export function reloadWhy(context: Reads): string | undefined {
 
 /** `opened`: at a door of this machine its file is the one that is read here, and is told of line by line too. */
 export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialog {
-  const file = configOf(opened)?.source ?? "api";
-  const isHere = file.startsWith("/") && opened.doorFlags.startsWith("-socket ");
+  const file = localFile(opened);
   return {
     title: "Reload the deployment document",
     fields: [],
@@ -66,7 +66,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialo
         ...reloadForecast(state),
       ];
     },
-    attached: () => ({ kind: "reload", source: FILE_OWNED, file: isHere ? file : undefined }),
+    attached: () => ({ kind: "reload", source: FILE_OWNED, file }),
     confirm: { kind: "yes", does: "reload" },
     why: (_, context) => reloadWhy(context),
     deed: () => ({
@@ -182,6 +182,60 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
       },
     }),
   };
+}
+
+/** Asks before an edited document is written: into its file, which is then reloaded, or as a new revision. */
+export function editedDialog(change: DocumentChange): Dialog {
+  const { source, revision, file } = change;
+  const shown = escapeControls(source);
+  const why = (context: Reads): string | undefined =>
+    (file === undefined ? writeWhy(context) : undefined) ?? movedWhy(revision, sourceOf(context, source));
+  return {
+    title: file === undefined ? `Write the edited document of ${shown}` : `Write ${escapeControls(file)}`,
+    fields: [],
+    lines: (_, context) => [
+      [
+        "Effect",
+        line(
+          file === undefined
+            ? `replaces revision ${revision} of ${shown} on ${everywhere(context)}`
+            : `writes the file, then applies it to ${everywhere(context)}`,
+        ),
+      ],
+      [
+        "Guard",
+        line(
+          file === undefined
+            ? `refused if the whole is not valid, or if revision ${revision} is no longer the newest`
+            : "refused if the file was changed meanwhile; if it is not valid, what runs goes on",
+        ),
+      ],
+      ["Esc", line("writes nothing; E opens the edited text again")],
+    ],
+    attached: () => ({ kind: "edited", change }),
+    confirm: { kind: "yes", does: "write" },
+    why: (_, context) => why(context),
+    deed: () => ({ kind: "job", job: { kind: "write_change", change, does: `${shown} is edited` } }),
+    ...(file === undefined && { undo: () => (later) => rollbackDialog(source, revision, later) }),
+    commands: () => [],
+  };
+}
+
+/** The deployment document, if it is a file of this machine: the console is connected through a socket of it. */
+function localFile({ data, doorFlags }: Pick<Context, "data" | "doorFlags">): string | undefined {
+  const path = configOf({ data })?.source ?? "api";
+  return path.startsWith("/") && doorFlags.startsWith("-socket ") ? path : undefined;
+}
+
+/** The file of this machine that is the writer of a source. */
+export const ownedFile = (name: string, context: Pick<Context, "data" | "doorFlags">): string | undefined =>
+  sourceOf(context, name)?.writer === "file" ? localFile(context) : undefined;
+
+/** Why the document of a source cannot be edited from here. */
+export function editWhy(name: string, context: Pick<Context, "data" | "doorFlags">): string | undefined {
+  if (sourceOf(context, name) === undefined)
+    return `there is no source ${escapeControls(name)}: n writes one from a file`;
+  return ownedFile(name, context) === undefined ? writeWhy(context) : undefined;
 }
 
 const nameWhy = (name: string): string | undefined =>

@@ -79,16 +79,21 @@ export interface TrialDialogOptions {
   readonly command: (change: DocumentChange, context: Context) => readonly string[];
 }
 
-/** `opened`: what was tried when it opened; it is void once the document is another. */
+/**
+ * `opened`: what was tried when it opened, or else the first that is shown; it is void once the document is another. While it
+ * is still tested the dialog waits.
+ */
 export function trialDialog(options: TrialDialogOptions, opened: Context): Dialog {
-  const looked = options.trial(opened)?.change;
+  let looked = options.trial(opened)?.change;
   return {
     title: options.title,
     fields: [],
     lines(_, context) {
       const trial = options.trial(context);
       const change = trial?.change;
-      if (trial === undefined || change === undefined) return [["Effect", line("still testing")]];
+      looked ??= change;
+      if (trial === undefined) return [["Effect", line(options.why?.(context) ?? "still testing")]];
+      if (change === undefined) return compilingLines(trial).map((it) => ["Compiles", it] as const);
       const differing = differenceOfTrial(trial).filter((it) => textOfLine(it) !== "");
       const left = differing.length - MOST_LINES;
       return [
@@ -104,7 +109,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
     confirm: { kind: "typed", does: "write", label: options.label, expected: () => options.typed },
     why: (_, context) => {
       const now = options.trial(context)?.change;
-      if (looked?.text !== now?.text || looked?.after !== now?.after) {
+      if (looked !== undefined && (looked.text !== now?.text || looked.after !== now.after)) {
         return "the document was changed since this was opened: leave and look again";
       }
       return trialWhy(options.trial(context)) ?? options.why?.(context);

@@ -79,7 +79,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
     return { own: [], always: dialogHints(state.dialog, whyNotConfirmed(state) === undefined) };
   if (state.page !== undefined) {
     return {
-      own: [],
+      own: state.page.row === undefined ? [] : offerHints(state, views),
       always: [
         common(MOVING.page_up),
         common(MOVING.page_down),
@@ -90,9 +90,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
     };
   }
   const view = viewOf(state, views);
-  const own = offersOf(state, views)
-    .filter(({ isShown, why }) => isShown && why === undefined)
-    .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), does: offer.does ?? VERBS[offer.verb].does }));
+  const own = offerHints(state, views);
   if (view.body.kind === "workbench") {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
@@ -113,6 +111,11 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
     always: [common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
   };
 }
+
+const offerHints = (state: State, views: readonly View[]): readonly Hint[] =>
+  offersOf(state, views)
+    .filter(({ isShown, why }) => isShown && why === undefined)
+    .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), does: offer.does ?? VERBS[offer.verb].does }));
 
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
   if (kind === "help") {

@@ -1,4 +1,4 @@
-/** In the lower border: the views that digits go to, the one on the screen in inverse. Names are cut where room is short. */
+/** In the lower border: the views that digits go to, the one on the screen in inverse. Where room is short, names are left out from the end. */
 
 import { cellsOfLine } from "../format/fit.ts";
 import { createRecall } from "../model/remember.ts";
@@ -7,17 +7,6 @@ import type { Line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { isHelpOpen, viewOf } from "../store/select.ts";
 import { modeOf } from "../workbench/keys.ts";
-
-/** Letters of a name, and blanks between two; the first that fits is taken, the last is cut. */
-const FORMS = [
-  [Number.POSITIVE_INFINITY, 2],
-  [Number.POSITIVE_INFINITY, 1],
-  [7, 1],
-  [6, 1],
-  [5, 1],
-  [4, 1],
-  [3, 1],
-] as const;
 
 /** Empty where a digit is typed and goes nowhere. */
 export function viewsBar(state: State, views: readonly View[], cells: number): Line {
@@ -33,18 +22,27 @@ const BARS = createRecall<Line>();
 function barOf(views: readonly View[], here: View, cells: number): Line {
   const numbered = views.flatMap((view) => (view.digit === undefined ? [] : [{ view, digit: view.digit }]));
   const all = [...numbered].sort((a, b) => (a.digit < b.digit ? -1 : 1));
-  const drawn = ([letters, blanks]: readonly [number, number]): Line =>
+  const drawn = (named: ReadonlySet<View>, blanks: number): Line =>
     all.flatMap(({ view, digit }, at) => [
       ...(at === 0 ? [] : [{ text: " ".repeat(blanks) }]),
       { text: digit, tone: "strong" as const, ...(view === here && { isInverse: true }) },
       {
-        text: ` ${nameOf(view).slice(0, letters)}`,
+        text: named.has(view) ? ` ${nameOf(view)}` : "",
         tone: "dim" as const,
         ...(view === here && { tone: "plain" as const, isInverse: true }),
       },
     ]);
-  const forms = FORMS.map(drawn);
-  return forms.find((line) => cellsOfLine(line) <= cells) ?? forms.at(-1) ?? [];
+  const fits = (line: Line): boolean => cellsOfLine(line) <= cells;
+  const named = new Set(all.map(({ view }) => view));
+  const airy = drawn(named, 2);
+  if (fits(airy)) return airy;
+  // The name of the view on the screen goes last.
+  for (const { view } of [...all.filter((it) => it.view !== here).reverse(), { view: here }]) {
+    const line = drawn(named, 1);
+    if (fits(line)) return line;
+    named.delete(view);
+  }
+  return drawn(named, 1);
 }
 
 /** `audit-heads` is the audit. */

@@ -1,9 +1,10 @@
 /** Bars and lines of characters, with the plain set for terminals that have no other. */
 
-const BLOCKS = [..."▁▂▃▄▅▆▇█"];
-const PLAIN = [..."_.,-~=+#"];
+/** The highest leaves an eighth of the cell empty, so that lines below each other do not touch. */
+const BLOCKS = [..."▁▂▃▄▅▆▇"];
+const PLAIN = [..."_.,-~=+"];
 
-/** One cell a value, the largest being full; null is a gap. All zero is the lowest. */
+/** One cell a value, the largest being the highest; null is a gap. All zero is the lowest. */
 export function sparkline(values: readonly (number | null)[], isAscii: boolean): string {
   const levels = isAscii ? PLAIN : BLOCKS;
   const most = values.reduce<number>((max, value) => (value !== null && value > max ? value : max), 0);

@@ -45,7 +45,8 @@ function columnOf(bands: readonly Band[], at: number, rows: number, most: number
   return bands.map(({ tone, values }) => {
     const value = values[at] ?? 0;
     sum += value;
-    const to = most <= 0 ? 0 : (Math.min(sum, most) / most) * rows * 8;
+    // The topmost eighth stays empty, so that charts below each other do not touch.
+    const to = most <= 0 ? 0 : (Math.min(sum, most) / most) * (rows * 8 - 1);
     // What is there at all shows.
     return { tone, to: sum > 0 ? Math.max(1, Math.round(to)) : 0 };
   });

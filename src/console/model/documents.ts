@@ -68,6 +68,14 @@ export interface PackTrial extends Trial {
 /** The name of a need that is about a source (undefined: the first) and something more. */
 export const namedOf = (source: string | undefined, of: string): string => JSON.stringify([source ?? null, of]);
 
+/** As what a trial of a threshold is about; with a detector, its own. */
+export const thresholdNamed = (threshold: string, detector: string | undefined): string =>
+  detector === undefined ? threshold : `${threshold} ${detector}`;
+export function thresholdOf(text: string): { readonly threshold: number; readonly detector: string | undefined } {
+  const [, threshold = "", detector] = /^(\S*)(?: (.*))?$/s.exec(text) ?? [];
+  return { threshold: Number(threshold), detector };
+}
+
 /** As what a trial of a pack is about: the pack, and those of this machine that it builds on. No path holds a NUL. */
 export const packsNamed = (names: readonly string[]): string => names.join("\0");
 export const packNamesOf = (text: string): readonly string[] => text.split("\0");

@@ -30,7 +30,7 @@ export const VERBS = {
     chord: "E",
     does: "extend",
     group: "write",
-    help: "give a suspension or an acknowledgement a new end, or a key a new expiry",
+    help: "give a suspension or an acknowledgement a new end, or a key a new expiry; edit a source in $EDITOR",
   },
   acknowledge: {
     chord: "a",
@@ -100,7 +100,7 @@ export const COMMON = {
   command: {
     chords: [":"],
     does: "command",
-    help: "go anywhere: what fits is shown as it is typed, Up and Down choose, Tab completes",
+    help: "go to a view, a key, a provider or a request id, or type a verb and a name (`suspend acme-chat`)",
     isHinted: true,
   },
   filter: {

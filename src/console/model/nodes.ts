@@ -44,6 +44,12 @@ export function whoseNumbers(data: Data, need: Need): string | undefined {
   return missing === 0 ? `of all ${members} nodes` : `of ${members - missing} of ${members} nodes`;
 }
 
+/** The connected node and the number of members; `undefined` while they are not known. */
+export function nodesOf(data: Data): { readonly own: string; readonly members: number } | undefined {
+  const own = data.get({ id: "get_status" })?.value?.node;
+  return own === undefined ? undefined : { own, members: rowsOf(data, "cluster_members").length };
+}
+
 /** Lists of what calls go to. */
 export type CalledTable = "backends" | "mcp_servers" | "a2a_agents";
 

@@ -1,5 +1,7 @@
 /** What is read for a page of text, or for what a dialog shows beside its words. */
 
+import type { DocumentChange } from "./documents.ts";
+
 export type PageRequest =
   | { readonly kind: "document"; readonly source: string; readonly revision?: number }
   /** Unified difference of two revisions; `to` undefined: the one in force. */
@@ -10,6 +12,8 @@ export type PageRequest =
       readonly source: string;
       readonly from: { readonly file: string } | { readonly revision: number };
     }
+  /** What an edited document would change; writes nothing. Its path, if a file of this machine owns the source. */
+  | { readonly kind: "edited"; readonly change: DocumentChange }
   /** What goes with a source that is deleted. Writes nothing. */
   | { readonly kind: "removal"; readonly source: string }
   /** What a reload would change; `file`: the document of the node file, where it is one of this machine. */

@@ -42,6 +42,8 @@ export interface ConsolePorts {
   secretIn(text: string): Promise<string | undefined>;
   /** A document of at most 4 MiB. */
   readDocument(file: string, signal: AbortSignal): Promise<string>;
+  /** In the editor of `$VISUAL` or `$EDITOR`, which has the terminal meanwhile; resolves with the text as it was left. */
+  editText(text: string, name: string, signal: AbortSignal): Promise<string>;
   /** Paths that begin with `text`, folders with a slash at their end, by name; none where it cannot be looked. */
   completePath(text: string, signal: AbortSignal): Promise<readonly string[]>;
   /** Whole or not at all, mode 0600. A file that exists is left as it is unless `replaces` is set. `path` is absolute. */
@@ -75,8 +77,14 @@ export interface ConsolePorts {
     packs(document: OwnedDocument, own: readonly string[], signal: AbortSignal): Promise<readonly PackFacts[]>;
     /** The first of the names, which may build on the others; its own cases are run. Ended by the signal, whatever it does. */
     tryPack(document: OwnedDocument, names: readonly string[], options: JobOptions): Promise<PackTrial>;
-    /** `guardrails.score_threshold`, 0 to 1. */
-    tryThreshold(document: OwnedDocument, threshold: number, signal: AbortSignal): Promise<Trial>;
+    /** `guardrails.score_threshold`, 0 to 1; with a detector its own `threshold`. */
+    tryThreshold(
+      document: OwnedDocument,
+      to: { readonly threshold: number; readonly detector: string | undefined },
+      signal: AbortSignal,
+    ): Promise<Trial>;
+    /** An edited document of a file, with its `version` raised if it differs and has the same one. */
+    withRaisedVersion(before: string, after: string): Promise<string>;
     /** Another text once that file of this machine may be another; empty: it is not there. */
     stampOf(file: string): Promise<string>;
     /**

@@ -97,6 +97,10 @@ export interface PageState {
   readonly lines: readonly Line[] | undefined;
   readonly offset: number;
   readonly filter: string;
+  /** Row of the view that the page is about: the verbs of the view act on it. */
+  readonly row?: string;
+  /** The page describes the row, and is made again when the data changes. */
+  readonly isDescription?: true;
 }
 
 export interface PromptState {
@@ -196,6 +200,14 @@ export interface State {
 export const MAX_PAST = 50;
 export const MAX_LOG = 500;
 
+/** The nodes whose rows a result has. */
+export interface Asked {
+  /** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`. */
+  readonly words: string;
+  /** What is missing, or undefined. */
+  readonly missing: string | undefined;
+}
+
 export interface WorkbenchState {
   readonly edit: Edit;
   /** Whether letters go to the editor. */
@@ -203,6 +215,8 @@ export interface WorkbenchState {
   /** One a line, as `-p` takes them. */
   readonly params: readonly string[];
   readonly isEditingParams: boolean;
+  /** Lists that each node measures are asked of the connected node alone; otherwise of all nodes. */
+  readonly isOfOneNode: boolean;
   /** Their text while they are edited, a value a line. */
   readonly paramsEdit?: Edit | undefined;
   /** What is asked for in a line of the workbench's own: the name of a statement, or of a file for the result. */
@@ -226,7 +240,8 @@ export interface WorkbenchState {
     | { readonly kind: "none" }
     | { readonly kind: "running"; readonly id: number; readonly sql: string; readonly since: number }
     | { readonly kind: "failed"; readonly words: string }
-    | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number };
+    /** `asked`: whose rows these are, as shown. */
+    | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number; readonly asked: Asked };
   /** First row and first column of the result on the screen, and the row under the cursor. */
   readonly result: { readonly row: number; readonly offset: number; readonly column: number; readonly isJson: boolean };
 }
@@ -251,10 +266,19 @@ export type Event =
   | { readonly kind: "file_exists"; readonly job: SaveText; readonly path: string }
   /** A page of what a program of this machine said. */
   | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
+  /** A document was edited: asks before it is written. */
+  | { readonly kind: "edited"; readonly dialog: Dialog }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "sweep"; readonly sweep: Sweep }
-  | { readonly kind: "query_done"; readonly id: number; readonly result: QueryResult; readonly tookMs: number }
+  /** `isOfOneNode`: the gateway was asked for its own rows alone, or is too old to ask the others. */
+  | {
+      readonly kind: "query_done";
+      readonly id: number;
+      readonly result: QueryResult;
+      readonly tookMs: number;
+      readonly isOfOneNode?: true;
+    }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
   | { readonly kind: "remembered"; readonly name: Remembered; readonly text: string }
   /** Names of files that begin with `text`, folders with a slash at their end. */
@@ -274,7 +298,14 @@ export type Effect =
   | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
   | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
   | { readonly kind: "job"; readonly id: number; readonly job: LocalJob }
-  | { readonly kind: "query"; readonly id: number; readonly sql: string; readonly params: readonly string[] }
+  | {
+      readonly kind: "query";
+      readonly id: number;
+      readonly sql: string;
+      readonly params: readonly string[];
+      /** Left out: all nodes are asked. */
+      readonly isOfOneNode?: true;
+    }
   /** Ends a query, a load or a deed that runs. */
   | { readonly kind: "cancel"; readonly id: number }
   /** Ends what this machine works out for a reading. */

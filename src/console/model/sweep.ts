@@ -45,7 +45,11 @@ export interface SweepResult {
   /** Ascending; the threshold in force is one of them. */
   readonly steps: readonly SweepStep[];
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
-  /** `guardrails.score_threshold`, 0 where the document has none. */
+  /** The detector that was named; otherwise all count. */
+  readonly detector: string | undefined;
+  /** The detector's own `threshold` was swept; otherwise `guardrails.score_threshold`. */
+  readonly isOwnThreshold: boolean;
+  /** Of the threshold that was swept; a `score_threshold` that is left out is 0. */
   readonly inForce: number;
   /** Source whose document was tried. */
   readonly source: string;

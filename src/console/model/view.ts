@@ -7,11 +7,13 @@
 import type { Context } from "./context.ts";
 import type { Need } from "./data.ts";
 import type { Dialog, JobRequest, SaveText } from "./dialog.ts";
+import type { DocumentChange } from "./documents.ts";
 import type { VerbId } from "./keys.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { Place } from "./place.ts";
 import type { Favorite } from "./preferences.ts";
 import type { Recurrences } from "./recurrence.ts";
+import type { RowsQuery } from "./rows-query.ts";
 import type { Table } from "./table.ts";
 import type { Line } from "./text.ts";
 
@@ -50,6 +52,15 @@ export type LocalJob =
   /** `words`: data files with flags before them. */
   | { readonly kind: "sweep"; readonly words: string }
   | SaveText
+  /** A source's document, of that revision or the one in force. */
+  | { readonly kind: "save_document"; readonly source: string; readonly revision?: number; readonly file: string }
+  /** Opens the document in an editor, then asks before it is written. `path`: the file of this machine that owns it. */
+  | {
+      readonly kind: "edit_document";
+      readonly source: string;
+      readonly path: string | undefined;
+      ask(change: DocumentChange): Dialog;
+    }
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
 /** Rows that a verb is about: those marked, else the one under the cursor. */
@@ -99,8 +110,8 @@ export interface TableBody {
   open?(rowId: string, context: Context): Intent;
   /** For `d`; left out, the fields of the row's JSON. */
   describe?(rowId: string, context: Context): readonly Line[];
-  /** For `o`. */
-  sql?(context: Context): string;
+  /** For `o`; left out, no table of the query workbench has these rows. */
+  readonly query?: RowsQuery;
 }
 
 export interface PageBody {
@@ -143,6 +154,8 @@ export interface View {
   readonly subject?: string;
   /** Paths of this machine may stand in it, absolute ones too: `/opt/packs` is no filter there. */
   readonly takesPaths?: true;
+  /** What a row is, in a word, where `:` finds rows of this view by their names. */
+  readonly rows?: string;
   /** Those that are known, for who types its name after `:`. */
   subjects?(context: Context): readonly string[];
   /** The first one decides whether the view is loading, forbidden or failed. */

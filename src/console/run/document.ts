@@ -6,6 +6,20 @@ import type { ConsolePorts } from "../model/ports.ts";
 
 const TIME_LIMIT_MS = 60_000;
 
+/** The document of a revision, or of the one in force. */
+export async function storedDocument(
+  client: AdminClient,
+  { source: name, revision }: { readonly source: string; readonly revision?: number },
+  signal: AbortSignal,
+): Promise<string> {
+  const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  const { document } =
+    revision === undefined
+      ? await client.call("get_source", { params: { name } }, limits)
+      : await client.call("get_source_revision", { params: { name, revision } }, limits);
+  return document;
+}
+
 export async function putDocument(
   client: AdminClient,
   { source, revision }: Extract<JobRequest, { readonly kind: "put_document" }>,

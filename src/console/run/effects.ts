@@ -3,7 +3,7 @@
  * ends it, and so does the end of the console.
  */
 
-import { paramOf, type QueryResult } from "../../admin-api/index.ts";
+import { AdminError, paramOf, type QueryResult } from "../../admin-api/index.ts";
 import { anySignal, escapeControls } from "../../base/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
 import type { ConsoleDoor, ConsolePorts } from "../model/ports.ts";
@@ -12,7 +12,8 @@ import type { Sweep } from "../model/sweep.ts";
 import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { carryOut as carryOutDeed, DeedFailed } from "./deed.ts";
-import { putDocument, putSecret, writeChange } from "./document.ts";
+import { putDocument, putSecret, storedDocument, writeChange } from "./document.ts";
+import { type Drafts, editDocument } from "./edit-document.ts";
 import { isUnknown, wordsOf } from "./failure.ts";
 import { loadPage } from "./load-page.ts";
 import { runSweep } from "./sweep.ts";
@@ -36,6 +37,8 @@ export interface EffectsOptions {
   /** What is kept from now on, where `kept` is what is kept now. */
   withRemembered(kept: string, what: Remembering): string;
   redraw(): void;
+  /** Gives the terminal to a program of this machine while `work` lasts. */
+  lend<T>(work: () => Promise<T>): Promise<T>;
   stopProcess(): void;
   quit(): void;
   switchTo?(context: string): void;
@@ -51,6 +54,7 @@ export function createEffects(options: EffectsOptions): Effects {
   const { ports, watch, doors, dispatch } = options;
   const running = new Map<number, AbortController>();
   const unsettled = new Map<string, string>();
+  const drafts: Drafts = new Map();
   let remembered: Promise<void> = Promise.resolve();
 
   /** Never rejects: what goes wrong is told by `onFailure`. */
@@ -109,6 +113,13 @@ export function createEffects(options: EffectsOptions): Effects {
     return { kind, path, words: `saved ${what} to ${escapeControls(path)}` };
   }
 
+  /** Asks before it replaces a file. */
+  async function saved(work: SaveText, signal: AbortSignal): Promise<void> {
+    const { kind, words, path } = await saveText(work, signal);
+    if (kind === "exists") dispatch({ kind: "file_exists", job: work, path });
+    else flash(words);
+  }
+
   async function deed({ id, deed }: Extract<Effect, { kind: "deed" }>, signal: AbortSignal): Promise<void> {
     const onProgress = (words: string): void => dispatch({ kind: "deed_progress", id, words });
     const client = watch.client();
@@ -158,9 +169,18 @@ export function createEffects(options: EffectsOptions): Effects {
         const means = { client: watch.client(), ports, signal, tell };
         return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, door()) });
       }
-      case "save_text": {
-        const { kind, words, path } = await saveText(work, signal);
-        return kind === "exists" ? dispatch({ kind: "file_exists", job: work, path }) : flash(words);
+      case "save_text":
+        return await saved(work, signal);
+      case "save_document": {
+        const { source, file } = work;
+        const text = await storedDocument(watch.client(), work, signal);
+        return await saved({ kind: "save_text", file, text, what: source }, signal);
+      }
+      case "edit_document": {
+        const change = await editDocument(work, { client: watch.client(), ports, drafts, lend: options.lend, signal });
+        return change === undefined
+          ? flash("nothing was edited, and nothing is changed")
+          : dispatch({ kind: "edited", dialog: work.ask(change) });
       }
       case "save_snapshot":
         return flash(await job(work, signal, (words) => flash(words)));
@@ -169,13 +189,26 @@ export function createEffects(options: EffectsOptions): Effects {
     }
   }
 
-  async function query({ id, sql, params }: Extract<Effect, { kind: "query" }>, signal: AbortSignal): Promise<void> {
+  async function query(asked: Extract<Effect, { kind: "query" }>, signal: AbortSignal): Promise<void> {
+    const { id, sql, params } = asked;
     const startedAt = options.now();
     const values = params.map(paramOf);
     const body = values.length === 0 ? { sql } : { sql, params: values };
     const limits = { signal, timeLimitMs: QUERY_LIMIT_MS };
-    const result: QueryResult = await watch.client().call("run_query", { body }, limits);
-    dispatch({ kind: "query_done", id, result, tookMs: options.now() - startedAt });
+    const client = watch.client();
+    const done = (result: QueryResult, isOfOneNode: boolean): void => {
+      const tookMs = options.now() - startedAt;
+      dispatch({ kind: "query_done", id, result, tookMs, ...(isOfOneNode && { isOfOneNode }) });
+    };
+    if (asked.isOfOneNode !== true) {
+      try {
+        return done(await client.call("run_query", { body, query: { nodes: "all" } }, limits), false);
+      } catch (error) {
+        // A node of an earlier version refuses the parameter.
+        if (!(error instanceof AdminError) || !error.message.startsWith("The query parameter `nodes`")) throw error;
+      }
+    }
+    done(await client.call("run_query", { body }, limits), true);
   }
 
   function remember({ what }: Extract<Effect, { kind: "remember" }>): void {

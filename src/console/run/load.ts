@@ -3,6 +3,7 @@
 import { parseDocument } from "yaml";
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
+import type { DocumentChange } from "../model/documents.ts";
 import type { PageRequest } from "../model/page-request.ts";
 import type { ConsolePorts } from "../model/ports.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
@@ -31,6 +32,7 @@ interface Limits {
 export async function loadPage(request: PageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { client, signal } = options;
   const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
+  if (request.kind === "edited") return await orRefusal(editedPage(request.change, options, limits));
   if (request.kind === "secret_uses") return await secretUses(request.names, options, limits);
   const params = { name: request.source };
   const documentOf = async (revision: number | undefined): Promise<{ document: string; revision: number }> =>
@@ -166,6 +168,19 @@ async function preview(
   };
   const lines = previewPage(change, fieldChanges(parsed(stored), parsed(next)));
   return [...lines, BLANK, ...differencePage(stored, next, names)];
+}
+
+/** By meaning and line by line. A file is judged by its node when it is applied, so of one only the lines are shown. */
+async function editedPage(
+  { source: name, revision, file, text, after }: DocumentChange,
+  { client }: LoadOptions,
+  limits: Limits,
+): Promise<readonly Line[]> {
+  const names = { from: file ?? `revision ${revision}`, to: "the edited document" };
+  const lines = differencePage(text, after, names);
+  if (file !== undefined) return lines;
+  const change = await client.call("put_source", { params: { name }, query: { dry_run: true }, body: after }, limits);
+  return [...previewPage(change, fieldChanges(parsed(text), parsed(after))), BLANK, ...lines];
 }
 
 const textOf = async (answer: Promise<{ readonly document: string }>): Promise<string | undefined> =>

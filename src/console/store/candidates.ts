@@ -1,11 +1,15 @@
 /**
  * What `:` offers while it is typed: views by any part of their names, with what they are about where that was looked at
- * before or can be told. Best match first, and among equals what was looked at last.
+ * before or can be told, verbs with the names of rows, and rows by their names. Best match first, and among equals what was looked at last.
  */
 
+import { namesInWords } from "../format/names.ts";
+import { VERBS } from "../model/keys.ts";
 import type { PromptState, State } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
-import { type Command, commandOfText, OWN, viewNamed } from "./command.ts";
+import { type Command, clipped, commandOfText, OWN, viewNamed } from "./command.ts";
+import { matchOf } from "./match.ts";
+import { namedRows, namedVerbs } from "./palette.ts";
 import { contextOf, placeKey } from "./seen.ts";
 
 export interface Candidate {
@@ -48,7 +52,8 @@ export function highlighted({ edit, chosen }: PromptState, candidates: readonly 
 
 type Ranked = [Candidate, Rank];
 
-function named({ recent, place }: State, views: readonly View[], name: string): Ranked[] {
+function named(state: State, views: readonly View[], name: string): Ranked[] {
+  const { recent, place } = state;
   const ageOf = (of: Place): number => {
     const at = recent.findIndex((one) => placeKey(one) === placeKey(of));
     return at === -1 || placeKey(of) === placeKey(place) ? NEVER : at;
@@ -73,7 +78,37 @@ function named({ recent, place }: State, views: readonly View[], name: string): 
     const candidate = { text: names[0], about: says, isOpen: false, command };
     return [[candidate, { match, hasSubject: match > 0, age: NEVER }]];
   });
-  return [...ofViews, ...ofPlaces, ...own];
+  return [...ofViews, ...ofPlaces, ...own, ...ofVerbs(state, views, name), ...ofRows(state, views, name)];
+}
+
+/** Verbs by the start of their words. */
+function ofVerbs(state: State, views: readonly View[], name: string): Ranked[] {
+  if (name === "") return [];
+  const found = new Map<string, Ranked>();
+  // A verb that acts on a row somewhere asks for its name.
+  const verbs = namedVerbs(state, views);
+  const ofNames = verbs.filter(({ offer }) => offer.needsRow);
+  for (const { word, verb, offer, view } of [...ofNames, ...verbs]) {
+    const match = matchOf(name, [word]);
+    if (match === undefined || match > 1 || found.has(word)) continue;
+    const command: Command = offer.needsRow
+      ? { kind: "wrong", words: `${word}: type the name of what is meant` }
+      : { kind: "verb", verb, place: { view: view.id } };
+    const candidate = { text: word, about: VERBS[verb].help, isOpen: offer.needsRow, command };
+    found.set(word, [candidate, { match, hasSubject: true, age: NEVER }]);
+  }
+  return [...found.values()];
+}
+
+/** Rows by their names. */
+function ofRows(state: State, views: readonly View[], name: string): Ranked[] {
+  return namedRows(state, views, name).map(({ view, kind, name: of, row, match }) => {
+    const command = { kind: "go", place: { view: view.id }, filter: undefined, row } as const;
+    return [
+      { text: of, about: kind, isOpen: false, command },
+      { match, hasSubject: true, age: NEVER },
+    ];
+  });
 }
 
 /** What a view may be about, once its name is there. */
@@ -91,7 +126,8 @@ function about(state: State, views: readonly View[], name: string, rest: string)
     });
   }
   const view = viewNamed(name, views);
-  if (typeof view === "string" || /(?:^|\s)\//.test(rest)) return [];
+  if (typeof view === "string") return ofVerb(state, views, name, rest);
+  if (/(?:^|\s)\//.test(rest)) return [];
   const before = state.recent.flatMap(({ view: id, subject }) => (id === view.id ? (subject ?? []) : []));
   const known = view.subjects?.(contextOf(state)) ?? [];
   const subjects = [...new Set([...before, ...known.slice(0, MOST_SUBJECTS)])];
@@ -109,31 +145,53 @@ const toView = ({ id, about: says, subject }: View, place: Place): Candidate => 
   command: { kind: "go", place, filter: undefined },
 });
 
-/** The best of the names; undefined: none has these letters in this order. */
-function matchOf(typed: string, names: readonly string[]): number | undefined {
-  const wanted = typed.toLowerCase();
-  if (wanted === "") return 1;
-  const matches = names.flatMap((name) => matchOfOne(wanted, name.toLowerCase()) ?? []);
-  return matches.length === 0 ? undefined : Math.min(...matches);
-}
-
-function matchOfOne(wanted: string, name: string): number | undefined {
-  if (name === wanted) return 0;
-  if (name.startsWith(wanted)) return 1;
-  if (name.includes(wanted)) return 2;
-  let from = 0;
-  for (const character of wanted) {
-    const at = name.indexOf(character, from);
-    if (at === -1) return undefined;
-    from = at + character.length;
-  }
-  return 3;
-}
-
 /** What Enter does with what is typed. */
 export function commandOf(state: State, prompt: PromptState, views: readonly View[]): Command {
   const { text } = prompt.edit;
   const candidates = candidatesOf(state, views, text);
   const at = highlighted(prompt, candidates);
-  return (at === undefined ? undefined : candidates[at]?.command) ?? commandOfText(text, views);
+  const taken = at === undefined ? undefined : candidates[at]?.command;
+  return taken ?? verbCommand(state, views, text) ?? commandOfText(text, views);
 }
+
+/** Rows that a name may be, after the verb; and the verb alone where it needs none. */
+function ofVerb(state: State, views: readonly View[], word: string, rest: string): Ranked[] {
+  const verbs = namedVerbs(state, views).filter((it) => it.word === word && it.offer.needsRow);
+  const rows = verbs.length === 0 ? [] : namedRows(state, views, rest.trim());
+  return rows.flatMap((row, age): Ranked[] => {
+    const verb = verbs.find(({ view }) => view === row.view);
+    if (verb === undefined) return [];
+    const command = { kind: "verb", verb: verb.verb, place: { view: row.view.id }, row: row.row } as const;
+    const candidate = { text: `${word} ${row.kind}:${row.name}`, about: row.kind, isOpen: false, command };
+    return [[candidate, { match: row.match, hasSubject: true, age }]];
+  });
+}
+
+/** `suspend acme-chat`: the one row of that name, or why there is none. `undefined`: the text begins with no verb. */
+function verbCommand(state: State, views: readonly View[], text: string): Command | undefined {
+  const [, word = "", name = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(text) ?? [];
+  const verbs = namedVerbs(state, views).filter((it) => it.word === word);
+  const [first] = verbs;
+  if (first === undefined || typeof viewNamed(word, views) !== "string") return undefined;
+  if (name === "") {
+    const alone = verbs.every(({ offer }) => !offer.needsRow) ? verbs : [];
+    const [only] = alone;
+    if (only !== undefined && alone.length === 1)
+      return { kind: "verb", verb: only.verb, place: { view: only.view.id } };
+    return { kind: "wrong", words: `${word}: type the name of what is meant` };
+  }
+  const found = ofVerb(state, views, word, name);
+  const exact = found.filter(([, { match }]) => match === 0);
+  const [only, second] = exact.length > 0 ? exact : found;
+  if (only !== undefined && second === undefined) return only[0].command;
+  const kinds = namesInWords([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MOST_KINDS);
+  return {
+    kind: "wrong",
+    words:
+      only === undefined
+        ? `${word}: no ${kinds} is named ${clipped(name)}`
+        : `${word}: ${clipped(name)} may be several; Up and Down choose`,
+  };
+}
+
+const MOST_KINDS = 8;

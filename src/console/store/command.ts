@@ -5,6 +5,7 @@
 
 import { nearest } from "../../base/index.ts";
 import { namesInWords } from "../format/names.ts";
+import type { VerbId } from "../model/keys.ts";
 import type { Place, View } from "../model/view.ts";
 
 export type Command =
@@ -14,7 +15,9 @@ export type Command =
   | { readonly kind: "help" }
   /** Without a name: those that there are. */
   | { readonly kind: "context"; readonly name: string }
-  | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined }
+  | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined; readonly row?: string }
+  /** Begins a verb of a view, on a row where it needs one. */
+  | { readonly kind: "verb"; readonly verb: VerbId; readonly place: Place; readonly row?: string }
   | { readonly kind: "wrong"; readonly words: string };
 
 /** Beside the views; the first name is the one that is offered. */
@@ -72,4 +75,4 @@ export function viewNamed(name: string, views: readonly View[]): View | string {
   return `there is no view ${clipped(name)}${meant === undefined ? "; ? lists them" : `; did you mean ${meant}?`}`;
 }
 
-const clipped = (name: string): string => (name.length <= 40 ? name : `${name.slice(0, 40)}...`);
+export const clipped = (name: string): string => (name.length <= 40 ? name : `${name.slice(0, 40)}...`);

@@ -53,6 +53,8 @@ export function reported(state: State, event: Report): State {
       return withExisting(state, event);
     case "output":
       return openedPage(state, event.title, event.lines);
+    case "edited":
+      return openedDialog({ ...state, page: undefined, prompt: undefined }, event.dialog);
     case "page_loaded":
       return withLoaded(state, event);
     case "completed":

@@ -32,6 +32,12 @@ export function filterOf(text: string): Filter {
   return { kind: "match", isInverted, test: isInverted ? (subject) => !matches(subject) : matches };
 }
 
+/** Text that a filter looks for as it is; undefined: a pattern, what must not be there, or no filter. */
+export const plainFilterText = (text: string): string | undefined =>
+  text === "" || text.startsWith("!") || (text.length > 2 && text.startsWith("/") && text.endsWith("/"))
+    ? undefined
+    : text;
+
 type Matches = (subject: string) => boolean;
 
 function plain(text: string): Matches {

@@ -170,7 +170,7 @@ function movingOf({ body, offers, group, id }: View, views: readonly View[]): re
     if (body.kind !== "table")
       return OF_PAGES.includes(name) || (body.kind === "workbench" && OF_RESULTS.includes(name));
     if (name.startsWith("mark")) return offers.some(({ takesMany }) => takesMany);
-    return name !== "query" || body.sql !== undefined;
+    return name !== "query" || body.query !== undefined;
   });
 }
 

@@ -1,6 +1,7 @@
 /** Where a verb or a command leads. Nothing here changes a gateway: the most it does is to ask, by a dialog. */
 
 import { editAtEnd } from "../edit/edit.ts";
+import { nodesOf } from "../model/nodes.ts";
 import type { Effect, State, Step } from "../model/state.ts";
 import type { Intent, LocalJob, View } from "../model/view.ts";
 import { openStatement } from "../workbench/running.ts";
@@ -65,6 +66,7 @@ function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   const { data, now, nextId, size } = there;
   const { workbench, effects, usedIds } = openStatement(there.workbench, sql, {
     tables: data.get({ id: "list_query_tables" })?.value ?? [],
+    nodes: nodesOf(data),
     now,
     nextId,
     size: { columns: bodyCells(size), rows: bodyRows(size) },
@@ -101,8 +103,11 @@ function wordsOf(job: LocalJob): string {
       return `verifying ${job.file}`;
     case "sweep":
       return `sweeping ${job.words}`;
+    case "edit_document":
+      return `opening ${job.path ?? job.source} in the editor`;
     case "save_text":
       return `saving ${job.what} to ${job.file}`;
+    case "save_document":
     case "save_snapshot":
       return `saving ${job.file}`;
     default:

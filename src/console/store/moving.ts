@@ -6,18 +6,20 @@ import type { Chord } from "../model/key.ts";
 import { MOVING } from "../model/keys.ts";
 import type { State, Step } from "../model/state.ts";
 import type { ColumnHead } from "../model/table.ts";
+import type { Line } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { openedDialog } from "./dialog.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
-import { type Listing, tableOfView } from "./listing.ts";
+import { type Listing, placeOfRow, tableOfView } from "./listing.ts";
 import { stepMarks } from "./marks.ts";
 import { isOneOf, only } from "./only.ts";
 import { openedPage } from "./page.ts";
 import { clamp, onRow, withTable } from "./places.ts";
 import { columnsDialog, turnedSplit } from "./preferences.ts";
-import { contextOf, cursorRowOf, tableStateOf } from "./seen.ts";
+import { rowsStatement } from "./rows-query.ts";
+import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { chosenOf } from "./select.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
 
@@ -42,7 +44,7 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.sort)) return only({ ...state, awaits: "sort" });
   if (isOneOf(chord, MOVING.sort_next)) return only(sortedByNeighbour(state, listing, 1));
   if (isOneOf(chord, MOVING.sort_before)) return only(sortedByNeighbour(state, listing, -1));
-  if (isOneOf(chord, MOVING.query)) return query(state, body, views);
+  if (isOneOf(chord, MOVING.query)) return query(state, seen, views);
   const marked = stepMarks(state, listing, chord);
   if (marked !== undefined) return only(marked);
   if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
@@ -142,28 +144,60 @@ function copied(state: State, { table, order }: Listing, views: readonly View[])
   return { state: flashed(state, words), effects: [{ kind: "copy", text: names.join("\n") }] };
 }
 
-function query(state: State, { sql }: TableBody, views: readonly View[]): Step {
-  if (sql === undefined) return only(flashed(state, "the query workbench has no table of these rows"));
-  return followed(state, { kind: "query", sql: sql(contextOf(state)) }, views);
+function query(state: State, { body, listing }: Seen, views: readonly View[]): Step {
+  if (body.query === undefined) return only(flashed(state, "the query workbench has no table of these rows"));
+  const { sql, isFiltered } = rowsStatement(
+    body.query,
+    listing,
+    tableStateOf(state),
+    state.place.subject !== undefined,
+  );
+  const step = followed(state, { kind: "query", sql }, views);
+  if (isFiltered) return step;
+  const words = "the filter leaves too many rows to name in a statement: these are all rows";
+  return { ...step, state: flashed(step.state, words, "warn") };
 }
 
 function opened(state: State, seen: Seen, views: readonly View[]): Step {
   const row = cursorRowOf(seen.listing);
   const { open } = seen.body;
   if (row === undefined || open === undefined) return only(described(state, seen));
-  return followed(state, open(row, contextOf(state)), views);
+  return withRowOfPage(state, followed(state, open(row, contextOf(state)), views), row);
+}
+
+/** A page that was opened for a row is about it. */
+export function withRowOfPage(before: State, step: Step, row: string | undefined): Step {
+  const { page } = step.state;
+  if (page === undefined || page.id === before.page?.id || row === undefined) return step;
+  return { ...step, state: { ...step.state, page: { ...page, row } } };
 }
 
 function described(state: State, { body, listing }: Seen): State {
   const row = cursorRowOf(listing);
   const at = listing.order[listing.cursor];
   if (row === undefined || at === undefined) return flashed(state, "there is no row to describe");
-  const { table } = listing;
-  return openedPage(state, table.nameOf(at), body.describe?.(row, contextOf(state)) ?? linesOfFields(table.jsonOf(at)));
+  const there = openedPage(state, listing.table.nameOf(at), linesOfRow(state, body, listing, row, at));
+  return there.page === undefined ? there : { ...there, page: { ...there.page, row, isDescription: true } };
+}
+
+const linesOfRow = (state: State, body: TableBody, { table }: Listing, row: string, at: number): readonly Line[] =>
+  body.describe?.(row, contextOf(state)) ?? linesOfFields(table.jsonOf(at));
+
+/** The description that is open, with the newest data; as it was where its row is gone. */
+export function withFreshDescription(state: State, views: readonly View[]): State {
+  const { page } = state;
+  const { body } = viewOf(state, views);
+  const listing = page?.isDescription === true ? listingOf(state, views) : undefined;
+  if (page?.row === undefined || body.kind !== "table" || listing === undefined) return state;
+  const place = placeOfRow(listing.table, listing.order, page.row);
+  const at = place === undefined ? undefined : listing.order[place];
+  if (at === undefined) return state;
+  return { ...state, page: { ...page, lines: linesOfRow(state, body, listing, page.row, at) } };
 }
 
 function raw(state: State, { table, order, cursor }: Listing): State {
   const at = order[cursor];
   if (at === undefined) return flashed(state, "there is no row to show");
-  return openedPage(state, `${table.nameOf(at)} as JSON`, linesOfJson(table.jsonOf(at)));
+  const there = openedPage(state, `${table.nameOf(at)} as JSON`, linesOfJson(table.jsonOf(at)));
+  return there.page === undefined ? there : { ...there, page: { ...there.page, row: table.idOf(at) } };
 }

@@ -2,6 +2,7 @@
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { KeyEvent } from "../model/key.ts";
+import { VERBS } from "../model/keys.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -12,9 +13,11 @@ import { stepFound } from "./found.ts";
 import { followed, isUnsaved, quit } from "./intent.ts";
 import { only } from "./only.ts";
 import { linesOfLog, openedPage } from "./page.ts";
+import { isReadingNames } from "./palette.ts";
 import { withTable } from "./places.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
 import { openedHelp } from "./step-help.ts";
+import { stepVerb } from "./verbs.ts";
 
 /** UTF-16 units; a filter is looked for in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
@@ -45,6 +48,9 @@ export function withFilter(state: State, filter: string): State {
 export function stepPrompt(state: State, prompt: PromptState, event: KeyEvent, views: readonly View[]): Step {
   if (event.kind === "key") {
     if (event.chord === "esc") return only(leftPrompt(state, prompt));
+    if (event.chord === "enter" && prompt.kind === "command" && isReadingNames(state, views)) {
+      return only(flashed(state, "the names are still being read: press Enter again"));
+    }
     if (event.chord === "enter") return entered({ ...state, prompt: undefined }, prompt, views);
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
@@ -109,8 +115,14 @@ function run(state: State, command: Command, views: readonly View[]): Step {
     case "context":
       return toContext(state, command.name);
     case "go": {
-      const { place, filter } = command;
-      return followed(state, { kind: "go", place, ...(filter !== undefined && { filter }) }, views);
+      const { place, filter, row } = command;
+      const at = { ...(filter !== undefined && { filter }), ...(row !== undefined && { row }) };
+      return followed(state, { kind: "go", place, ...at }, views);
+    }
+    case "verb": {
+      const { verb, place, row } = command;
+      const there = followed(state, { kind: "go", place, ...(row !== undefined && { row }) }, views).state;
+      return stepVerb(there, VERBS[verb].chord, views) ?? only(there);
     }
     case "wrong":
       return only(flashed(state, command.words));

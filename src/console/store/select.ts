@@ -11,6 +11,7 @@ import type { Chosen, Offer, View } from "../model/view.ts";
 import { viewNamed } from "./command.ts";
 import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
+import { paletteNeeds } from "./palette.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./seen.ts";
 import { undoOffer } from "./undo.ts";
 
@@ -28,11 +29,13 @@ export {
 } from "./seen.ts";
 export { type Freshness, freshnessOf, gapsOf, statusOf, type ViewStatus } from "./status.ts";
 
-/** The marked rows that can be seen, in their order; without any the row under the cursor; none in an empty table. */
+/** The row of the page that is open; otherwise the marked rows that can be seen, in their order; without any the row under the cursor; none in an empty table. */
 export function chosenOf(state: State, views: readonly View[]): Chosen {
   const listing = listingOf(state, views);
   if (listing === undefined) return { ids: [] };
   const { table, order } = listing;
+  const ofPage = state.page?.row;
+  if (ofPage !== undefined) return { ids: placeOfRow(table, order, ofPage) === undefined ? [] : [ofPage] };
   const marked = [...tableStateOf(state).marks].flatMap((id) => placeOfRow(table, order, id) ?? []);
   if (marked.length > 0) {
     return { ids: marked.sort((a, b) => a - b).flatMap((index) => idsAt(listing, index)) };
@@ -125,6 +128,7 @@ export function needsOf(state: State, views: readonly View[]): readonly Need[] {
     ...FRAME_NEEDS,
     ...view.needs(subject),
     ...paneNeedsOf(state, view, views),
+    ...paletteNeeds(state, views),
     ...typedNeedsOf(state, views),
   ];
   if (view.id === METRICS_VIEW) all.push({ id: "metrics" });

@@ -6,6 +6,7 @@
 
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
 import { COMMON, MOVING } from "../model/keys.ts";
+import { nodesOf } from "../model/nodes.ts";
 import { preferencesOf } from "../model/preferences.ts";
 import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
@@ -20,7 +21,7 @@ import type { EntryRun } from "./help-entries.ts";
 import { followed, quit } from "./intent.ts";
 import { withPastedKey, withTypedKey } from "./key-met.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { pointedAt, sortedByHead, stepColumnLetter, stepTable } from "./moving.ts";
+import { pointedAt, sortedByHead, stepColumnLetter, stepTable, withFreshDescription } from "./moving.ts";
 import { isOneOf, only } from "./only.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./places.ts";
@@ -59,7 +60,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "pointed":
         return only(pointedAt(state, listingOf(state, views), event.index));
       case "data":
-        return only(withRecurrences(reported(state, event)));
+        return only(withFreshDescription(withRecurrences(reported(state, event)), views));
       default:
         return only(reported(state, event));
     }
@@ -76,6 +77,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     const { data, now, nextId, size } = state;
     const { workbench, effects, isTaken, flash, usedIds } = stepWorkbench(state.workbench, event, {
       tables: data.get({ id: "list_query_tables" })?.value ?? [],
+      nodes: nodesOf(data),
       now,
       nextId,
       size: { columns: bodyCells(size), rows: bodyRows(size) },
@@ -116,7 +118,13 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   function stepChord(state: State, chord: Chord): Step {
     if (state.page === undefined) return stepView(state, chord);
     if (isOneOf(chord, MOVING.save_table)) return followed(state, savePage(state.page), views);
-    return stepPage(state, state.page, chord, views) ?? stepCommon(state, chord) ?? unknown(state, chord, "the page");
+    const ofRow = (): Step | undefined => (state.page?.row === undefined ? undefined : stepVerb(state, chord, views));
+    return (
+      stepPage(state, state.page, chord, views) ??
+      ofRow() ??
+      stepCommon(state, chord) ??
+      unknown(state, chord, "the page")
+    );
   }
 
   /** Does what an entry of the help says. */

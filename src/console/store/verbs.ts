@@ -7,6 +7,7 @@ import type { State, Step } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
+import { withRowOfPage } from "./moving.ts";
 import { only } from "./only.ts";
 import { withTable } from "./places.ts";
 import { contextOf, cursorRowOf, listingOf } from "./seen.ts";
@@ -29,8 +30,11 @@ export function stepVerb(state: State, chord: Chord, views: readonly View[]): St
   const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
   if (offered === undefined) return only(flashed(state, whereOffered(verb, views)));
   if (offered.why !== undefined) return only(flashed(state, `${chord}: ${offered.why}`));
-  const intent = offered.offer.start(chosenOf(state, views), contextOf(state));
-  return followed(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
+  const chosen = chosenOf(state, views);
+  const intent = offered.offer.start(chosen, contextOf(state));
+  const step = followed(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
+  const row = offered.offer.needsRow && chosen.ids.length === 1 ? chosen.ids[0] : undefined;
+  return withRowOfPage(state, step, row);
 }
 
 /** What is acted on stays under the cursor, though the deed may move it down from where it was the first. */

@@ -58,6 +58,8 @@ export interface Screen {
   leaveInOrder(): Promise<void>;
   /** Gives the terminal back in order and stops the process; whoever continues it calls `resume`. */
   suspend(): void;
+  /** Gives the terminal back in order while `work` lasts, then takes it and asks for a repaint. */
+  lend<T>(work: () => Promise<T>): Promise<T>;
   /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
   resume(): void;
   /** The window has another size, or had one for a moment (SIGWINCH). */
@@ -78,7 +80,7 @@ export function openScreen({
 }: ScreenOptions): Screen {
   const output = openOutput(stdout);
   let keyboard: Keyboard | undefined;
-  let state: "on" | "leaving" | "suspending" | "suspended" | "left" = "on";
+  let state: "on" | "leaving" | "suspending" | "suspended" | "lent" | "left" = "on";
   let isGone = false;
   let wasTold = false;
   let told = output.size();
@@ -121,7 +123,7 @@ export function openScreen({
 
   function leave(): void {
     if (state === "left") return;
-    const hasTerminal = state !== "suspended";
+    const hasTerminal = state !== "suspended" && state !== "lent";
     state = "left";
     stopListening();
     output.stream.off("resize", onResize);
@@ -150,12 +152,24 @@ export function openScreen({
     leave();
   }
 
+  function takeBack(): void {
+    // Whoever had the terminal in between may have changed its mode, which Node would not notice.
+    keyboard?.close();
+    state = "on";
+    take();
+    told = output.size();
+    onEvent({ kind: "size", ...told });
+    onEvent({ kind: "repaint" });
+  }
+
   return {
     output,
     size: () => output.size(),
     leave,
     leaveInOrder,
     suspend() {
+      // The program that has the terminal is stopped with this process, and goes on with it.
+      if (state === "lent") return stopProcess();
       if (state !== "on") return;
       state = "suspending";
       output.hold();
@@ -166,15 +180,22 @@ export function openScreen({
         stopProcess();
       });
     },
+    async lend(work) {
+      if (state !== "on") throw new Error("the terminal is not free: try again");
+      state = "suspending";
+      output.hold();
+      await output.whenNothingOwed();
+      if (state !== "suspending") throw new Error("the terminal is gone");
+      state = "lent";
+      giveBack();
+      try {
+        return await work();
+      } finally {
+        if (state === "lent") takeBack();
+      }
+    },
     resume() {
-      if (state === "left" || state === "leaving") return;
-      // Whoever had the terminal in between may have changed its mode, which Node would not notice.
-      keyboard?.close();
-      state = "on";
-      take();
-      told = output.size();
-      onEvent({ kind: "size", ...told });
-      onEvent({ kind: "repaint" });
+      if (state !== "left" && state !== "leaving" && state !== "lent") takeBack();
     },
     windowChanged: () => output.windowChanged(),
     hangUp() {

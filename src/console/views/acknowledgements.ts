@@ -172,7 +172,12 @@ export const acknowledgementsView: View = {
       const item = rowOf(id, context)?.item;
       return item === undefined ? over("nothing of it wants attention now") : { kind: "go", ...item.goes };
     },
-    sql: () => "SELECT name, reason, by, created_at, until, severity, status FROM acknowledgements ORDER BY until",
+    query: {
+      table: "acknowledgements",
+      columns: ["name", "reason", "by", "created_at", "until", "severity", "status"],
+      key: ["name"],
+      order: "until",
+    },
   },
   offers: [
     {

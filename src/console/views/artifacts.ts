@@ -177,7 +177,12 @@ export const artifactsView: View = {
       sentence: "No detector needs a model, and nothing lies in the cache of this node.",
       next: "Models are declared in the deployment document (`models:`); `gateway models pin` prints an entry",
     }),
-    sql: () => "SELECT model, file, state, size, digest, detectors FROM artifacts ORDER BY size DESC",
+    query: {
+      table: "artifacts",
+      columns: ["node", "model", "file", "state", "size", "digest", "detectors"],
+      key: ["node", "model", "file"],
+      order: "size DESC",
+    },
   },
   offers: [
     {

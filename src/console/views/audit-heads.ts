@@ -165,7 +165,12 @@ export const auditHeadsView: View = {
       sentence: "No heads yet.",
       next: "A node shows its newest record to the cluster every 5 seconds; r reads again",
     }),
-    sql: () => "SELECT node, kid, seq, hash, witnessed_at, conflicts FROM audit_heads ORDER BY node",
+    query: {
+      table: "audit_heads",
+      columns: ["node", "kid", "seq", "hash", "witnessed_at", "conflicts"],
+      key: ["node", "kid"],
+      order: "node",
+    },
   },
   offers: [saveOffer, verifyOffer],
 };

@@ -3,6 +3,7 @@
 import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { shown } from "../format/lines.ts";
+import { short } from "../format/numbers.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 
 const BUCKET_MS = 10_000;
@@ -11,6 +12,8 @@ export const REACH_MS = BUCKETS * BUCKET_MS;
 
 const LABEL_CELLS = 24;
 const SUM_CELLS = 9;
+/** Of the largest value of ten seconds, which the highest bar stands for. */
+const SCALE_CELLS = 10;
 
 /** Of the ten seconds that are not over. `now`: milliseconds since 1970. */
 export const newestBucket = (now: number): number => Math.floor(now / BUCKET_MS);
@@ -27,18 +30,21 @@ export interface BandSize {
   readonly isAscii: boolean;
 }
 
-/** Its name before it, and what it comes to behind it. */
+/** Its name before it; behind it what it comes to, and what the highest bar stands for. */
 export function band(
   name: string,
   values: readonly (number | null)[],
   sum: string,
   { columns, isAscii }: BandSize,
   tone: Tone = "plain",
+  scale: (most: number) => string = short,
 ): Line {
-  const cells = Math.max(0, Math.min(values.length, columns - LABEL_CELLS - SUM_CELLS));
+  const cells = Math.max(0, Math.min(values.length, columns - LABEL_CELLS - SUM_CELLS - SCALE_CELLS));
+  const most = values.reduce<number>((largest, value) => Math.max(largest, value ?? 0), 0);
   return [
     shown(padTo(cutMiddle(shown(name).text, LABEL_CELLS - 1), LABEL_CELLS), "dim"),
     span(sparkline(values.slice(values.length - cells), isAscii), tone),
     span(sum.padStart(SUM_CELLS), tone),
+    ...(most > 0 ? [span(` max ${scale(most)}`, "dim")] : []),
   ];
 }

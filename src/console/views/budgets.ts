@@ -8,6 +8,7 @@ import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
+import { largest, smallest, summed, valuesOf } from "../model/rows-query.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
@@ -124,8 +125,23 @@ export const budgetsView: View = {
       sentence: "No budgets, or nothing has been spent of them yet.",
       next: `They are written in the deployment document (\`budgets:\`); who has one: \`gateway admin ${doorFlags} GET profiles\``,
     }),
-    sql: () =>
-      "SELECT budget, bucket, key, limit, used, reserved, remaining, resets_at, status FROM budgets ORDER BY remaining",
+    query: {
+      table: "budgets",
+      columns: [
+        "budget",
+        "bucket",
+        "key",
+        "limit",
+        largest("used"),
+        summed("reserved"),
+        smallest("remaining"),
+        "resets_at",
+        valuesOf("status"),
+      ],
+      key: ["budget", "bucket"],
+      group: ["budget", "bucket", "key", "limit", "resets_at"],
+      order: "remaining",
+    },
   },
   offers: [requestsOffer(requestsOfBucket), follow],
 };

@@ -10,6 +10,7 @@ import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count, milliseconds } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
+import { largest, smallest, summed, valuesOf } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -147,8 +148,23 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
         sentence: `No ${many} are configured.`,
         next: `They are written in the deployment document (\`${kind}:\`) and called at /${kind}/NAME; what is in force: \`gateway admin ${doorFlags} GET config\``,
       }),
-      sql: () =>
-        `SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, protocol, url FROM ${table} ORDER BY error_ratio DESC`,
+      query: {
+        table: table,
+        columns: [
+          "name",
+          valuesOf("state"),
+          summed("rate"),
+          "sum(rate * error_ratio) / nullif(sum(rate), 0) AS error_ratio",
+          largest("ttfb_p50_ms"),
+          largest("ttfb_p95_ms"),
+          summed("in_flight"),
+          smallest("protocol"),
+          smallest("url"),
+        ],
+        key: ["name"],
+        group: ["name"],
+        order: "error_ratio DESC",
+      },
     },
     offers: [...suspensionOffers(kind), requestsOffer(providerFilter)],
   };

@@ -138,7 +138,12 @@ export const certificatesView: View = {
       sentence: "The front door serves plain HTTP: it has no certificate.",
       next: "Set `tls.domains`, or `tls.cert_file` and `tls.key_file`, in the node file",
     }),
-    sql: () => "SELECT node, names, state, not_after, last_error FROM certificates",
+    query: {
+      table: "certificates",
+      columns: ["node", "names", "state", "not_after", "last_error", "source"],
+      key: ["node", "source"],
+      order: "not_after",
+    },
   },
   offers: [
     {

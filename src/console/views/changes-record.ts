@@ -141,6 +141,10 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   restore_snapshot: "restore a snapshot",
 };
 
+/** Says what was done, without its resource: `suspend`; an action that is not known by its id. */
+export const actionWord = ({ action }: Pick<Change, "action">): string =>
+  (Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined)?.replace(/ of$/, "") ?? action;
+
 /** Says what was done to what: `suspend provider:acme-chat`; an action that is not known by its id. */
 export function actionWords({ action, resource }: Change): string {
   const words = Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined;

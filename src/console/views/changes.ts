@@ -7,7 +7,7 @@ import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultWords } from "./changes-record.ts";
+import { actionWord, CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultWords } from "./changes-record.ts";
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -21,7 +21,9 @@ const COLUMNS: readonly Column<Change>[] = [
     sortKey: ({ at }) => at,
   },
   textColumn({ head: "WHO", letter: "w", width: { least: 12, flex: 1 }, priority: 1, cut: "middle" }, ({ who }) => who),
-  textColumn({ head: "ACTION", letter: "a", width: 21, priority: 1 }, ({ action }) => action),
+  textColumn({ head: "ACTION", letter: "a", width: { least: 12, flex: 2 }, priority: 1 }, (change) =>
+    actionWord(change),
+  ),
   textColumn(
     { head: "RESOURCE", letter: "e", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" },
     ({ resource }) => resource,
@@ -44,7 +46,8 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       columns: COLUMNS,
       idOf: ({ id }) => id,
       nameOf: ({ resource }) => resource,
-      haystack: (change) => `${change.who} ${change.action} ${change.resource} ${resultWords(change)}`,
+      haystack: (change) =>
+        `${change.who} ${change.action} ${actionWord(change)} ${change.resource} ${resultWords(change)}`,
       isBad: ({ result }) => RESULTS[result].isBad,
       jsonOf: ({ record }) => record,
     },

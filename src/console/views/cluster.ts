@@ -25,8 +25,23 @@ export const clusterView: View = {
       sentence: "No members are known to this node.",
       next: "It has no cluster yet: see its log, and `peers`, `join` or `bootstrap` of its node file.",
     }),
-    sql: () =>
-      "SELECT id, role, voter, state, last_contact_ms, applied, lag, version, raft_addr, forward_addr FROM cluster_members ORDER BY id",
+    query: {
+      table: "cluster_members",
+      columns: [
+        "id",
+        "role",
+        "voter",
+        "state",
+        "last_contact_ms",
+        "applied",
+        "lag",
+        "version",
+        "raft_addr",
+        "forward_addr",
+      ],
+      key: ["id"],
+      order: "id",
+    },
   },
   offers: [
     {

@@ -6,6 +6,9 @@ import { askFile } from "../actions/ask-file.ts";
 import {
   deleteSourceDialog,
   deleteWhy,
+  editedDialog,
+  editWhy,
+  ownedFile,
   putDocumentDialog,
   reloadDialog,
   reloadWhy,
@@ -24,7 +27,7 @@ import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { previewFile, viewDifference, viewDocument } from "./source-pages.ts";
+import { previewFile, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
 /** The source of a deployment that is configured by a file, and the first one of any other. */
 const FIRST = "default";
@@ -143,7 +146,12 @@ export const configView: View = {
             sentence: "No configuration is stored yet.",
             next: "The file becomes the source `default` by R, once there is a leader.",
           },
-    sql: () => "SELECT name, revision, writer, updated_at, by, state, message FROM sources ORDER BY name",
+    query: {
+      table: "sources",
+      columns: ["name", "revision", "writer", "updated_at", "by", "state", "message"],
+      key: ["name"],
+      order: "name",
+    },
   },
   offers: [
     {
@@ -189,11 +197,27 @@ export const configView: View = {
       needsRow: false,
       why: (_, context) => writeWhy(context),
       start: (chosen, context) =>
-        askFile("new revision from file", "", (file) => ({
+        askFile(`new revision of ${escapeControls(named(chosen))} from file`, "", (file) => ({
           kind: "dialog",
           dialog: putDocumentDialog(named(chosen), file, context),
         })),
     },
+    {
+      verb: "extend",
+      does: "edit",
+      needsRow: true,
+      why: (chosen, context) => editWhy(named(chosen), context),
+      start: (chosen, context) => ({
+        kind: "job",
+        job: {
+          kind: "edit_document",
+          source: named(chosen),
+          path: ownedFile(named(chosen), context),
+          ask: editedDialog,
+        },
+      }),
+    },
+    { verb: "save", needsRow: true, start: (chosen) => saveDocument(named(chosen)) },
     {
       verb: "remove",
       does: "delete source",

@@ -8,6 +8,7 @@ import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
+import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
@@ -111,7 +112,13 @@ export const controlsView: View = {
       sentence: "No rule carries a control.",
       next: "`gateway pack list` lists packs of rules that do; a rule of your own names them under `controls:`",
     }),
-    sql: () => "SELECT control, rules, decisions FROM controls",
+    query: {
+      table: "controls",
+      columns: ["control", smallest("rules"), summed("decisions")],
+      key: ["control"],
+      group: ["control"],
+      order: "control",
+    },
   },
   offers: [
     {

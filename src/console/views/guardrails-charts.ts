@@ -92,7 +92,8 @@ export function guardrailBands(
   const { acted, found, held } = deedsOf(context);
   const size: BandSize = { columns, isAscii };
   const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
-  const heldLines = most === null ? [] : [band("held back", held, `${short(most)}B`, size, "dim")];
+  const heldLines =
+    most === null ? [] : [band("held back", held, `${short(most)}B`, size, "dim", (it) => `${short(it)}B`)];
   // The blank that parts them from the table.
   const room = rows - 1 - heldLines.length;
   const rules = byMost(withAll(acted, "rule", data));
@@ -120,7 +121,6 @@ export function guardrailBands(
 export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
   const { acted, found, types, held } = deedsOf(context);
   const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
-  const sum = total(values);
   const inline = rowsOf(context.data, "guardrails").filter(
     (it) => it.kind === "detector" && it.mode === "inline" && it.type === type,
   );
@@ -129,9 +129,7 @@ export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: 
   return [
     labelled(
       "last 15m",
-      span(kind === "rule" ? `acted ${plural(sum, "time")}` : plural(sum, "finding")),
-      span("  on all nodes  ", "dim"),
-      span(sum === 0 ? "" : sparkline(values.slice(-PANE_BUCKETS), context.isAscii)),
+      ...chartSpans(kind === "rule" ? "acted, all nodes" : "findings, all nodes", values, context.isAscii),
     ),
     ...(kind === "detector" ? typeLines(types.get(name) ?? new Map(), context.isAscii) : []),
     ...(kind === "detector" && mode === "shadow" && inline.length > 0
@@ -164,14 +162,18 @@ function typeLines(types: ReadonlyMap<string, readonly number[]>, isAscii: boole
   const left = all.slice(MOST_TYPES);
   const told =
     left.length === 0 ? all : [...all.slice(0, MOST_TYPES), [plural(left.length, "other type"), summed(left)] as const];
-  return told.map(([type, values], at) =>
-    labelled(
-      at === 0 ? "by type" : "",
-      shown(padTo(cutMiddle(shown(type).text, TYPE_CELLS), TYPE_CELLS)),
-      span(padTo(count(total(values)), 8, "right")),
-      span(`  ${sparkline(values.slice(-PANE_BUCKETS), isAscii)}`),
-    ),
-  );
+  return told.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
+}
+
+/** Name, sum and bars, which begin in the same column in every line. */
+function chartSpans(name: string, values: readonly number[], isAscii: boolean): Line {
+  const most = Math.max(0, ...values.slice(-PANE_BUCKETS));
+  return [
+    shown(padTo(cutMiddle(shown(name).text, TYPE_CELLS), TYPE_CELLS)),
+    span(padTo(count(total(values)), 8, "right")),
+    span(`  ${most === 0 ? "" : sparkline(values.slice(-PANE_BUCKETS), isAscii)}`),
+    ...(most === 0 ? [] : [span(`  max ${short(most)}`, "dim")]),
+  ];
 }
 
 const summed = (all: readonly (readonly [string, readonly number[]])[]): readonly number[] =>

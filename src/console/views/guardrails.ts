@@ -6,6 +6,7 @@ import { describedAs, labelled, shown } from "../format/lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
+import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
@@ -173,7 +174,22 @@ export const guardrailsView: View = {
       sentence: "No guardrails are configured: no text is inspected.",
       next: "Detectors and rules are written in the deployment document (`guardrails:`); try them first with `gateway guardrails inspect -config FILE TEXT`",
     }),
-    sql: () => "SELECT kind, name, type, mode, schedule, on_error, texts_read, decisions, errors FROM guardrails",
+    query: {
+      table: "guardrails",
+      columns: [
+        "kind",
+        "name",
+        "type",
+        smallest("mode"),
+        smallest("schedule"),
+        smallest("on_error"),
+        summed("texts_read"),
+        summed("decisions"),
+        summed("errors"),
+      ],
+      key: ["kind", "name"],
+      group: ["kind", "name", "type"],
+    },
   },
   offers: [
     requestsOffer((id, { data }) => named(data, id)?.name),

@@ -58,6 +58,7 @@ const follow: Offer = {
 
 export const keysView: View = {
   id: "keys",
+  rows: "key",
   aliases: ["key"],
   digit: "3",
   title: "Keys",
@@ -85,7 +86,12 @@ export const keysView: View = {
           ? "It was revoked or rotated, or is another gateway's; `:changes` tells of the first."
           : `${isReadOnly ? "Mint one with" : "Press m to mint one, or"} \`gateway admin ${doorFlags} ${MINT_COMMAND}\``,
     }),
-    sql: () => "SELECT name, profile, status, created_at, last_used_at, expires_at, id FROM keys ORDER BY name",
+    query: {
+      table: "keys",
+      columns: ["name", "profile", "status", "created_at", "last_used_at", "expires_at", "id"],
+      key: ["name"],
+      order: "name",
+    },
   },
   offers: [
     { verb: "mint", needsRow: false, start: ({ ids: [like] }, context) => asked(mintDialog(context, like)) },

@@ -152,6 +152,7 @@ const providerOf = ({ ids: [id] }: Chosen, data: Data): string | undefined =>
 
 export const modelsView: View = {
   id: "models",
+  rows: "model",
   aliases: ["model", "routes"],
   title: "Models",
   about: "names that requests may ask for, in the order in which they match, and who serves them",
@@ -170,7 +171,11 @@ export const modelsView: View = {
       sentence: "No model is routed: every request is refused.",
       next: "Names stand in the deployment document, as `providers[].models` and `model_aliases`; or name a `default_provider`.",
     }),
-    sql: () => "SELECT model, kind, provider, upstream_model, dialects, failover FROM models",
+    query: {
+      table: "models",
+      columns: ["model", "kind", "provider", "upstream_model", "dialects", "failover"],
+      key: ["model", "kind", "provider"],
+    },
   },
   offers: [
     ...suspensionOffers("model", whyPattern),

@@ -3,6 +3,7 @@
  * changes; on a large screen four panels, with the budgets.
  */
 
+import { cellsOf } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
@@ -160,19 +161,30 @@ function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Li
 
 const BUDGET_CELLS = 34;
 
+/** Of who changed something and of what was done; longer ones are cut in the middle. */
+const WHO_CELLS = 30;
+const ACTION_CELLS = 44;
+
 function recentChanges({ data, now }: Context, most: number): readonly Line[] {
   // A trial changed nothing, and a console makes many while somebody looks at what a change would do.
   const changes = changesOf(data)
     .filter(({ result }) => result !== "tried")
     .slice(0, most);
   if (changes.length === 0) return [];
+  const rows = changes.map((change) => ({
+    at: clock(change.at, now),
+    who: cutMiddle(shown(change.who).text, WHO_CELLS),
+    action: cutMiddle(shown(actionWords(change)).text, ACTION_CELLS),
+    change,
+  }));
+  const widest = (of: "at" | "who" | "action"): number => Math.max(...rows.map((row) => cellsOf(row[of])));
+  const [at, who, action] = [widest("at"), widest("who"), widest("action")];
   return [
     [span("RECENT ADMIN CHANGES", "strong"), span("  through any node; :changes has more", "dim")],
-    ...changes.map((change) => [
-      { text: `${clock(change.at, now)}  ` },
-      shown(`${change.who}  `),
-      shown(`${actionWords(change)}  `, "strong"),
-      shown(resultWords(change), RESULTS[change.result].tone),
+    ...rows.map((row) => [
+      { text: `${padTo(row.at, at)}  ${padTo(row.who, who)}  ` },
+      span(`${padTo(row.action, action)}  `, "strong"),
+      shown(resultWords(row.change), RESULTS[row.change.result].tone),
     ]),
   ];
 }

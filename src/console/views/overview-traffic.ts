@@ -14,6 +14,8 @@ import { BLANK, type Line, line, type Span, span, type Tone } from "../model/tex
 import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
 
 const VALUE_CELLS = 9;
+/** Of the value that the highest bar stands for. */
+const SCALE_CELLS = 8;
 
 /** Of the failure where no address was given. */
 const NOT_GIVEN = "not_found";
@@ -37,7 +39,16 @@ export function trafficLines(context: Context, cells: number, rows: number): rea
 type Points = readonly (number | null)[];
 
 /** A label, its value, and a chart beside them; without points no chart. */
-type Draw = (of: keyof TrafficHistory, label: string, value: string, points: Points | undefined) => readonly Line[];
+type Draw = (
+  of: keyof TrafficHistory,
+  label: string,
+  value: string,
+  points: Points | undefined,
+  scale: (most: number) => string,
+) => readonly Line[];
+
+/** The history counts in ten seconds. */
+const ofTenSeconds = (most: number): string => `${count(most / 10, 1)}/s`;
 
 /** Lines of each chart: two thirds of what is left over for what was asked, the rest for what failed. */
 function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>> {
@@ -49,8 +60,8 @@ function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>>
 const TONES: Readonly<Record<keyof TrafficHistory, Tone>> = { attempts: "plain", failures: "fail", inFlight: "plain" };
 
 function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof heightsIn>): Draw {
-  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2);
-  return (of, label, value, points) => {
+  const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2 - SCALE_CELLS);
+  return (of, label, value, points, scale) => {
     if (points === undefined || width === 0) return [labelled(label, span(value))];
     // All of the time there is, several points in a cell where it is narrow.
     const [{ values } = { values: [] }] = narrowed(
@@ -65,7 +76,8 @@ function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof
         : columnsChart([{ tone: TONES[of], values }], { rows, most, cursor: undefined });
     const head = labelled(label, span(padTo(value, VALUE_CELLS)), span("  "));
     const under = [span(" ".repeat(LABEL_CELLS + VALUE_CELLS + 2))];
-    return chart.map((spans, at) => [...(at === 0 ? head : under), ...spans]);
+    const top = most > 0 ? [span(` ${scale(most)}`, "dim")] : [];
+    return chart.map((spans, at) => [...(at === 0 ? head : under), ...spans, ...(at === 0 ? top : [])]);
   };
 }
 
@@ -79,7 +91,9 @@ function metricLines({ requests, errors, inFlight, overhead }: Metrics, context:
     digits: number,
   ): readonly Line[] => {
     const newest = points.at(-1) ?? null;
-    return draw(of, label, newest === null ? "-" : `${count(newest, digits)}${unit}`, history?.[of] ?? points);
+    const scale =
+      history === undefined || unit === "" ? (most: number) => `${count(most, digits)}${unit}` : ofTenSeconds;
+    return draw(of, label, newest === null ? "-" : `${count(newest, digits)}${unit}`, history?.[of] ?? points, scale);
   };
   const { p50, p95, p99 } = overhead;
   return [
@@ -124,14 +138,15 @@ function measuredLines(context: Context, draw: Draw): readonly Line[] {
         "dim",
       ),
     ],
-    ...draw("attempts", "attempts", `${count(rate, 1)}/s`, history?.attempts),
+    ...draw("attempts", "attempts", `${count(rate, 1)}/s`, history?.attempts, ofTenSeconds),
     ...draw(
       "failures",
       "failed",
       history === undefined ? `${count(failed, 1)}/s  ${failing} %` : `${failing} %`,
       history?.failures,
+      ofTenSeconds,
     ),
-    ...draw("inFlight", "in flight", count(sum(({ in_flight: inFlight }) => inFlight)), history?.inFlight),
+    ...draw("inFlight", "in flight", count(sum(({ in_flight: inFlight }) => inFlight)), history?.inFlight, count),
     labelled("retried", span(`${retries}, ${failovers}`)),
   ];
 }

@@ -134,6 +134,7 @@ const follow: Offer = {
 
 export const profilesView: View = {
   id: "profiles",
+  rows: "profile",
   aliases: ["profile"],
   title: "Profiles",
   about: "policies that keys refer to: models, capabilities, budget, rules",
@@ -155,8 +156,12 @@ export const profilesView: View = {
       next: `They are written in the deployment document (\`profiles:\`); see what is in force with \`gateway admin ${doorFlags} GET config\``,
     }),
     open: (name) => ({ kind: "go", place: { view: "keys" }, filter: profileFilter(name) }),
-    sql: () =>
-      "SELECT name, budget, allowed_models, require_caps, access_rules, detectors, keys FROM profiles ORDER BY name",
+    query: {
+      table: "profiles",
+      columns: ["name", "budget", "allowed_models", "require_caps", "access_rules", "detectors", "keys"],
+      key: ["name"],
+      order: "name",
+    },
   },
   offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), xrayOffer, follow],
 };

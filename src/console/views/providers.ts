@@ -1,6 +1,7 @@
 /** The providers: worst first, with what may be done about one that fails. Source: operator console reference, B5. */
 
 import { escapeControls } from "../../base/index.ts";
+import { largest, summed, valuesOf } from "../model/rows-query.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { providerFilter } from "./keys-filters.ts";
 import { describeProvider, providerPane, routePage, whyNoMembers } from "./providers-pane.ts";
@@ -12,6 +13,7 @@ const one = ({ ids: [id = ""] }: Chosen): string => id;
 
 export const providersView: View = {
   id: "providers",
+  rows: "provider",
   aliases: ["prov", "provider", "backends"],
   digit: "2",
   title: "Providers",
@@ -33,8 +35,24 @@ export const providersView: View = {
       sentence: "No providers are configured.",
       next: `They are written in the deployment document (\`providers:\`); what is in force: \`gateway admin ${doorFlags} GET config\``,
     }),
-    sql: () =>
-      "SELECT name, state, rate, error_ratio, ttfb_p50_ms, ttfb_p95_ms, in_flight, retries, failovers_in, failovers_out FROM backends ORDER BY error_ratio DESC",
+    query: {
+      table: "backends",
+      columns: [
+        "name",
+        valuesOf("state"),
+        summed("rate"),
+        "sum(rate * error_ratio) / nullif(sum(rate), 0) AS error_ratio",
+        largest("ttfb_p50_ms"),
+        largest("ttfb_p95_ms"),
+        summed("in_flight"),
+        summed("retries"),
+        summed("failovers_in"),
+        summed("failovers_out"),
+      ],
+      key: ["name"],
+      group: ["name"],
+      order: "error_ratio DESC",
+    },
   },
   offers: [
     ...suspensionOffers("provider"),

@@ -195,8 +195,12 @@ export const reconcileView: View = {
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     rowNeeds: () => [{ id: "list_reconcile" }],
     empty,
-    sql: () =>
-      "SELECT day, provider, class, metered, reported, delta, ratio, breach FROM reconcile_verdicts ORDER BY day DESC, provider",
+    query: {
+      table: "reconcile_verdicts",
+      columns: ["day", "provider", "class", "metered", "reported", "delta", "ratio", "breach"],
+      key: ["day", "provider", "class"],
+      order: "day DESC, provider",
+    },
   },
   offers: [],
 };

@@ -13,6 +13,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
+import { whyRefusing } from "./budgets-bucket.ts";
 import { guardrailIdOf } from "./guardrails-row.ts";
 import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -90,6 +91,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const by = causeWords(row);
   return [
     labelled("refused", shown(whoWords(row)), span("  with "), shown(row.code), shown(by === "" ? "" : ` by ${by}`)),
+    ...budgetLines(row, data),
     labelled(
       "counted",
       span(`${count(minute)} in the last minute, ${plural(hour, "request")} in the hour, on `),
@@ -101,6 +103,13 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     ),
     labelled("request", shown(request), span("  the last; its answer carried the id", "dim")),
   ];
+}
+
+/** Why a budget refuses though something of it is left. */
+function budgetLines({ cause, cause_name: name }: RefusalRecord, data: Data): readonly Line[] {
+  const refusing = rowsOf(data, "budgets").find(({ budget, status }) => budget === name && status === "refusing");
+  const why = cause !== "budget" || refusing === undefined ? "" : whyRefusing(refusing);
+  return why === "" ? [] : [labelled("why", span(why))];
 }
 
 /** Where what refused can be looked at. */
@@ -133,8 +142,23 @@ export const refusalsView: View = {
       sentence: "Nothing was refused in the last hour.",
       next: "What providers failed at stands with them: e on a provider (2).",
     }),
-    sql: () =>
-      "SELECT node, caller_kind, caller, code, cause, cause_name, last_minute, last_hour, last_at FROM refusals ORDER BY last_hour DESC",
+    query: {
+      table: "refusals",
+      columns: [
+        "node",
+        "caller_kind",
+        "caller",
+        "code",
+        "cause",
+        "cause_name",
+        "last_minute",
+        "last_hour",
+        "last_at",
+        "last_request",
+      ],
+      key: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
+      order: "last_hour DESC",
+    },
   },
   offers: [
     requestsOffer((id, { data }) => {

@@ -63,7 +63,7 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
     band("ended well", good, count(total(good)), size),
     band("refused", refused, count(total(refused)), size, total(refused) === 0 ? "dim" : "warn"),
     band("failed", failed, count(total(failed)), size, total(failed) === 0 ? "dim" : "fail"),
-    band("first byte", firstByte, milliseconds(slowest), size),
+    band("first byte", firstByte, milliseconds(slowest), size, "plain", milliseconds),
   ];
 }
 

@@ -155,6 +155,7 @@ function evidenceOf(row: RequestRecord): Intent | undefined {
 
 export const requestsView: View = {
   id: "requests",
+  rows: "request",
   aliases: ["req", "accesses"],
   title: "Requests",
   about: "the last 2,000 requests and sessions of each node that are over: who, what, where, status, times, tokens",
@@ -174,8 +175,27 @@ export const requestsView: View = {
       sentence: "No finished requests yet.",
       next: "A request is listed when it ends; `:providers` counts those in flight.",
     }),
-    sql: () =>
-      "SELECT time, caller, model, provider, status, code, attempts, ttfb_ms, total_ms, input_tokens, output_tokens, decided_by, id FROM requests WHERE status >= 400 ORDER BY time DESC",
+    query: {
+      table: "requests",
+      columns: [
+        "time",
+        "caller",
+        "model",
+        "provider",
+        "status",
+        "code",
+        "attempts",
+        "ttfb_ms",
+        "total_ms",
+        "input_tokens",
+        "output_tokens",
+        "decided_by",
+        "node",
+        "id",
+      ],
+      key: ["time", "node", "id"],
+      order: "time DESC",
+    },
   },
   offers: [
     {

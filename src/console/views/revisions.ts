@@ -11,7 +11,7 @@ import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { previewRollback, viewDifference, viewDocument } from "./source-pages.ts";
+import { previewRollback, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
 /** Of a deployment that is configured by a file, and shown where no source is named. */
 const DEFAULT = "default";
@@ -131,6 +131,11 @@ export const revisionsView: View = {
       why: (chosen, context) =>
         sameWhy(chosen, context) ?? rollbackWhy(nameOf(context), chosenRevision(chosen), context),
       start: (chosen, context) => previewRollback(nameOf(context), chosenRevision(chosen)),
+    },
+    {
+      verb: "save",
+      needsRow: true,
+      start: (chosen, context) => saveDocument(nameOf(context), chosenRevision(chosen)),
     },
     {
       verb: "rollback",

@@ -32,6 +32,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
 
 export const secretsView: View = {
   id: "secrets",
+  rows: "secret",
   aliases: ["secret"],
   title: "Secrets",
   about: "sealed secrets: names and versions, never values",
@@ -46,7 +47,12 @@ export const secretsView: View = {
         ? `Seal one with \`gateway admin ${doorFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`
         : "Press n to seal one, typed unseen or from a file.",
     }),
-    sql: () => "SELECT name, version, updated_at, kek FROM secrets ORDER BY name",
+    query: {
+      table: "secrets",
+      columns: ["name", "version", "updated_at", "kek"],
+      key: ["name"],
+      order: "name",
+    },
   },
   offers: [
     {

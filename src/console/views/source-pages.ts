@@ -24,8 +24,19 @@ export const previewRollback = (source: string, revision: number): Intent => ({
 });
 
 export const previewFile = (source: string): Intent =>
-  askFile(`preview as ${escapeControls(source)}, file`, "", (file) => ({
+  askFile(`preview as ${escapeControls(source)} the file`, "", (file) => ({
     kind: "load",
     title: `${escapeControls(source)}, what ${escapeControls(file)} would change`,
     load: { kind: "preview", source, from: { file } },
   }));
+
+/** Asks for the file; `revision` left out: the one in force. */
+export const saveDocument = (source: string, revision?: number): Intent =>
+  askFile(
+    `save ${escapeControls(source)}${revision === undefined ? "" : `, revision ${revision},`} to file`,
+    `${source}${revision === undefined ? "" : `-${revision}`}.yaml`,
+    (file) => ({
+      kind: "job",
+      job: { kind: "save_document", source, file, ...(revision !== undefined && { revision }) },
+    }),
+  );

@@ -140,7 +140,12 @@ export const suspensionsView: View = {
       const row = named(data, id);
       return row === undefined ? GONE : subjectOf(row);
     },
-    sql: () => "SELECT kind, name, reason, by, created_at, until, status FROM suspensions ORDER BY created_at DESC",
+    query: {
+      table: "suspensions",
+      columns: ["kind", "name", "reason", "by", "created_at", "until", "status"],
+      key: ["kind", "name"],
+      order: "created_at DESC",
+    },
   },
   offers: [
     {

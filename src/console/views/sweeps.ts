@@ -7,30 +7,21 @@
 import { escapeControls } from "../../base/index.ts";
 import { writeWhy } from "../actions/source.ts";
 import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial.ts";
-import { countColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";
+import { namesInWords } from "../format/names.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import type { Need } from "../model/data.ts";
-import { namedOf, type Trial } from "../model/documents.ts";
+import { namedOf, type Trial, thresholdNamed } from "../model/documents.ts";
 import type { ScoreKind, SweepFigures, SweepResult, SweepStep } from "../model/sweep.ts";
-import { type Column, type Table, tableOf } from "../model/table.ts";
-import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
+import { type Table, tableOf } from "../model/table.ts";
+import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, View } from "../model/view.ts";
+import { COLUMNS, type Row } from "./sweeps-columns.ts";
 import { figureText, kindsOf, plotLines, thresholdText } from "./sweeps-plot.ts";
-import { type Turned, turnedBetween, wrongCases } from "./sweeps-turns.ts";
+import { turnedBetween, wrongCases } from "./sweeps-turns.ts";
 
 type Reads = Pick<Context, "sweep" | "subject">;
-
-interface Row {
-  readonly step: SweepStep;
-  readonly figures: SweepFigures | null;
-  readonly words: Span;
-  /** Of all cases. */
-  readonly wrong: number;
-  /** Against the threshold before. */
-  readonly turned: Pick<Turned, "right" | "wrong"> | undefined;
-}
 
 const PLACE = { view: "sweeps" } as const;
 /** Of a page; what turns further down is told by its number. */
@@ -48,60 +39,6 @@ function kindOf(result: SweepResult, { subject }: Pick<Context, "subject">): Sco
 
 const idOf = ({ threshold }: SweepStep): string => String(threshold);
 const stepAt = ({ steps }: SweepResult, id: string): number => steps.findIndex((step) => idOf(step) === id);
-
-const figureColumn = (head: string, letter: string, of: keyof SweepFigures): Column<Row> => ({
-  id: head.toLowerCase(),
-  head,
-  letter,
-  width: 9,
-  align: "right",
-  priority: 1,
-  cell: ({ figures }) => span(figureText(figures?.[of] ?? null)),
-  sortKey: ({ figures }) => figures?.[of] ?? null,
-});
-
-const COLUMNS: readonly Column<Row>[] = [
-  {
-    id: "threshold",
-    head: "THRESHOLD",
-    letter: "t",
-    width: 9,
-    align: "right",
-    priority: 1,
-    cell: ({ step }) => span(thresholdText(step.threshold)),
-    sortKey: ({ step }) => step.threshold,
-  },
-  {
-    id: "mark",
-    head: "MARK",
-    letter: "m",
-    width: { least: 8, flex: 1 },
-    align: "left",
-    priority: 1,
-    cell: ({ words }) => words,
-    sortKey: ({ words }) => words.text || null,
-  },
-  figureColumn("PRECISION", "p", "precision"),
-  figureColumn("RECALL", "r", "recall"),
-  figureColumn("F1", "f", "f1"),
-  countColumn({ head: "TP", letter: "o", width: 8, priority: 3 }, ({ figures }) => figures?.tp ?? null),
-  countColumn({ head: "FP", letter: "x", width: 8, priority: 2 }, ({ figures }) => figures?.fp ?? null),
-  countColumn({ head: "FN", letter: "n", width: 8, priority: 2 }, ({ figures }) => figures?.fn ?? null),
-  countColumn({ head: "WRONG", letter: "w", width: 8, priority: 2 }, ({ wrong }) => wrong),
-  {
-    id: "turn",
-    head: "TURN",
-    letter: "u",
-    width: 11,
-    align: "right",
-    priority: 1,
-    cell: ({ turned }) =>
-      turned === undefined || turned.right + turned.wrong === 0
-        ? span("-", "dim")
-        : span(`+${count(turned.right)} -${count(turned.wrong)}`),
-    sortKey: ({ turned }) => (turned === undefined ? null : turned.right + turned.wrong),
-  },
-];
 
 function rowsOf(result: SweepResult, kind: ScoreKind): readonly Row[] {
   const { steps, inForce } = result;
@@ -141,6 +78,13 @@ function table(context: Reads): Table {
   );
 }
 
+/** Files that are named; of more the number is told. */
+const MOST_FILES = 3;
+
+/** Key of the threshold that is swept and written. */
+const thresholdName = ({ detector, isOwnThreshold }: SweepResult): string =>
+  isOwnThreshold && detector !== undefined ? `threshold of ${detector}` : "guardrails.score_threshold";
+
 const figuresWords = (figures: SweepFigures | null): string =>
   figures === null
     ? "nothing is marked"
@@ -167,6 +111,13 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
   const kinds = kindsOf(result).filter((other) => other !== kind);
   return [
     labelled(
+      "swept",
+      shown(namesInWords(result.files, MOST_FILES)),
+      span(`  ${plural(cases, "case")}  `),
+      shown(result.detector === undefined ? "all detectors" : `detector ${result.detector}`),
+      shown(`  ${thresholdName(result)}`, "dim"),
+    ),
+    labelled(
       "chosen",
       span(thresholdText(step.threshold), "strong"),
       span(`  ${figuresWords(step.figures[kind])}`),
@@ -180,7 +131,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
       span(`${count(right)} right that ${right === 1 ? "was" : "were"} wrong, `),
       span(`${count(wrong)} wrong that ${wrong === 1 ? "was" : "were"} right`, wrong > 0 ? "warn" : "plain"),
       ...(otherwise === 0 ? [] : [span(`, ${count(otherwise)} wrong otherwise`)]),
-      span(`, ${against}; of ${plural(cases, "case")}`),
+      span(`, ${against}`),
       span(
         all > result.turning.length
           ? `; texts of the first ${count(result.turning.length)} that turn at all are kept`
@@ -225,7 +176,9 @@ function described(id: string, context: Context): readonly Line[] {
 
 function trialNeed(id: string, context: Reads): Need<"threshold_trial"> | undefined {
   const result = resultOf(context);
-  return result === undefined || id === "" ? undefined : { id: "threshold_trial", name: namedOf(result.source, id) };
+  if (result === undefined || id === "") return undefined;
+  const of = thresholdNamed(id, result.isOwnThreshold ? result.detector : undefined);
+  return { id: "threshold_trial", name: namedOf(result.source, of) };
 }
 
 function trialOf(id: string, context: Pick<Context, "data"> & Reads): Trial | undefined {
@@ -240,8 +193,16 @@ function why(id: string, context: Context): string | undefined {
   return undefined;
 }
 
+/** Why the threshold cannot be written; one that is still tested may be asked about. */
+function askingWhy(id: string, context: Context): string | undefined {
+  return trialOf(id, context) === undefined ? why(id, context) : writingWhy(id, context);
+}
+
 function writingWhy(id: string, context: Context): string | undefined {
   const trial = trialOf(id, context);
+  const need = trialNeed(id, context);
+  const failure = need === undefined ? undefined : context.data.get(need)?.failure;
+  if (trial === undefined && failure !== undefined) return `it could not be tested: ${escapeControls(failure.message)}`;
   const api = trial?.change !== undefined && trial.change.file === undefined ? writeWhy(context) : undefined;
   return why(id, context) ?? api ?? trialWhy(trial);
 }
@@ -347,14 +308,16 @@ export const sweepsView: View = {
       start(of, context) {
         const trial = trialOf(one(of), context);
         const lines = trial === undefined ? [] : differenceOfTrial(trial);
-        return { kind: "page", title: `score_threshold ${one(of)}, the difference`, lines };
+        const name = resultOf(context);
+        const title = `${escapeControls(name === undefined ? "" : thresholdName(name))} ${one(of)}, the difference`;
+        return { kind: "page", title, lines };
       },
     },
     {
       verb: "write",
       does: "write threshold",
       needsRow: true,
-      why: (of, context) => writingWhy(one(of), context),
+      why: (of, context) => askingWhy(one(of), context),
       start(of, opened) {
         const id = one(of);
         const result = resultOf(opened);
@@ -364,7 +327,7 @@ export const sweepsView: View = {
           kind: "dialog",
           dialog: trialDialog(
             {
-              title: `Set guardrails.score_threshold to ${id}`,
+              title: `Set ${escapeControls(thresholdName(result))} to ${id}`,
               done: doneWords(id),
               typed: id,
               label: "type the threshold",

@@ -2,7 +2,7 @@
  * Who used what: the newest hours of the ledger, by caller, provider and model. What all of it comes to is a statement away.
  */
 
-import type { UsageRecord } from "../../admin-api/index.ts";
+import { LISTED_USAGE, type UsageRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";
 import { count, plural } from "../format/numbers.ts";
@@ -113,8 +113,26 @@ export const usageView: View = {
       sentence: "The ledger of usage is empty.",
       next: "Each node adds what its callers used once a minute.",
     }),
-    sql: () =>
-      "SELECT caller, sum(requests) AS requests, sum(input_tokens + cached_input_tokens + cache_creation_input_tokens) AS input, sum(output_tokens) AS output, sum(units) AS units FROM usage GROUP BY caller ORDER BY output DESC",
+    query: {
+      table: "usage",
+      columns: [
+        "hour",
+        "caller",
+        "model",
+        "provider",
+        "profile",
+        "hop",
+        "requests",
+        "failed",
+        "input_tokens",
+        "cached_input_tokens",
+        "output_tokens",
+        "units",
+      ],
+      key: ["hour", "hop", "caller", "profile", "provider", "model"],
+      order: "hour DESC",
+      limit: LISTED_USAGE,
+    },
   },
   offers: [],
 };

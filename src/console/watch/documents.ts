@@ -3,7 +3,7 @@
 import { type AdminClient, AdminError, type OperationAnswer } from "../../admin-api/index.ts";
 import { pause } from "../../base/index.ts";
 import type { Need, ReadableId } from "../model/data.ts";
-import { type OwnedDocument, packNamesOf } from "../model/documents.ts";
+import { type OwnedDocument, packNamesOf, thresholdOf } from "../model/documents.ts";
 import type { ConsolePorts, JobOptions } from "../model/ports.ts";
 import type { Pace } from "./pace.ts";
 import type { Bell } from "./pause.ts";
@@ -54,7 +54,7 @@ export const LOCAL = {
   },
   threshold_trial: {
     split: pairOf,
-    look: (document, threshold, ports, { signal }) => ports.tryThreshold(document, Number(threshold), signal),
+    look: (document, of, ports, { signal }) => ports.tryThreshold(document, thresholdOf(of), signal),
   },
 } as const satisfies Partial<Record<ReadableId, Rule>>;
 

@@ -191,6 +191,7 @@ function drawRule({ run, result }: WorkbenchState, { table }: Shown, { columns, 
   const left = ruleWords(run, now);
   const right: Span[] = [];
   if (run.kind === "done") {
+    if (run.asked.missing !== undefined) right.push(span(` ${run.asked.missing} `, "warn"));
     const all = run.result.columns.length;
     const from = Math.min(result.column, Math.max(0, all - 1));
     if (table !== undefined && (from > 0 || table.end < all)) {
@@ -215,7 +216,9 @@ function ruleWords(run: WorkbenchState["run"], now: number): Span | undefined {
       return span("failed", "fail");
     case "done": {
       const { rows, index } = run.result;
-      return span(`${plural(rows.length, "row")}  ${milliseconds(run.tookMs)}  index ${count(index)}`);
+      return span(
+        `${plural(rows.length, "row")} ${run.asked.words}  ${milliseconds(run.tookMs)}  index ${count(index)}`,
+      );
     }
     default:
       return run satisfies never;

@@ -89,6 +89,13 @@ export const WORKBENCH_KEYS = {
     modes: ["asking", "params", "editor", "result"],
     hinted: ["asking", "params", "editor"],
   },
+  nodes: {
+    chords: ["ctrl-n"],
+    does: "nodes",
+    help: "ask all nodes, or only the connected one; the result says which",
+    modes: WRITING,
+    hinted: ["editor", "result"],
+  },
   format: { chords: ["ctrl-o"], does: "table/json", help: "the result as a table or as JSON", modes: WRITING },
   save: {
     chords: ["ctrl-s"],

@@ -1,9 +1,11 @@
 /** A statement on its way: what is sent, what is remembered of it, and what comes back. */
 
 import type { QueryResult } from "../../admin-api/index.ts";
+import { escapeControls } from "../../base/index.ts";
 import { editAtEnd } from "../edit/edit.ts";
+import { gapWords } from "../format/gaps.ts";
 import { span } from "../format/times.ts";
-import type { Effect, WorkbenchState } from "../model/state.ts";
+import type { Asked, Effect, Event, WorkbenchState } from "../model/state.ts";
 import { boundedHistory, cleanStatement } from "./memory.ts";
 import { parametersOf } from "./sql-tokens.ts";
 import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
@@ -24,7 +26,11 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
       run: { kind: "running", id: nextId, sql, since: now },
       result: { ...workbench.result, row: 0, offset: 0, column: 0 },
     },
-    [...cancelling(workbench), ...kept.effects, { kind: "query", id: nextId, sql, params }],
+    [
+      ...cancelling(workbench),
+      ...kept.effects,
+      { kind: "query", id: nextId, sql, params, ...(workbench.isOfOneNode && { isOfOneNode: true }) },
+    ],
     1,
   );
 }
@@ -79,10 +85,32 @@ function remembering(
 
 export function runDone(
   workbench: WorkbenchState,
-  { id, result, tookMs }: { readonly id: number; readonly result: QueryResult; readonly tookMs: number },
+  { id, result, tookMs, isOfOneNode }: Extract<Event, { readonly kind: "query_done" }>,
+  facts: WorkbenchFacts,
 ): WorkbenchStep {
   if (workbench.run.kind !== "running" || workbench.run.id !== id) return taken(workbench);
-  return taken({ ...workbench, run: { kind: "done", result, tookMs } });
+  const asked = askedOf(result, isOfOneNode === true, facts);
+  return taken({ ...workbench, run: { kind: "done", result, tookMs, asked } });
+}
+
+function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolean, { nodes }: WorkbenchFacts): Asked {
+  const missing = gapWords({ unanswered, cut });
+  return { words: askedWords(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
+}
+
+/** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`. */
+export function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
+  if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
+  const { own, members } = nodes;
+  if (isOfOneNode || members < 2) return `of ${escapeControls(own)}`;
+  return unanswered === 0 ? `of all ${members} nodes` : `of ${members - unanswered} of ${members} nodes`;
+}
+
+/** Turns between all nodes and the connected one, for the next run. */
+export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
+  const isOfOneNode = !workbench.isOfOneNode;
+  const words = askedWords(isOfOneNode, nodes).replace(/^of /, "");
+  return saying(taken({ ...workbench, isOfOneNode }), `the next run asks ${words}`);
 }
 
 export function runFailed(

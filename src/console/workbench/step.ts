@@ -10,7 +10,7 @@ import type { Event, WorkbenchState } from "../model/state.ts";
 import { ask, stepAsking } from "./asking.ts";
 import { modeOf, type WorkbenchKeyId, workbenchKeyOf } from "./keys.ts";
 import { boundedHistory, historyOf, statementsOf } from "./memory.ts";
-import { cancelRun, runDone, runFailed, runStatement } from "./running.ts";
+import { cancelRun, runDone, runFailed, runStatement, turnNodes } from "./running.ts";
 import { completeNext, enter, recallBy, withEdit } from "./step-editor.ts";
 import { pageResult, stepResult, toggleFormat } from "./step-result.ts";
 import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
@@ -21,7 +21,7 @@ export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: Wo
     case "paste":
       return stepKey(workbench, event, facts);
     case "query_done":
-      return runDone(workbench, event);
+      return runDone(workbench, event, facts);
     case "query_failed":
       return runFailed(workbench, event);
     case "remembered":
@@ -87,6 +87,8 @@ function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: Workben
       return taken(pageResult(workbench, facts.size, 1));
     case "params":
       return taken(workbench.isEditingParams ? closedParams(workbench) : openedParams(workbench));
+    case "nodes":
+      return turnNodes(workbench, facts);
     case "format":
       return taken(toggleFormat(workbench));
     case "save":

@@ -8,6 +8,7 @@ export const EMPTY_WORKBENCH: WorkbenchState = {
   isEditing: true,
   params: [],
   isEditingParams: false,
+  isOfOneNode: false,
   history: [],
   recalled: undefined,
   draft: "",
@@ -21,6 +22,8 @@ export const EMPTY_WORKBENCH: WorkbenchState = {
 export interface WorkbenchFacts {
   /** Those that may be queried; none while they are not known. */
   readonly tables: QueryTables["items"];
+  /** Node that the console is connected to, and the number of members; `undefined` while they are not known. */
+  readonly nodes: { readonly own: string; readonly members: number } | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Free for what is begun. */

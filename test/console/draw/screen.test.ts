@@ -289,9 +289,12 @@ test("the lower border has the views that digits go to, the one on the screen in
   );
   assert.deepEqual(bars, [
     "1 overview  2 providers  3 keys  4 budgets  5 reconcile  6 mcp  7 config  8 audit  9 query",
-    "1 overvi 2 provid 3 keys 4 budget 5 reconc 6 mcp 7 config 8 audit 9 query",
-    "1 ove 2 pro 3 key 4 bud 5 rec 6 mcp 7 con 8 aud 9 que",
+    "1 overview 2 providers 3 keys 4 budgets 5 reconcile 6 mcp 7 config 8 9",
+    "1 overview 2 providers 3 keys 4 budgets 5 6 7 8 9",
   ]);
+  const ofQuery = { ...stateAt("120x35"), place: { view: "query" } };
+  const result = { ...ofQuery, workbench: { ...ofQuery.workbench, isEditing: false } };
+  assert.match(textOfLine(viewsBar(result, ALL_VIEWS, 54)), / 9 query$/, "the view on the screen keeps its name");
   const typing = stateAt("120x35", { place: { view: "query" } });
   assert.doesNotMatch(textOfLine(footOf(typing)), /2 providers/, "digits are typed there");
   assert.doesNotMatch(textOfLine(footOf(stateAt("120x35", { dialog: opened(SUSPEND) }))), /2 providers/);

@@ -9,11 +9,11 @@ const texts = (values: readonly (number | null)[], rows: number, most: number): 
   columnsChart([{ tone: "plain", values }], { rows, most, cursor: undefined }).map(textOfLine);
 
 test("a column is as high as its value, nothing has a mark of its own, and what is not known a gap", () => {
-  assert.deepEqual(texts([0, 1, 4, 8, null], 1, 8), ["·▁▄█ "]);
-  assert.deepEqual(texts([0, 1, 4, 8, 16, null], 2, 16), ["    █ ", "·▁▄██ "]);
+  assert.deepEqual(texts([0, 1, 4, 8, null], 1, 8), ["·▁▄▇ "], "the topmost eighth parts it from what is above");
+  assert.deepEqual(texts([0, 1, 4, 8, 16, null], 2, 16), ["    ▇ ", "·▁▄██ "]);
   assert.deepEqual(texts([0.001], 3, 1_000), [" ", " ", "▁"], "what is there at all shows");
   assert.deepEqual(texts([0, 0], 2, 0), ["  ", "··"]);
-  assert.deepEqual(texts([99], 1, 8), ["█"], "no column is higher than the chart");
+  assert.deepEqual(texts([99], 1, 8), ["▇"], "no column is higher than the chart");
 });
 
 test("a few failures among many requests are seen at the foot of the column", () => {

@@ -67,6 +67,10 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
     },
     withRemembered,
     redraw: call("redraw"),
+    lend(work) {
+      called.push("lend");
+      return work();
+    },
     stopProcess: call("stop"),
     quit: call("quit"),
   });
@@ -170,11 +174,34 @@ test("a query is answered with the time it took, its parameters read as `-p` rea
   );
 });
 
+test("a query asks all nodes, one alone, and one alone of a version that cannot ask others", async (t) => {
+  let isEarlier = false;
+  const it = await start(t, (path, response) =>
+    isEarlier && path === "/query?nodes=all"
+      ? answer(response, { error: { code: "invalid", message: "The query parameter `nodes` is not known." } }, 400)
+      : answer(response, { columns: [], rows: [], index: 1 }),
+  );
+  const [door] = it.peers;
+  const runs = async (id: number, isOfOneNode: boolean) => {
+    const before = door?.asked.length;
+    it.do({ kind: "query", id, sql: "SELECT 1", params: [], ...(isOfOneNode && { isOfOneNode: true }) });
+    const done = await eventually("its result", () =>
+      it.events.find((event) => event.kind === "query_done" && event.id === id),
+    );
+    const paths = door?.asked.slice(before).flatMap(({ path }) => (path.startsWith("/query") ? [path] : [])) ?? [];
+    return ["isOfOneNode" in done, ...paths];
+  };
+  assert.deepEqual(await runs(1, false), [false, "/query?nodes=all"]);
+  assert.deepEqual(await runs(2, true), [true, "/query"]);
+  isEarlier = true;
+  assert.deepEqual(await runs(3, false), [true, "/query?nodes=all", "/query"]);
+});
+
 test("a query that is cancelled ends at the door too, and is told to have failed", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
   const [door] = it.peers;
-  const asked = await eventually("the query", () => door?.asked.find(({ path }) => path === "/query"));
+  const asked = await eventually("the query", () => door?.asked.find(({ path }) => path === "/query?nodes=all"));
   const closed = eventually("its connection closed", () => asked.request.socket.destroyed);
   it.do({ kind: "cancel", id: 1 });
   assert.equal((await it.comes("query_failed")).id, 1);

@@ -6,11 +6,13 @@ import { drawScreen } from "../../../src/console/draw/screen.ts";
 import { speak } from "../../../src/console/draw/spoken.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
+import type { View } from "../../../src/console/model/view.ts";
 import { candidatesOf } from "../../../src/console/store/candidates.ts";
-import { needsOf } from "../../../src/console/store/select.ts";
+import { needsOf, tableStateOf } from "../../../src/console/store/select.ts";
+import { createStep } from "../../../src/console/store/step.ts";
 import { VIEWS as ALL_VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw.ts";
-import { lastStep, online, pressed, typed, VIEWS } from "./fixture.ts";
+import { lastStep, online, pressed, stepWorkbench, typed, VIEWS } from "./fixture.ts";
 
 const offered = (state: State, text: string): readonly string[] =>
   candidatesOf(state, VIEWS, text).map((candidate) => candidate.text);
@@ -120,4 +122,68 @@ test("each view is found by the first four letters of its name, as the bar of vi
     if (digit === undefined) continue;
     assert.equal(candidatesOf(online(), ALL_VIEWS, id.slice(0, 4))[0]?.text, id);
   }
+});
+
+/** The view of providers, whose rows `:` finds. */
+const NAMED = VIEWS.map((view) => (view.id === "providers" ? { ...view, rows: "provider" } : view));
+const stepNamed = createStep({ views: NAMED, stepWorkbench });
+const typedNamed = (text: string, chords = "enter", from: State = online()): State =>
+  [":", ...[...text].map((one) => (one === " " ? "space" : one)), ...chords.split(" ")].reduce(
+    (state, chord) => stepNamed(state, { kind: "key", chord }).state,
+    from,
+  );
+
+test("rows are found by their names, exact ones first, and a name goes to its row", () => {
+  const found = (text: string) => candidatesOf(online(), NAMED, text).map(({ text: of, about }) => `${of} ${about}`);
+  assert.deepEqual(found("acme-chat"), ["acme-chat provider"]);
+  assert.deepEqual(found("provider:acme-chat"), ["acme-chat provider"]);
+  assert.deepEqual(found("zz"), []);
+  const there = typedNamed("acme-chat");
+  assert.deepEqual([there.place.view, tableStateOf(there).cursorId], ["providers", "acme-chat"]);
+});
+
+const VERBS: readonly (readonly [text: string, title: string | undefined, words: RegExp])[] = [
+  ["suspend acme-chat", "Suspend acme-chat", /^$/],
+  ["suspend provider:acme-chat", "Suspend acme-chat", /^$/],
+  ["suspend ACME-CHAT", "Suspend acme-chat", /^$/],
+  ["suspend no-such", undefined, /^suspend: no provider is named no-such$/],
+  ["suspend acme", undefined, /^suspend: acme may be several; Up and Down choose$/],
+  ["suspend", undefined, /^suspend: type the name of what is meant$/],
+  ["suspend ", undefined, /^suspend: type the name of what is meant$/],
+  ["lift acme-chat", undefined, /^u: acme-chat is not suspended$/],
+  ["mint", "Mint a key", /^$/],
+];
+
+for (const [text, title, words] of VERBS) {
+  test(`:${text} ${title === undefined ? "says why it does nothing" : "opens the dialog"}, and changes nothing by itself`, () => {
+    const there = typedNamed(text);
+    assert.equal(there.dialog?.dialog.title, title);
+    assert.match(there.flash?.words ?? "", words, JSON.stringify([there.dialog?.dialog.title, there.place]));
+    const readOnly = typedNamed(text, "enter", online(undefined, { isReadOnly: true }));
+    assert.equal(readOnly.dialog, undefined);
+  });
+}
+
+test("the lists whose names may be meant are read while they are typed, and Enter waits for them", () => {
+  const keys: View = {
+    ...(ALL_VIEWS.find(({ id }) => id === "keys") ?? assert.fail()),
+  };
+  const views = [...NAMED, keys];
+  const at = (text: string): State => ({
+    ...online(),
+    prompt: { kind: "command", label: ":", edit: { text, at: text.length }, before: "" },
+  });
+  const reads = (text: string): boolean => needsOf(at(text), views).some(({ id }) => id === "list_keys");
+  assert.deepEqual(["", "in", "intern-trial", "prov", "suspend", "suspend intern", "x y"].map(reads), [
+    false,
+    false,
+    true,
+    false,
+    false,
+    true,
+    false,
+  ]);
+  const waits = createStep({ views, stepWorkbench })(at("intern-trial"), { kind: "key", chord: "enter" }).state;
+  assert.match(waits.flash?.words ?? "", /still being read/);
+  assert.equal(waits.prompt?.edit.text, "intern-trial");
 });

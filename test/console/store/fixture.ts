@@ -148,7 +148,7 @@ export const backends: View = {
     paneNeeds: (name) => [{ id: "list_backend_errors", name }],
     empty: () => ({ sentence: "No providers.", next: "Write a deployment document." }),
     open: (id) => ({ kind: "go", place: { view: "errors", subject: id } }),
-    sql: () => "select * from backends",
+    query: { table: "backends", columns: ["*"], key: ["name"] },
   },
   offers: [
     {

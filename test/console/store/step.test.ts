@@ -157,7 +157,7 @@ test("intents open pages, load, ask, go to the workbench and speak", () => {
   assert.equal(words(asked.state), "saving a text to a.json");
   assert.equal(words(pressed(online(), "w esc")), "nothing was done");
   const query = pressed(online(), "o");
-  assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "select * from backends"]);
+  assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "SELECT * FROM backends"]);
   assert.equal(query.workbench.isEditing, false);
   assert.deepEqual(
     lastStep(online(), "o").effects.map(({ kind }) => kind),
@@ -167,7 +167,7 @@ test("intents open pages, load, ask, go to the workbench and speak", () => {
 
 test("what a statement takes the place of is put among the earlier ones", () => {
   const state = typed(pressed(online(), "9"), "select 2");
-  assert.deepEqual(pressed(pressed(state, "esc 2"), "o").workbench.history, ["select 2", "select * from backends"]);
+  assert.deepEqual(pressed(pressed(state, "esc 2"), "o").workbench.history, ["select 2", "SELECT * FROM backends"]);
 });
 
 test("a paste is text where something takes text, and is dropped elsewhere", () => {
@@ -318,6 +318,20 @@ test("the audit stream and a verification are kept, the newest lines of it", () 
 test("keys over a page that belong below say how to leave first", () => {
   assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
   assert.equal(words(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
+});
+
+test("verbs act on the row of the page that is open, whatever is marked, and the description follows the data", () => {
+  const page = pressed(online(), "space d");
+  const row = page.page?.row;
+  assert.ok(row !== undefined && page.page?.isDescription);
+  const asked = pressed(page, "s");
+  assert.equal(asked.dialog?.dialog.title.includes(row), true);
+  assert.equal(pressed(asked, "esc").page?.row, row, "the page is still there");
+  const changed = ROWS.map((one) => (one.name === row ? { ...one, rate: 987 } : one));
+  const later = after(page, [dataOf({ list_backends: changed })]);
+  assert.ok(later.page?.lines?.some((line) => textOfLine(line).includes("987")));
+  const gone = after(page, [dataOf({ list_backends: ROWS.filter(({ name }) => name !== row) })]);
+  assert.equal(words(pressed(gone, "s")), "s: no row");
 });
 
 test("the help of the workbench says in which of its parts a key acts", () => {

@@ -38,11 +38,11 @@ const context = contextOf({
 
 test("changes stand newest first with what came of them; reads and requests of callers are left out", () => {
   assert.deepEqual(rowsShown(changesView, context), [
-    ["13:45:34Z", "unix:1000", "put_source", "configuration", "dry run  revision 3, changed true"],
-    ["13:45:33Z", "unix:1000", "reload_config", "configuration", "~UNKNOWN  no_leader"],
-    ["13:45:32Z", "unix:1000", "reload_config", "configuration", "!DENIED  forbidden"],
-    ["13:45:30Z", "unix:1000", "reload_config", "configuration", "!REFUSED  refused"],
-    ["13:45:28Z", "unix:1000", "put_suspension", "Suspension provider:acme-chat", "done  reason console: incident"],
+    ["13:45:34Z", "unix:1000", "write source", "configuration", "dry run  revision 3, changed true"],
+    ["13:45:33Z", "unix:1000", "reload the deployment document", "configuration", "~UNKNOWN  no_leader"],
+    ["13:45:32Z", "unix:1000", "reload the deployment document", "configuration", "!DENIED  forbidden"],
+    ["13:45:30Z", "unix:1000", "reload the deployment document", "configuration", "!REFUSED  refused"],
+    ["13:45:28Z", "unix:1000", "suspend", "Suspension provider:acme-chat", "done  reason console: incident"],
   ]);
 });
 

@@ -43,12 +43,12 @@ const REQUESTS = [
 test("requests have bands of what ended well, was refused and failed; a client that left has failed at nothing", () => {
   const lines = above(requestsView, contextOf({ list_requests: REQUESTS }));
   assert.deepEqual(
-    lines.map((text) => [text.slice(0, 24).trim(), text.slice(-9).trim()]),
+    lines.map((text) => [text.slice(0, 24).trim(), /[\d.]+[a-z]*B?(?: max \S+)$/.exec(text)?.[0] ?? ""]),
     [
-      ["ended well", "2"],
-      ["refused", "1"],
-      ["failed", "2"],
-      ["first byte", "900ms"],
+      ["ended well", "2 max 1"],
+      ["refused", "1 max 1"],
+      ["failed", "2 max 2"],
+      ["first byte", "900ms max 900ms"],
       ["", ""],
     ],
   );
@@ -89,7 +89,7 @@ test("an MCP server has its own calls in the pane, the bad ones named, and none 
   const text = pane(mcpView, "tickets", context);
   assert.match(text, /last 15m +1 call: 0 ended well, 0 refused, 1 failed; 30s are remembered/);
   assert.match(text, /bad +14:01:47Z {2}502 upstream_unreachable\\u001b {2}chat_completions/);
-  assert.equal(above(mcpView, context)[2]?.slice(-9).trim(), "1");
+  assert.equal(above(mcpView, context)[2]?.slice(-9).trim(), "1 max 1");
 });
 
 const deed = (more: Partial<HistoryRecord>): HistoryRecord => ({
@@ -129,20 +129,25 @@ test("guardrails have a band for each rule and detector, the shadow beside the i
     ],
   });
   assert.deepEqual(
-    above(guardrailsView, context).map((text) => [text.slice(0, 24).trim(), text.slice(-9).trim()]),
+    above(guardrailsView, context).map((text) => [
+      text.slice(0, 24).trim(),
+      /[\d.]+[a-z]*B?(?: max \S+)$/.exec(text)?.[0] ?? "",
+    ]),
     [
-      ["acted cards", "5"],
-      ["found personal", "8"],
-      ["~found trial", "4"],
-      ["held back", "2.0kB"],
+      ["acted cards", "5 max 3"],
+      ["found personal", "8 max 7"],
+      ["~found trial", "4 max 4"],
+      ["held back", "2.0kB max 2.0kB"],
       ["", ""],
     ],
   );
   const text = pane(guardrailsView, "detector:trial", context);
   assert.match(text, /health +2 failures of 30 texts, 6\.7 %: such texts pass unread; cache answered 25 % of 40 texts/);
-  assert.match(text, /last 15m +4 findings/);
+  assert.match(text, /last 15m +findings, all nodes +4 /);
   assert.match(text, /beside it +personal, inline and of this type, have 8 findings/);
   const personal = pane(guardrailsView, "detector:personal", context);
+  const bars = personal.split("\n").flatMap((text) => (/ max \d/.test(text) ? [text.search(/[▁-█]/)] : []));
+  assert.deepEqual(new Set(bars).size, 1, "the charts begin in the same column");
   assert.match(personal, /by type +CREDIT_CARD +5 .*\n +EMAIL_ADDRESS +3 /);
 });
 

@@ -93,7 +93,7 @@ test("the pane tells of a detector what it reads and finds, of a rule what it ne
     "its own   badge: EMPLOYEE",
     "counted   1,204 texts read, 88 remembered; 0 errors  on n1, since its process started",
     "health    no failure; cache answered 7 % of 1,292 texts",
-    "last 15m  0 findings  on all nodes  ",
+    "last 15m  findings, all nodes            0  ",
     "not for   callers with staff",
   ]);
   assert.equal(
@@ -105,7 +105,7 @@ test("the pane tells of a detector what it reads and finds, of a rule what it ne
     "needs     pii",
     "controls  soc2-cc6",
     "counted   acted on 12 requests; 0 errors  on n1, since its process started",
-    "last 15m  acted 0 times  on all nodes  ",
+    "last 15m  acted, all nodes               0  ",
   ]);
   assert.ok(pane("rule:cards").includes("rewrites  texts of kind all"));
   assert.deepEqual(body.pane?.("rule:pii", context), []);

@@ -62,7 +62,7 @@ test("the higher the terminal, the more stands above: members at 80x24, higher c
   assert.match(small[4] ?? "", /^n3 +follower/);
   const charted = at(120, 35);
   assert.equal(charted.length, 11);
-  const blocks = charted.filter((text) => /[▁-█]{3}$/.test(text));
+  const blocks = charted.filter((text) => /[▁-█]{3}(?: [\d.]+\/s)?$/.test(text));
   assert.equal(blocks.length, 3, charted.join("\n"));
   assert.match(charted.join("\n"), /RECENT ADMIN CHANGES/);
   const large = at(200, 60);
@@ -92,7 +92,7 @@ test("above stand the metrics where they are known, gaps as gaps", () => {
   };
   const lines = overviewAbove(contextOf({ ...INCIDENT, metrics }), { columns: 116, rows: 6 }).map(textOfLine);
   assert.match(lines[0] ?? "", /TRAFFIC {2}of the metrics page given$/);
-  assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ #$/);
+  assert.match(lines[1] ?? "", /requests {2}41\.2\/s {5}_ \+ 41\.2\/s$/);
   assert.match(lines[3] ?? "", /in flight -/);
   assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
 });

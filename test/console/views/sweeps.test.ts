@@ -32,6 +32,8 @@ const RESULT: SweepResult = {
   ],
   averagePrecision: { exact: 0.91, overlap: 1, labels: null },
   inForce: 0.4,
+  detector: undefined,
+  isOwnThreshold: false,
   source: "team-ml",
   turning: [
     {
@@ -112,12 +114,12 @@ test("the plot has a band of bars each, and a line at the cursor and at the thre
 test("the pane compares with the threshold in force, by cases with their texts, and the one in force with the one before", () => {
   const pane = textsOf(bodyOf(sweepsView).pane?.("0.6", swept()) ?? []);
   assert.match(
-    pane[0] ?? "",
+    pane[1] ?? "",
     /^chosen +0\.60 {2}precision 0\.950, recall 0\.850, F1 0\.897 {2}by exact; f goes to overlap/,
   );
-  assert.match(pane[1] ?? "", /^in force +0\.40/);
-  assert.match(pane[2] ?? "", /1 right that was wrong, 1 wrong that was right, against 0\.40 in force; of 3 cases/);
-  assert.deepEqual(pane.slice(3), [
+  assert.match(pane[2] ?? "", /^in force +0\.40/);
+  assert.match(pane[3] ?? "", /1 right that was wrong, 1 wrong that was right, against 0\.40 in force$/);
+  assert.deepEqual(pane.slice(4), [
     "+ c.jsonl:1  right; before finds DATE_TIME 0.50  “a date\\u001b[31m”",
     "! c.jsonl:3  misses PERSON  “a name”",
   ]);
@@ -163,7 +165,13 @@ test("x asks for files and runs; while it runs x stops it, and the view says how
 test("the threshold is written by a dialog that shows the line that changes, typed to confirm", () => {
   const context = swept(trial());
   assert.equal(whyOf(sweepsView, "write", ["0.4"], context), "0.40 is in force");
-  assert.equal(whyOf(sweepsView, "write", ["0.6"], swept()), "still testing; try again shortly");
+  const early = dialogOf(startOf(sweepsView, "write", ["0.6"], swept()));
+  assert.match(wordsOf(early, swept()).join("\n"), /still testing/);
+  assert.equal(early.why?.({}, swept()), "still testing; try again shortly");
+  assert.match(wordsOf(early, context).join("\n"), /score_threshold: 0\.6/);
+  assert.equal(early.why?.({}, context), undefined);
+  const other = swept({ ...trial(), change: { ...(trial().change ?? assert.fail()), text: "guardrails: {}\n" } });
+  assert.match(early.why?.({}, other) ?? "", /changed since this was opened/);
   assert.equal(whyOf(sweepsView, "write", ["0.6"], context), undefined);
   assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.6", context), [
     { id: "threshold_trial", name: '["team-ml","0.6"]' },
@@ -179,4 +187,23 @@ test("the threshold is written by a dialog that shows the line that changes, typ
     kind: "job",
     job: { kind: "write_change", change: trial().change, does: "the threshold is 0.6" },
   });
+});
+
+test("a detector's own threshold is the one that is swept, named and written, and it is said which data were read", () => {
+  const result: SweepResult = { ...RESULT, detector: "finder", isOwnThreshold: true };
+  const of = (changes: Partial<SweepResult>): Sweep => ({
+    words: "c.jsonl",
+    state: { kind: "done", result: { ...result, ...changes } },
+  });
+  const lines = (sweep: Sweep): string =>
+    textsOf(bodyOf(sweepsView).pane?.("0.6", swept(trial(), sweep)) ?? []).join("\n");
+  assert.match(lines(of({})), /swept +c\.jsonl {2}3 cases {2}detector finder {2}threshold of finder/);
+  assert.match(lines(of({ isOwnThreshold: false })), /detector finder {2}guardrails\.score_threshold/);
+  assert.match(lines(done), /swept +c\.jsonl {2}3 cases {2}all detectors {2}guardrails\.score_threshold/);
+  assert.match(lines(of({ files: ["a", "b", "c", "d"] })), /a, b, c and 1 more/);
+  const context = swept(trial(), of({}));
+  assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.6", context), [
+    { id: "threshold_trial", name: '["team-ml","0.6 finder"]' },
+  ]);
+  assert.equal(dialogOf(startOf(sweepsView, "write", ["0.6"], context)).title, "Set threshold of finder to 0.6");
 });

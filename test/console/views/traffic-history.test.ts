@@ -23,7 +23,7 @@ test("above stands a quarter of an hour of attempts as the node measured it, in 
     { columns: 116, rows: 6 },
   ).map(textOfLine);
   assert.match(lines[0] ?? "", /TRAFFIC {2}of this node, attempts at providers, 15 minutes$/);
-  assert.match(lines[1] ?? "", /attempts {2}18\.2\/s {5}_+#$/);
-  assert.match(lines[2] ?? "", /failed {4}0\.2 % {6}_+#$/);
-  assert.match(lines[3] ?? "", /in flight 22 {9}_+#$/);
+  assert.match(lines[1] ?? "", /attempts {2}18\.2\/s {5}_+\+ 0\.8\/s$/);
+  assert.match(lines[2] ?? "", /failed {4}0\.2 % {6}_+\+ 0\.4\/s$/);
+  assert.match(lines[3] ?? "", /in flight 22 {9}_+\+ 8$/);
 });

@@ -35,7 +35,7 @@ describe("the workbench on the screen", () => {
       "sql> select name, used",
       "   > from t where a = ?",
       "params:  1 = ok",
-      rule("3 rows  11ms  index 88,412", "table"),
+      rule("3 rows of n1  11ms  index 88,412", "table"),
       " name     used  tags",
       '>acme       12  ["a","b"]',
       " ∅     1000000  []",

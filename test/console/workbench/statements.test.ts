@@ -3,6 +3,10 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { Context } from "../../../src/console/model/context.ts";
+import type { Data } from "../../../src/console/model/data.ts";
+import type { TableState } from "../../../src/console/model/state.ts";
+import { listingIn, tableOfView } from "../../../src/console/store/listing.ts";
+import { rowsStatement } from "../../../src/console/store/rows-query.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { complete } from "../../../src/console/workbench/complete.ts";
 import { EXAMPLES } from "../../../src/console/workbench/pages.ts";
@@ -11,6 +15,18 @@ import { ALL_TABLES, fixedRows, never, openTestEngine } from "../../server/admin
 
 const engine = openTestEngine(fixedRows());
 after(() => engine.close());
+
+const UNTOUCHED: TableState = {
+  cursorId: undefined,
+  cursorAt: 0,
+  offset: 0,
+  sort: undefined,
+  filter: "",
+  marks: new Set(),
+  isWide: false,
+  scrolled: 0,
+  isNarrowed: false,
+};
 
 const run = (sql: string) => engine.run({ sql, params: [], tables: ALL_TABLES, signal: never() });
 
@@ -46,25 +62,82 @@ describe("statements of the console", () => {
 });
 
 describe("statements that views open", () => {
-  const context: Context = {
-    data: { get: () => undefined },
-    now: 0,
-    subject: "alpha",
+  const rows: Readonly<Record<string, readonly unknown[]>> = fixedRows();
+  const known = (id: string): unknown => rows[id.slice("list_".length)];
+  const data: Data = {
+    get: ({ id }) =>
+      known(id) === undefined ? undefined : ({ value: known(id), freshAt: 0, askedAt: 0, failure: undefined } as never),
+  };
+  const context = (subject?: string): Context => ({
+    data,
+    now: Date.parse("2026-01-10T00:00:00Z"),
+    subject,
     isReadOnly: false,
     isAscii: false,
     doorFlags: "",
     tail: undefined,
     verification: undefined,
-  };
-  const opened = VIEWS.flatMap(({ id, body }) =>
-    body.kind === "table" && body.sql !== undefined ? [{ id, sql: body.sql(context) }] : [],
+  });
+  const opened = VIEWS.flatMap((view) =>
+    view.body.kind === "table" && view.body.query !== undefined
+      ? [{ view, body: view.body, query: view.body.query }]
+      : [],
   );
 
-  for (const { id, sql } of opened) {
-    it(`runs that of ${id}`, async () => assert.ok((await run(sql)).columns.length > 0));
+  /** Keys of the rows on the screen, and of those that the statement finds; both sorted. */
+  async function keysOf(
+    { view, body, query }: (typeof opened)[number],
+    changes: Partial<TableState>,
+    subject?: string,
+  ) {
+    const of: TableState = { ...UNTOUCHED, ...changes };
+    const listing = listingIn(tableOfView(view, body, context(subject)), body, of);
+    const { sql, isFiltered } = rowsStatement(query, listing, of, subject !== undefined);
+    assert.ok(isFiltered);
+    const columns = [...query.key, ...query.columns].join(", ");
+    const { rows: found } = await run(sql.replace(/^SELECT .*? FROM /, `SELECT ${columns} FROM `));
+    const keyOf = (row: Readonly<Record<string, unknown>>): string =>
+      query.key.map((name) => String(row[name] ?? null)).join(" ");
+    const shown = listing.order.map((at) => keyOf(listing.table.jsonOf(at) as Record<string, unknown>));
+    const selected = found.map((values) => values.slice(0, query.key.length).map(String).join(" "));
+    return { sql, shown: shown.sort(), selected: selected.sort() };
   }
 
-  it("are there for most tables", () => assert.ok(opened.length >= 8));
+  const words = (json: unknown): readonly string[] =>
+    [...JSON.stringify(json).matchAll(/[\w.%-]{2,}/g)].map(([word]) => word);
+
+  for (const of of opened) {
+    it(`has the rows of ${of.view.id}: all, filtered by text, by pattern, inverted, and narrowed`, async () => {
+      const all = tableOfView(of.view, of.body, context());
+      const some = Array.from({ length: Math.min(all.count, 6) }, (_, at) => words(all.jsonOf(at))).flat();
+      const texts = [...new Set(some)].slice(0, 40);
+      const filters = ["", ...texts, ...texts.slice(0, 8).flatMap((text) => [`!${text}`, `/${text}|zz/`])];
+      const none = ["no such row", "it's", "100%_\\"];
+      for (const filter of [...filters, ...none]) {
+        const { sql, shown, selected } = await keysOf(of, { filter });
+        assert.deepEqual(selected, shown, `${filter}: ${sql}`);
+      }
+      const narrowed = await keysOf(of, { isNarrowed: true });
+      assert.deepEqual(narrowed.selected, narrowed.shown, narrowed.sql);
+    });
+  }
+
+  it("names the column that a filter is about, and the column that the operator sorts by", async () => {
+    const keys = opened.find(({ view }) => view.id === "keys");
+    assert.ok(keys);
+    const [first] = rows["keys"] as readonly { readonly name: string; readonly id: string }[];
+    assert.ok(first);
+    const { sql } = await keysOf(keys, {
+      filter: `name=${first.name},`,
+      sort: { column: "profile", isDescending: true },
+    });
+    assert.match(sql, new RegExp(`WHERE name = '${first.name}' ORDER BY profile DESC$`));
+    const { sql: ofId, shown } = await keysOf(keys, {}, first.id);
+    assert.deepEqual(shown, [first.name]);
+    assert.match(ofId, new RegExp(`WHERE name IN \\('${first.name}'\\)`));
+  });
+
+  it("are there for most tables", () => assert.ok(opened.length >= 15));
 });
 
 describe("completion over the gateway's own tables", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { QueryResult } from "../../../src/admin-api/index.ts";
 import { MAX_SQL_LENGTH } from "../../../src/admin-api/operations/query.ts";
 import { COMMON } from "../../../src/console/model/keys.ts";
 import type { Effect } from "../../../src/console/model/state.ts";
@@ -152,7 +153,38 @@ describe("a statement that runs", () => {
     const again = press(moved, "ctrl-r").workbench;
     assert.deepEqual(again.result, { row: 0, offset: 0, column: 0, isJson: false });
     const done = on(again, { kind: "query_done", id: 7, result: RESULT, tookMs: 11 });
-    assert.deepEqual(done.run, { kind: "done", result: RESULT, tookMs: 11 });
+    const asked = { words: "of all 3 nodes", missing: undefined };
+    assert.deepEqual(done.run, { kind: "done", result: RESULT, tookMs: 11, asked });
+  });
+
+  it("says which nodes it asked, and which of them are missing", () => {
+    const cases = [
+      [{}, 3, "of all 3 nodes", undefined],
+      [{ unanswered: ["n3"], cut: [] }, 3, "of 2 of 3 nodes", "n3 HAS NOT ANSWERED"],
+      [{ unanswered: [], cut: ["n2"] }, 3, "of all 3 nodes", "MORE ON n2"],
+      [{}, 1, "of n1", undefined],
+    ] as const;
+    for (const [more, members, words, missing] of cases) {
+      const step = stepWorkbench(
+        running,
+        { kind: "query_done", id: 7, result: { ...RESULT, ...more } as QueryResult, tookMs: 1 },
+        facts({ nodes: { own: "n1", members } }),
+      );
+      const { run } = step.workbench;
+      assert.deepEqual(run.kind === "done" && run.asked, { words, missing });
+    }
+  });
+
+  it("asks all nodes, and after ctrl-n only the connected one", () => {
+    const all = press(withText("select 1"), "ctrl-r");
+    assert.deepEqual(all.effects.at(-1), { kind: "query", id: 7, sql: "select 1", params: [] });
+    const turned = press(withText("select 1"), "ctrl-n");
+    assert.equal(turned.flash?.words, "the next run asks n1");
+    const one = press(turned.workbench, "ctrl-r");
+    assert.deepEqual(one.effects.at(-1), { kind: "query", id: 7, sql: "select 1", params: [], isOfOneNode: true });
+    const done = on(one.workbench, { kind: "query_done", id: 7, result: RESULT, tookMs: 1, isOfOneNode: true });
+    assert.equal(done.run.kind === "done" && done.run.asked.words, "of n1");
+    assert.equal(press(turned.workbench, "ctrl-n").flash?.words, "the next run asks all 3 nodes");
   });
 
   it("is told apart from one before it", () => {
@@ -338,6 +370,7 @@ describe("the keys of the workbench", () => {
       "up history",
       "ctrl-p params",
       "esc leave",
+      "ctrl-n nodes",
       "ctrl-o table/json",
       "ctrl-s save",
       "ctrl-g saved",

@@ -25,6 +25,7 @@ export const TABLES = [
 
 export const facts = (changes: Partial<WorkbenchFacts> = {}): WorkbenchFacts => ({
   tables: TABLES,
+  nodes: { own: "n1", members: 3 },
   now: NOW,
   nextId: 7,
   size: { columns: 80, rows: 20 },
@@ -77,7 +78,7 @@ export const RESULT: QueryResult = {
 export const withResult = (result: QueryResult = RESULT, isEditing = false): WorkbenchState => ({
   ...withText("select name, used, tags from t"),
   isEditing,
-  run: { kind: "done", result, tookMs: 11 },
+  run: { kind: "done", result, tookMs: 11, asked: { words: "of n1", missing: undefined } },
 });
 
 export const textsOf = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);

@@ -32,7 +32,13 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
   const { node } = await startGoverned(suiteOwner(), {
     deployment: {
       version: 7,
-      guardrails: { score_threshold: 0.4, detectors: [{ name: "finder", type: "pii", prefilter: "pure" }] },
+      guardrails: {
+        score_threshold: 0.4,
+        detectors: [
+          { name: "finder", type: "pii", prefilter: "pure" },
+          { name: "dates", type: "pii", prefilter: "pure", mode: "shadow", threshold: 0.45 },
+        ],
+      },
     },
   });
   const socket = join(node.dir, "admin.sock");
@@ -116,12 +122,10 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.press("right");
     await console.until(/\^ 0\.4[1-9]|\^ 0\.5/);
     await console.settled();
-    // It is tried first, while the cursor rests.
-    await eventually("the dialog", async () => {
-      await console.press("W");
-      await console.settled();
-      return console.screen().includes("Set guardrails.score_threshold to");
-    });
+    // It is still tested, and the dialog waits for that.
+    await console.press("W");
+    await console.until("Set guardrails.score_threshold to");
+    await console.until(/Writes +the file/);
     const threshold = /score_threshold to ([\d.]+)/.exec(console.screen())?.[1] ?? "";
     assert.match(console.screen(), /Writes +the file .*which is then reloaded/);
     console.type(threshold);
@@ -137,5 +141,24 @@ describe("the sweep of the guardrails", { skip: ptySkip }, async () => {
     await console.ended;
     const kept = await readFile(join(console.home, "state/gateway/console/history"), "utf8").catch(() => "");
     assert.ok(!kept.includes(CANARY));
+  });
+
+  test("of a detector that has a threshold of its own sweeps and writes that one", async (t) => {
+    const console = await openConsole(t, { socket });
+    await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
+    await console.command("sweeps");
+    await asked(console, "-detector dates cases.jsonl");
+    await console.until(/\^ 0\.45 in force/);
+    await console.until(/swept +cases\.jsonl {2}4 cases {2}detector dates {2}threshold of dates/);
+    // Below its own threshold something is found that the gateway drops.
+    await console.press("home", "W");
+    await console.until(/Set threshold of dates to 0\b/);
+    await console.until(/Writes +the file/);
+    console.type("0");
+    await console.press("enter");
+    await console.until(/the threshold is 0/);
+    const { document } = await node.client.call("get_source", { params: { name: "default" } });
+    assert.match(document, /"name":"dates"[^}]*"threshold":0\b/);
+    assert.doesNotMatch(document, /"score_threshold":0\b[^.]/);
   });
 });

@@ -13,6 +13,7 @@ import { OPERATIONS } from "../../../src/admin-api/index.ts";
 import { ptySkip } from "../../console/support/terminal.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { chat, mint, say, simProvider, startGoverned } from "../governance/support/governed.ts";
+import { ONE_PROCESS } from "../support/gateway.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
 import { eventually, within } from "../support/wait.ts";
 import { type Hand, handOn } from "./incident/hand.ts";
@@ -55,6 +56,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
   );
   const { node, gateway, nodes } = await startGoverned(owner, {
     ids: ["n1", "n2", "n3"],
+    env: ONE_PROCESS,
     deployment: (simulator) => ({
       version: 7,
       budgets: [{ name: "team-research", limit: 2_000, window: "day", shared: true }],
@@ -160,17 +162,72 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
     {
       name: "why a request was refused, by its id",
       verbs: ["gateway admin 'requests?id=\u00abid\u00bb'"],
-      most: 10,
+      most: 4,
       async does(hand, console) {
-        await hand.go("requ");
-        await hand.sees(/STATUS/);
-        await hand.press("/");
+        await hand.press(":");
         await console.settled();
         hand.paste(refused);
+        await hand.sees(/>.* request/);
         await hand.press("enter");
-        await hand.sees(/1 of \d+/);
+        await hand.sees(/^┌─ Requests /m);
         await hand.press("d");
         await hand.sees("cards");
+      },
+    },
+    {
+      name: "acknowledge an alert with a reason",
+      verbs: [`gateway ack 'provider:${FAILING}' -reason known -for 4h`],
+      most: 8,
+      async does(hand, console) {
+        await hand.press("a");
+        await hand.sees("┌─ Acknowledge");
+        await console.settled();
+        hand.type("known");
+        await hand.press("enter", "y");
+        await hand.sees(/acknowledged.*\(index/);
+      },
+    },
+    {
+      name: "the providers that are shown, as SQL",
+      verbs: ['gateway query "select name, state, rate from backends"'],
+      most: 2,
+      async does(hand) {
+        await hand.press("2");
+        await hand.sees(FAILING);
+        await hand.press("o");
+        await hand.sees(/2 rows of all 3 nodes/);
+      },
+    },
+    {
+      name: "mint a key",
+      verbs: ["gateway keys mint ci-2"],
+      most: 8,
+      async does(hand, console) {
+        await hand.press("3");
+        await hand.sees(/Keys/);
+        await hand.press("m");
+        await hand.sees("┌─ Mint a key");
+        await console.settled();
+        hand.type("ci-2");
+        await hand.press("enter", "y");
+        await hand.sees(/shown once|copy what is shown once/);
+      },
+    },
+    {
+      name: "seal a secret that is typed unseen",
+      verbs: ["gateway secrets put vendor", "hunter2x"],
+      most: 23,
+      async does(hand, console) {
+        await hand.go("sec");
+        await hand.sees(/Secrets/);
+        await hand.press("n");
+        await hand.sees("┌─ New secret");
+        await console.settled();
+        hand.type("vendor");
+        await hand.press("tab");
+        hand.type("hunter2x");
+        await hand.press("enter", "y");
+        await hand.sees(/secret vendor.*version 1/);
       },
     },
     {
@@ -205,7 +262,7 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         const params = { kind: "model", name: "sim-2" } as const;
         await node.client.call("put_suspension", { params, body: { reason: "the wrong one", duration: "1h" } });
         await hand.go("chan");
-        await hand.sees(/>.*put_suspension .*sim-2/);
+        await hand.sees(/>.*suspend .*sim-2/);
         await console.settled();
         await hand.go("susp");
         await hand.sees(/>.*sim-2/);
@@ -236,8 +293,9 @@ describe("tasks of an incident", { skip: ptySkip }, async () => {
         await hand.sees(/\^ 0\.40 in force/);
         await hand.press("right");
         await hand.sees(/\^ 0\.4[1-9]|\^ 0\.5/);
-        // It is tried first, while the cursor rests.
+        // Its dialog waits while it is tested.
         const [, chosen = ""] = await hand.insist("W", /score_threshold to ([\d.]+)/);
+        await hand.sees(/Writes +the file/);
         hand.type(chosen);
         await hand.press("enter");
         await hand.sees(/the threshold is/);

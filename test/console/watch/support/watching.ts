@@ -33,6 +33,7 @@ export function startWatch(
       packs: noScrape,
       tryPack: noScrape,
       tryThreshold: noScrape,
+      withRaisedVersion: noScrape,
       stampOf: noScrape,
       sweep: noScrape,
       write: noScrape,

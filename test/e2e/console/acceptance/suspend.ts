@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../support/wait.ts";
 import { openDoor } from "../support/door.ts";
-import { openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
+import { KEYS, openConsole, PROVIDERS, type Scene, type SeenConsole } from "../support/scene.ts";
 
 export function suspendTests({ node, socket }: Scene): void {
   const suspended = async (): Promise<readonly string[]> => {
@@ -11,6 +11,16 @@ export function suspendTests({ node, socket }: Scene): void {
     return items
       .filter(({ status, name }) => status === "active" && name !== PROVIDERS.idle)
       .map(({ kind, name }) => `${kind}:${name}`);
+  };
+
+  /** Types after `:` and takes what is found, once its list was read. */
+  const byName = async (console: SeenConsole, words: string, found: RegExp): Promise<void> => {
+    await console.settled();
+    await console.press(":");
+    await console.settled();
+    console.type(words);
+    await console.until(found);
+    await console.press("enter");
   };
 
   test("is sent by no Enter, no paste and no other letter", async (t) => {
@@ -87,5 +97,59 @@ export function suspendTests({ node, socket }: Scene): void {
     await console.until(`${name} takes traffic again`);
     await console.press("y");
     await eventually("its end", async () => (await suspended()).length === 0);
+  });
+
+  test("begins by :suspend and the name, and on the page of the provider; neither changes anything before y", async (t) => {
+    const door = await openDoor(t, socket);
+    const console = await openConsole(t, { socket: door.socket });
+    await console.until("FAIL");
+    const name = `provider:${PROVIDERS.failing}`;
+    await byName(console, `suspend ${PROVIDERS.failing}`, /suspend provider:acme-alt +provider/);
+    await console.until(`Suspend ${name}`);
+    await console.press("esc");
+    await console.until((screen) => !screen.includes("Suspend provider:"));
+    await console.command("suspend no-such-thing");
+    await console.until(/suspend: no .*provider.* is named no-such-thing/);
+    await console.press("2", "d");
+    await console.until(/ESC back|Esc back/i);
+    await console.press("s");
+    await console.until(`Suspend ${name}`);
+    assert.deepEqual(
+      door.requests.filter(({ method }) => method !== "GET"),
+      [],
+    );
+    await console.press("enter", "y");
+    await console.until(`${name} suspended`);
+    // The page is still there, and says so.
+    await console.until(/state +SUSPENDED/);
+    await console.press("u");
+    await console.until(`${name} takes traffic again`);
+    await console.press("y");
+    await eventually("its end", async () => (await suspended()).length === 0);
+  });
+
+  test("a key and a request are found by : and their names", async (t) => {
+    const console = await openConsole(t, { socket });
+    await console.until("FAIL");
+    await byName(console, KEYS.unused, new RegExp(`${KEYS.unused} +key`));
+    await console.until(new RegExp(`>${KEYS.unused}`));
+    const { items } = await node.client.call("list_requests");
+    const id = items.at(-1)?.id ?? "";
+    await byName(console, id, new RegExp(`${id} +request`));
+    await console.until(/^┌─ Requests /m);
+    await console.until(new RegExp(`request +${id}`));
+  });
+
+  test("o opens the rows that the filter leaves, of all nodes, and says whom it asked", async (t) => {
+    const console = await openConsole(t, { socket });
+    await console.until("FAIL");
+    await console.press("2", "/");
+    console.type("acme");
+    await console.press("enter");
+    await console.until("2 of 3");
+    await console.press("o");
+    await console.until(/2 rows of n1/);
+    assert.match(console.screen(), /WHERE lower\(name\) LIKE '%acme%'/);
+    assert.match(console.screen(), new RegExp(PROVIDERS.failing));
   });
 }

@@ -99,7 +99,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
     "audit-tail": { normal: /admin/, empty: [/nodes remember no records yet/, /r reads again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
-    changes: { normal: /create_key|put_secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
+    changes: { normal: /mint key|write secret/, empty: [/No change through the admin API/, /`:audit` verifies/] },
     query: {
       normal: new RegExp(`you may read ${Object.keys(TABLES).length} tables`),
       empty: [/lets you read none of the tables/, /One SELECT over the lists/],

@@ -1,0 +1,103 @@
+/**
+ * What `:` finds beside views: rows by their names (a key, a provider, a request id), and verbs of views followed by the
+ * name of what they are about, such as `suspend acme-chat`. A verb only opens its dialog.
+ */
+
+import type { Need } from "../model/data.ts";
+import { VERBS, type VerbId } from "../model/keys.ts";
+import type { State } from "../model/state.ts";
+import type { Offer, View } from "../model/view.ts";
+import { tableOfView } from "./listing.ts";
+import { matchOf } from "./match.ts";
+import { contextOf } from "./seen.ts";
+
+export interface NamedRow {
+  readonly view: View;
+  /** What the row is: `key`. */
+  readonly kind: string;
+  readonly name: string;
+  readonly row: string;
+  readonly match: number;
+}
+
+/** Names that are found in a list; with more of them something is to be typed. */
+const MOST_ROWS = 50;
+/** Fewer characters find too much. */
+const LEAST_LENGTH = 3;
+
+const kindOf = (view: View): string | undefined => (view.body.kind === "table" ? view.rows : undefined);
+
+/** Rows whose names, or kind and name (`key:ci`), are, begin with or have the text. */
+export function namedRows(state: State, views: readonly View[], text: string): readonly NamedRow[] {
+  if (text.length < LEAST_LENGTH) return [];
+  const context = { ...contextOf(state), subject: undefined };
+  return views.flatMap((view): readonly NamedRow[] => {
+    const kind = kindOf(view);
+    const [need] = view.needs(undefined);
+    if (kind === undefined || view.body.kind !== "table" || need === undefined) return [];
+    if (context.data.get(need)?.value === undefined) return [];
+    const table = tableOfView(view, view.body, context);
+    const found: NamedRow[] = [];
+    for (let at = 0; at < table.count && found.length < MOST_ROWS; at += 1) {
+      const name = table.nameOf(at);
+      const match = matchOf(text, [name, `${kind}:${name}`]);
+      if (match !== undefined && match < 3) found.push({ view, kind, name, row: table.idOf(at), match });
+    }
+    return found;
+  });
+}
+
+export interface NamedVerb {
+  readonly verb: VerbId;
+  readonly view: View;
+  readonly offer: Offer;
+  /** As it is typed. */
+  readonly word: string;
+}
+
+/** One word each: of the verb, and of what it is in this view. */
+const wordsOf = ({ verb, does }: Offer): readonly string[] =>
+  [...new Set([verb, VERBS[verb].does, does])].filter(
+    (word): word is string => word !== undefined && /^\w+$/.test(word),
+  );
+
+/** Verbs that change something and act on a row with a name, or on none. */
+export function namedVerbs(state: State, views: readonly View[]): readonly NamedVerb[] {
+  return views.flatMap((view) =>
+    view.offers.flatMap((offer): readonly NamedVerb[] => {
+      const isFound = offer.needsRow ? kindOf(view) !== undefined : true;
+      if (!isFound || VERBS[offer.verb].group !== "write" || state.isReadOnly) return [];
+      return wordsOf(offer).map((word) => ({ verb: offer.verb, view, offer, word }));
+    }),
+  );
+}
+
+/** The views whose rows the text may name: those with that verb, or all if it is the start of no other name. */
+function viewsMeant(state: State, views: readonly View[], text: string): readonly View[] {
+  const [, word = "", blank = ""] = /^\s*(\S*)(\s*)/.exec(text) ?? [];
+  if (blank !== "") {
+    const meant = namedVerbs(state, views).flatMap(({ word: of, view, offer }) =>
+      of === word && offer.needsRow ? [view] : [],
+    );
+    return [...new Set(meant)];
+  }
+  if (word.length < LEAST_LENGTH) return [];
+  const isOther = [
+    ...views.flatMap(({ id, aliases }) => [id, ...aliases]),
+    ...namedVerbs(state, views).map(({ word: of }) => of),
+  ].some((name) => name.startsWith(word.toLowerCase()));
+  return isOther ? [] : views.filter((view) => kindOf(view) !== undefined);
+}
+
+/** Read while `:` is typed, so that its names are found. */
+export function paletteNeeds(state: State, views: readonly View[]): readonly Need[] {
+  if (state.prompt?.kind !== "command") return [];
+  return viewsMeant(state, views, state.prompt.edit.text).flatMap((view) => view.needs(undefined).slice(0, 1));
+}
+
+/** Whether some of these names are not read yet, and may still be. */
+export const isReadingNames = (state: State, views: readonly View[]): boolean =>
+  paletteNeeds(state, views).some((need) => {
+    const reading = state.data.get(need);
+    return reading?.value === undefined && reading?.failure === undefined;
+  });

@@ -1,0 +1,120 @@
+/** Sources in the console: edited in `$EDITOR`, written after a difference and `y`, and saved to a file. */
+import assert from "node:assert/strict";
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { ptySkip } from "../../console/support/terminal.ts";
+import { startPlane } from "../admin/support/plane.ts";
+import { suiteOwner } from "../admin/support/suite.ts";
+import { eventually } from "../support/wait.ts";
+import { openConsole, type SeenConsole, startScene } from "./support/scene.ts";
+
+/** What is typed while it runs is its own: it replaces `two-` by the line that it reads from the terminal. */
+const EDITOR = `#!/bin/sh
+printf 'EDITING %s, %s\\r\\n' "$(basename "$1")" "$(grep -o 'two-[A-Za-z*]*' "$1")"
+read -r with
+[ "$with" = fail ] && exit 3
+[ "$with" = "" ] || sed -i "s/two-[A-Za-z*]*/two-$with/" "$1"
+`;
+
+const document = (models: string): string =>
+  JSON.stringify({
+    providers: [{ name: "two", dialect: "compat", base_url: "http://127.0.0.1:9", models: [models] }],
+  });
+
+describe("sources in the console", { skip: ptySkip }, async () => {
+  if (ptySkip !== false) return;
+  const owner = suiteOwner();
+  const { node } = await startPlane(owner);
+  const socket = join(node.dir, "admin.sock");
+  const params = { name: "default" };
+  await node.client.call("put_source", { params, query: {}, body: document("two-*") });
+  const editor = join(node.dir, "editor");
+  await writeFile(editor, EDITOR);
+  await chmod(editor, 0o700);
+  const onDefault = async (console: SeenConsole): Promise<void> => {
+    await console.press("7");
+    await console.until(/ default +\d/);
+    await console.press("j");
+    await console.until(/>default/);
+  };
+  const stored = async (): Promise<string> => (await node.client.call("get_source", { params })).document;
+
+  test("E shows the difference and writes on y; what was not written is edited again", async (t) => {
+    const console = await openConsole(t, { socket, env: { EDITOR: editor, VISUAL: "" } });
+    await onDefault(console);
+    const edited = async (line: string, begun = "two-*"): Promise<void> => {
+      await console.press("E");
+      await console.until(`EDITING default.yaml, ${begun}`);
+      console.type(line);
+      await console.press("enter");
+    };
+    await edited("");
+    await console.until("nothing was edited");
+    await edited("fail");
+    await console.until(/the editor '.*' ended with status 3/);
+    // Letters that would be keys of the view, had the console the terminal.
+    await edited("XRq");
+    await console.until("Write the edited document of default");
+    await console.until(/"two-\*".* -> .*"two-XRq"/);
+    await console.press("esc");
+    await console.until((screen) => !screen.includes("Write the edited"));
+    assert.equal(await stored(), document("two-*"));
+    await edited("next", "two-XRq");
+    await console.until(/two-next/);
+    await console.press("y");
+    await console.until(/revision 2 in force/);
+    assert.equal(await stored(), document("two-next"));
+    await console.press("u");
+    await console.until("Roll default back to revision 1");
+    await console.press("esc");
+  });
+
+  test("an edit over a revision that another wrote meanwhile is not written", async (t) => {
+    const console = await openConsole(t, { socket, env: { EDITOR: editor, VISUAL: "" } });
+    await onDefault(console);
+    await console.press("E");
+    await console.until("EDITING");
+    await node.client.call("put_source", { params, query: {}, body: document("two-other") });
+    console.type("mine");
+    await console.press("enter");
+    await console.until("Write the edited document");
+    await console.until(/it is at revision \d+, and was at revision \d+/);
+    await console.press("y", "esc");
+    assert.equal(await stored(), document("two-other"));
+  });
+
+  test("w saves the document to a file that the prompt offers; the prompts name their source", async (t) => {
+    const console = await openConsole(t, { socket });
+    await onDefault(console);
+    await console.press("w");
+    await console.until("save default to file: default.yaml");
+    await console.press("enter");
+    await console.until(/saved default to .*default\.yaml/);
+    assert.equal(await readFile(join(console.home, "default.yaml"), "utf8"), await stored());
+    await console.press("n");
+    await console.until("new revision of default from file:");
+    await console.press("esc");
+  });
+
+  test("where a file owns the source, E edits that file and applies it", async (t) => {
+    const scene = await startScene(owner);
+    const path = join(scene.node.dir, "deployment.yaml");
+    await writeFile(
+      editor,
+      `#!/bin/sh\nsed -i -e 's/"\\{0,1\\}version"\\{0,1\\}: *42/"version": 43/' -e 's/1000/2500/' "$1"\n`,
+    );
+    const console = await openConsole(t, { socket: scene.socket, env: { EDITOR: editor, VISUAL: "" } });
+    await console.press("7");
+    await console.until(/>default/);
+    await console.press("E");
+    await console.until(/Write .*deployment\.yaml/);
+    await console.until("1 line added, 1 line removed");
+    await console.press("y");
+    await console.until(/is written and applied/);
+    assert.match(await readFile(path, "utf8"), /2500/);
+    await eventually("the new limit", async () =>
+      (await scene.node.client.call("list_budgets")).items.some(({ limit }) => limit === 2_500),
+    );
+  });
+});
