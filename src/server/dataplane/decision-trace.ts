@@ -8,7 +8,7 @@ import type { Annotation, Segment } from "../core/guardrails/index.ts";
 import { FACT, findingKey, findingsText, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
 import type { Ending, Facts } from "./finished.ts";
-import type { Target } from "./hops/model/address.ts";
+import type { Place, Target } from "./hops/model/address.ts";
 import type { Admitted } from "./hops/model/admit.ts";
 
 /** Told of each request and session once. Must cost next to nothing, and never throw. */
@@ -23,6 +23,7 @@ export class DecisionTrace {
   /** Digest of the configuration that decides the request. */
   readonly configuration: string;
   facts = 0;
+  place: Place | undefined;
   target: Target | undefined;
   /** First provider that is admitted, or the server or agent. */
   to = "";
@@ -34,6 +35,10 @@ export class DecisionTrace {
 
   constructor(configuration: string) {
     this.configuration = configuration;
+  }
+
+  placed(place: Place): void {
+    this.place = place;
   }
 
   addressed(target: Target): void {
@@ -125,7 +130,8 @@ export function recordDecision(facts: Facts, ending: Ending, sink: DecisionSink 
 function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
   const { refusedBy, hop } = facts;
   if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
-  const { target, charge } = trace;
+  const { target, place = target, charge } = trace;
+  const { model } = facts;
   const needed = charge?.needed ?? refusedBy?.needed;
   const isAgents = hop === "mcp" || hop === "a2a";
   return {
@@ -134,11 +140,11 @@ function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): Re
     id: ending.id,
     configuration: trace.configuration,
     traffic: hop ?? "none",
-    dialect: target?.dialect ?? "",
-    facts: trace.facts | (target === undefined ? 0 : factsOf(target)),
+    dialect: place?.dialect ?? "",
+    facts: trace.facts | (model === undefined ? 0 : FACT.namesModel) | (target === undefined ? 0 : factsOf(target)),
     caller: ending.caller === undefined ? "" : callerText(ending.caller),
-    route: target === undefined ? "" : routeKey(target.route),
-    model: target?.model ?? "",
+    route: place === undefined ? "" : routeKey(place.route),
+    model: model ?? "",
     routed: target?.provider.name ?? "",
     to: trace.to,
     provider: isAgents || ending.attempts === 0 ? "" : ending.provider,
@@ -164,9 +170,8 @@ function causeText({ refusedBy, allowedBy }: Facts): string {
 }
 
 /** Cheap, and on the safe side: what may be is taken to be. */
-function factsOf({ model, plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Target): number {
+function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Target): number {
   let facts = 0;
-  if (model !== undefined) facts |= FACT.namesModel;
   if (plain.length > 0) facts |= FACT.hasBody;
   if (query !== "" || (isJson && !JSON_TYPE.test(contentType))) facts |= FACT.mayNameOthers;
   if (fallbacks.length > 0) facts |= FACT.hasFallbacks;
