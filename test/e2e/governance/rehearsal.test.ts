@@ -21,6 +21,7 @@ const tools = await scriptedUpstream(file, (socket, { body }: Recorded) => {
 let inForce: Document = {};
 const { nodes, node, gateway, simulator } = await startGoverned(file, {
   ids: ["n1", "n2", "n3"],
+  env: { GATEWAY_WORKERS: "2" },
   deployment: (started) => {
     inForce = {
       auth: { virtual_keys: true },
@@ -167,9 +168,7 @@ test("nothing that was said is in an answer, a log or the audit trail; who rehea
   const answers = [await client.call("rehearse", { body: {} }), await rehearse({ access_rules: [] })];
   assert.doesNotMatch(JSON.stringify(answers), new RegExp(CANARY));
   const { items } = await client.call("list_audit_records", { query: { limit: 1000 } });
-  const own = items
-    .map(({ data }) => data as Readonly<Record<string, unknown>>)
-    .filter(({ action }) => action === "rehearse");
+  const own = items.map(({ data }) => data as Document).filter((data) => data["action"] === "rehearse");
   assert.ok(own.length > 5);
   assert.equal(own.at(-1)?.["dry_run"], true);
   assert.equal(typeof own.at(-1)?.["refused"], "number");

@@ -82,13 +82,14 @@ const GUARDRAIL_RULES: readonly Document[] = [
 ];
 
 export function randomConfiguration(at: Random, simulator: Simulator, urls: Urls): Document {
-  const providers = at.some(["a", "b", "c"]).map((name) => ({
+  const providers = at.some(["a", "b", "c"]).map((name): Document & { readonly name: string } => ({
     ...simProvider(name, simulator),
+    name,
     models: at.some(ROUTES),
     ...(at.chance(0.4) && { model_aliases: { "alias-a": at.one(["sim-1", "sim-2"]) } }),
     ...(at.chance(0.5) && { metadata: { tier: at.one(["gold", "iron"]) } }),
   }));
-  const names = providers.map(({ name }) => name as string);
+  const names = providers.map(({ name }) => name);
   const listed = providers.map((provider) => {
     const to = names.filter((name) => name !== provider.name);
     return to.length > 0 && at.chance(0.3) ? { ...provider, failover: { to: [at.one(to)] } } : provider;
