@@ -4,8 +4,12 @@
  * was said is in any record, answer, log or audit record.
  */
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { AdminError, type RehearsalResult } from "../../../src/admin-api/index.ts";
+import { execute } from "../../../src/cli/main.ts";
+import { bufferIo } from "../../cli/buffers.ts";
 import type { Document } from "../support/config.ts";
 import { type Recorded, reply, scriptedUpstream } from "../support/upstream.ts";
 import { chat, mint, say, simProvider, startGoverned } from "./support/governed.ts";
@@ -162,6 +166,51 @@ test("what is not recorded is not guessed: arguments, new detectors", async () =
 test("a document that does not compile is refused with its problems", async () => {
   const refused = client.call("rehearse", { body: { document: '{"providers":[{}]}' } });
   await assert.rejects(refused, (error) => error instanceof AdminError && error.code === "refused");
+});
+
+const verb = async (...args: readonly string[]) => {
+  const io = bufferIo({
+    env: { GATEWAY_ADMIN_SOCKET: join(node.dir, "admin.sock") },
+    cwd: node.dir,
+    now: () => Date.now(),
+  });
+  const status = await execute(["rehearse", ...args], io);
+  return { status, out: io.out(), err: io.err() };
+};
+
+test("the verb says it in a sentence and a table, and fails where a served request would be refused", async () => {
+  const rule = { name: "no-previews", at: ["llm"], condition: 'model.endsWith("-preview")', action: "deny" };
+  await writeFile(join(node.dir, "new.json"), JSON.stringify({ ...inForce, access_rules: [rule] }));
+  const { status, out, err } = await verb("new.json", "-since", "30m");
+  assert.equal(status, 1, err);
+  assert.match(
+    out,
+    /^Last 30m: 22 requests: 9 would be refused by rule no-previews \(all of ci\), 3 that rule no-nine/,
+  );
+  assert.match(out, /would be refused +rule no-previews +9 +ci 9\n/);
+  await writeFile(join(node.dir, "same.json"), JSON.stringify(inForce));
+  const same = await verb("same.json");
+  assert.equal(same.status, 0, same.err);
+  assert.match(same.out, /^Last 1h: 22 requests, all of which would end as they did\.\n/);
+  const narrowed = await verb("-profile", "ci", "-set", "allowed_models=sim-9", "-o", "json");
+  assert.equal(narrowed.status, 1, narrowed.err);
+  assert.equal((JSON.parse(narrowed.out) as RehearsalResult).refused, 9);
+  const halved = await verb("-budget", "calls", "-set", "limit=6");
+  assert.match(halved.out, /3 would be refused by budget calls \(all of web\)/);
+});
+
+test("the verb refuses what it cannot set", async () => {
+  for (const args of [
+    [],
+    ["-set", "budget=calls"],
+    ["-profile", "ci"],
+    ["-profile", "ci", "-budget", "calls", "-set", "limit=1"],
+    ["-profile", "nobody", "-set", "budget=calls"],
+    ["-profile", "ci", "-set", "limit=1"],
+    ["-budget", "calls", "-set", "limit=many"],
+  ]) {
+    assert.equal((await verb(...args)).status, 2, args.join(" "));
+  }
 });
 
 test("nothing that was said is in an answer, a log or the audit trail; who rehearsed what is recorded", async () => {
