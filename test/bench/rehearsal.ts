@@ -106,7 +106,8 @@ for (let round = 0; round < 5; round++) {
   );
   let result: RehearsalResult | undefined;
   const nodes = [{ node: "n1", since: begun - 86_400_000, requests }];
-  for (const slice of rehearse({ inForce, proposed, nodes, keys, buckets: [], since: 0 })) result = slice;
+  for (const slice of rehearse({ inForce, proposed, nodes, keys, buckets: [], now: Date.now(), since: 0 }))
+    result = slice;
   const judged = process.cpuUsage(judging);
   const counts = { requests: result?.requests, refused: result?.refused, unknown: result?.unknown };
   console.log(`judge: ${((judged.user + judged.system) / 1_000).toFixed(0)} ms of CPU, ${JSON.stringify(counts)}`);

@@ -22,7 +22,7 @@ import { guardrailStage } from "./guardrail-stage.ts";
 import { rulesStep } from "./rules.ts";
 import type { KeyNow, Side } from "./types.ts";
 
-export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets"> {
+export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets" | "now"> {
   readonly inForce: Side;
   readonly proposed: Side;
   /** By id. */

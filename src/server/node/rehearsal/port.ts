@@ -84,6 +84,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
       nodes: gathered.nodes,
       keys: keysOf(gathered.nodes, cluster.view),
       buckets: await bucketsOf(governed, configuration),
+      now: now(),
       since,
       limitMs: LIMIT_MS,
     };
