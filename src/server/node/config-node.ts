@@ -248,10 +248,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
   const governed = governedPort({
-    configuration,
-    view: cluster.view,
-    node: cluster.status().nodeId,
-    ledger: governing.budgets,
+    ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: governing.budgets },
     refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
   });
   const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());

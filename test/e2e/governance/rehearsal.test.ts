@@ -74,11 +74,11 @@ for (const at of started) {
 const called = await say(gateway, {
   key: ci,
   path: "/mcp/tools",
-  body: mcp("search"),
+  body: mcp("delete_file"),
   headers: {
     "mcp-protocol-version": "2026-07-28",
     "mcp-method": "tools/call",
-    "mcp-name": "search",
+    "mcp-name": "delete_file",
     accept: "application/json, text/event-stream",
   },
 });
@@ -202,6 +202,19 @@ test("the verb says it in a sentence and a table, and fails where a served reque
   assert.equal((JSON.parse(narrowed.out) as RehearsalResult).refused, 9);
   const halved = await verb("-budget", "calls", "-set", "limit=6");
   assert.match(halved.out, /3 would be refused by budget calls \(all of web\)/);
+});
+
+test("a pack added to the document is rehearsed as any change", async () => {
+  const path = join(node.dir, "packed.json");
+  await writeFile(path, JSON.stringify(inForce));
+  const io = bufferIo({ env: {}, cwd: node.dir, now: () => Date.now() });
+  const added = await execute(["pack", "add", "-deployment", path, "-write", "baseline-agents"], io);
+  assert.equal(added, 0, io.err());
+  const { status, out, err } = await verb("packed.json", "-o", "json");
+  assert.equal(status, 1, err);
+  const result = JSON.parse(out) as RehearsalResult;
+  assert.deepEqual(outcomes(result), { ...NONE, same: 21, refused: 1 });
+  assert.deepEqual(result.changes[0]?.cause, "rule deny-destructive-tools");
 });
 
 test("the verb refuses what it cannot set", async () => {

@@ -1,7 +1,13 @@
 /** The port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
-import type { RehearsalResult } from "../../../admin-api/index.ts";
 import { systemClock } from "../../../base/index.ts";
-import { type Governed, type RehearsalAsked, type Rehearsals, refusal, type SourceOutcome } from "../../admin/index.ts";
+import {
+  type Governed,
+  type RehearsalAsked,
+  type RehearsalResult,
+  type Rehearsals,
+  refusal,
+  type SourceOutcome,
+} from "../../admin/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import { bucketName } from "../../core/budgets/index.ts";
 import type { Source } from "../../core/config/index.ts";

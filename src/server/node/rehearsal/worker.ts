@@ -14,7 +14,6 @@ try {
 } catch (error) {
   answer({ kind: "fault", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 }
-process.exit(0);
 
 async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
   const { env, nodes, keys, buckets, now, since, limitMs } = question;
