@@ -2,12 +2,13 @@
  * Rehearsals are right or silent: the configuration in force makes of each request what it was, and another one makes of it
  * what a second gateway with that configuration makes of the same request, unless the answer says that it cannot be told.
  *
- * `GATEWAY_REHEARSED`: requests of each of the two; a tenth of the full length without it. `GATEWAY_SEED`: where to begin.
+ * `GATEWAY_REHEARSED`: requests of each of the two, 2,000 without it (a tenth in a short run). `GATEWAY_SEED`: where to begin.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import type { RehearsalResult } from "../../../src/admin-api/index.ts";
+import { randomRuns } from "../../support/random-length.ts";
 import { createOne, type TestNode } from "../config/support/nodes.ts";
 import type { Document } from "../support/config.ts";
 import type { Gateway } from "../support/gateway.ts";
@@ -24,8 +25,9 @@ import {
   randomRequest,
 } from "./support/random-configuration.ts";
 
-const REQUESTS = Number(process.env["GATEWAY_REHEARSED"] ?? 300);
+const REQUESTS = Number(process.env["GATEWAY_REHEARSED"] ?? randomRuns(2_000));
 const SEED = Number(process.env["GATEWAY_SEED"] ?? 1);
+const LIMIT = { timeout: 120_000 + 600 * REQUESTS };
 /** Of one configuration; the answer names fifty examples at most. */
 const OF_ONE = 50;
 
@@ -144,7 +146,7 @@ const rehearse = (node: TestNode, since: string, document?: Document): Promise<R
 
 const left = await openSide();
 
-test(`the configuration in force makes of each request what it was (${REQUESTS} requests)`, async () => {
+test(`the configuration in force makes of each request what it was (${REQUESTS} requests)`, LIMIT, async () => {
   const reasons = new Map<string, number>();
   let unknown = 0;
   let judged = 0;
@@ -169,61 +171,65 @@ test(`the configuration in force makes of each request what it was (${REQUESTS} 
   console.log(`in force: ${judged} requests, ${unknown} unknown, 0 different`, [...reasons]);
 });
 
-test(`another configuration makes of each request what a second gateway makes of it (${REQUESTS} pairs)`, async () => {
-  const right = await openSide();
-  const reasons = new Map<string, number>();
-  let pairs = 0;
-  const counts: Record<string, number> = {
-    same: 0,
-    refused: 0,
-    served: 0,
-    other_provider: 0,
-    other_guardrail: 0,
-    unknown: 0,
-  };
-  for (let round = 0; pairs < REQUESTS; round++) {
-    const at = random(SEED + 1_000_000 + round);
-    const document = randomConfiguration(at, simulator, urls);
-    const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
-    // Budgets begin anew with their names.
-    const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
-    await put(left.node, mine);
-    await put(right.node, theirs);
-    const begun = Date.now();
-    const differing = new Map<string, string>();
-    const sentAt = new Map<string, number>();
-    const both = new Map<string, readonly Seen[]>();
-    for (let i = 0; i < OF_ONE; i++) {
-      const request = randomRequest(at);
-      const id = randomUUID();
-      sentAt.set(id, Date.now());
-      const before = await ask(left, request, id);
-      const after = await ask(right, request, id);
-      both.set(id, [before, after]);
-      const found = difference(before, after);
-      if (found !== "same") differing.set(id, found);
+test(
+  `another configuration makes of each request what a second gateway makes of it (${REQUESTS} pairs)`,
+  LIMIT,
+  async () => {
+    const right = await openSide();
+    const reasons = new Map<string, number>();
+    let pairs = 0;
+    const counts: Record<string, number> = {
+      same: 0,
+      refused: 0,
+      served: 0,
+      other_provider: 0,
+      other_guardrail: 0,
+      unknown: 0,
+    };
+    for (let round = 0; pairs < REQUESTS; round++) {
+      const at = random(SEED + 1_000_000 + round);
+      const document = randomConfiguration(at, simulator, urls);
+      const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
+      // Budgets begin anew with their names.
+      const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
+      await put(left.node, mine);
+      await put(right.node, theirs);
+      const begun = Date.now();
+      const differing = new Map<string, string>();
+      const sentAt = new Map<string, number>();
+      const both = new Map<string, readonly Seen[]>();
+      for (let i = 0; i < OF_ONE; i++) {
+        const request = randomRequest(at);
+        const id = randomUUID();
+        sentAt.set(id, Date.now());
+        const before = await ask(left, request, id);
+        const after = await ask(right, request, id);
+        both.set(id, [before, after]);
+        const found = difference(before, after);
+        if (found !== "same") differing.set(id, found);
+      }
+      const result = await rehearse(left.node, `${Date.now() - begun}ms`, theirs);
+      const { examples, ...counted } = result;
+      const about = (ids: readonly string[]) =>
+        `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
+          .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
+          .join("\n")}`;
+      for (const { id, outcome } of examples ?? []) {
+        assert.equal(outcome, differing.get(id) ?? "same", about([id]));
+      }
+      const told = new Set(examples?.map(({ id }) => id));
+      const untold = [...differing.keys()].filter(
+        (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
+      );
+      assert.ok(untold.length <= result.unknown, about(untold));
+      for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
+      pairs += result.requests;
+      for (const kind of Object.keys(counts))
+        counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
     }
-    const result = await rehearse(left.node, `${Date.now() - begun}ms`, theirs);
-    const { examples, ...counted } = result;
-    const about = (ids: readonly string[]) =>
-      `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
-        .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
-        .join("\n")}`;
-    for (const { id, outcome } of examples ?? []) {
-      assert.equal(outcome, differing.get(id) ?? "same", about([id]));
-    }
-    const told = new Set(examples?.map(({ id }) => id));
-    const untold = [...differing.keys()].filter(
-      (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
-    );
-    assert.ok(untold.length <= result.unknown, about(untold));
-    for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
-    pairs += result.requests;
-    for (const kind of Object.keys(counts))
-      counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
-  }
-  console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
-});
+    console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
+  },
+);
 
 function add(counts: Map<string, number>, name: string, count: number): void {
   counts.set(name, (counts.get(name) ?? 0) + count);
