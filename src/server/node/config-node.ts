@@ -301,12 +301,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock,
-        caughtUp:
-          fleet === undefined
-            ? undefined
-            : async () => {
-                await Promise.all([fleet.caughtUp(), instruments.refresh()]);
-              },
+        caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
         // Loaded when a reason is first judged: a start is not to wait for the tables of detectors.
         secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
