@@ -17,6 +17,7 @@ export type {
   NodeStatus,
   ProfileRecord,
   RefusalRecord,
+  RehearsalResult,
   RequestRecord,
   SecretRecord,
   SourceChange,

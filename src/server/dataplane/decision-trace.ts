@@ -1,19 +1,40 @@
 /**
- * What decisions read of a request, gathered on its way and packed into one record at its end, so that a change of the
- * configuration can be judged by it. Names and counts: no text, no argument and no header value.
+ * What decisions read of a request, gathered on its way, so that a change of the configuration can be judged by it. Names and
+ * counts: no text, no argument and no header value. Nothing of its body is kept in memory by it.
  */
-import type { Caller } from "../auth/index.ts";
-import { mayNameBatch, routeKey } from "../core/dialects/index.ts";
+import { type Dialect, mayNameBatch, type Route } from "../core/dialects/index.ts";
 import type { Annotation, Segment } from "../core/guardrails/index.ts";
-import { FACT, findingKey, findingsText, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
+import { FACT, findingKey, findingsText, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
-import type { Ending, Facts } from "./finished.ts";
-import type { Target } from "./hops/model/address.ts";
-import type { Admitted } from "./hops/model/admit.ts";
 
 /** Told of each request and session once. Must cost next to nothing, and never throw. */
 export interface DecisionSink {
   decided(request: RecordedRequest): void;
+}
+
+/** As much of a `Target` as rules read beside its names. */
+interface Addressed {
+  readonly provider: { readonly name: string };
+  readonly route: Route;
+  readonly plain: Buffer;
+  readonly original: Buffer;
+  readonly query: string;
+  readonly isJson: boolean;
+  readonly contentType: string;
+  readonly fallbacks: readonly unknown[];
+  readonly isUnread: boolean;
+  readonly thread: string;
+}
+
+interface Admitted {
+  readonly provider: { readonly name: string };
+  readonly lost: readonly unknown[];
+  readonly translated: unknown;
+}
+
+interface Place {
+  readonly route: Route;
+  readonly dialect: Dialect;
 }
 
 /** Kinds of findings of a request; more are counted as cut. */
@@ -23,7 +44,9 @@ export class DecisionTrace {
   /** Digest of the configuration that decides the request. */
   readonly configuration: string;
   facts = 0;
-  target: Target | undefined;
+  place: Place | undefined;
+  /** Provider that routing chose. */
+  routed = "";
   /** First provider that is admitted, or the server or agent. */
   to = "";
   bodyBytes = 0;
@@ -36,8 +59,13 @@ export class DecisionTrace {
     this.configuration = configuration;
   }
 
-  addressed(target: Target): void {
-    this.target = target;
+  placed({ route, dialect }: Place): void {
+    this.place = { route, dialect };
+  }
+
+  addressed(target: Addressed): void {
+    this.routed = target.provider.name;
+    this.facts |= factsOf(target);
     this.bodyBytes = Math.max(target.plain.length, target.original.length);
   }
 
@@ -113,60 +141,9 @@ interface Called {
   readonly isNotification: boolean;
 }
 
-/** Once, at the end of a request. */
-export function recordDecision(facts: Facts, ending: Ending, sink: DecisionSink | undefined): void {
-  const { trace } = facts;
-  if (trace === undefined || sink === undefined) return;
-  const request = recordedRequest(facts, trace, ending);
-  if (request !== undefined) sink.decided(request);
-}
-
-/** `undefined` if nothing was decided: the gateway answered by itself, or the client left before. */
-function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
-  const { refusedBy, hop } = facts;
-  if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
-  const { target, charge } = trace;
-  const needed = charge?.needed ?? refusedBy?.needed;
-  const isAgents = hop === "mcp" || hop === "a2a";
-  return {
-    at: ending.at,
-    totalMs: ending.totalMs,
-    id: ending.id,
-    configuration: trace.configuration,
-    traffic: hop ?? "none",
-    dialect: target?.dialect ?? "",
-    facts: trace.facts | (target === undefined ? 0 : factsOf(target)),
-    caller: ending.caller === undefined ? "" : callerText(ending.caller),
-    route: target === undefined ? "" : routeKey(target.route),
-    model: target?.model ?? "",
-    routed: target?.provider.name ?? "",
-    to: trace.to,
-    provider: isAgents || ending.attempts === 0 ? "" : ending.provider,
-    method: facts.method ?? "",
-    name: trace.name,
-    role: trace.role,
-    status: ending.status,
-    code: ending.code,
-    by: causeText(facts),
-    acted: ending.guardrails,
-    findings: trace.findings,
-    attempts: ending.attempts,
-    bodyBytes: trace.bodyBytes,
-    units: charge?.spent ?? 0,
-    least: needed?.least ?? -1,
-    most: needed?.most ?? -1,
-  };
-}
-
-function causeText({ refusedBy, allowedBy }: Facts): string {
-  if (refusedBy !== undefined) return `${refusedBy.kind} ${refusedBy.name}`;
-  return allowedBy === undefined ? "" : `rule ${allowedBy}`;
-}
-
 /** Cheap, and on the safe side: what may be is taken to be. */
-function factsOf({ model, plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Target): number {
+function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Addressed): number {
   let facts = 0;
-  if (model !== undefined) facts |= FACT.namesModel;
   if (plain.length > 0) facts |= FACT.hasBody;
   if (query !== "" || (isJson && !JSON_TYPE.test(contentType))) facts |= FACT.mayNameOthers;
   if (fallbacks.length > 0) facts |= FACT.hasFallbacks;
@@ -177,24 +154,3 @@ function factsOf({ model, plain, query, isJson, contentType, fallbacks, isUnread
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
-
-/** A caller is one object as long as it stays the same. */
-const texts = new WeakMap<Caller, string>();
-
-function callerText(caller: Caller): string {
-  const known = texts.get(caller);
-  if (known !== undefined) return known;
-  const { kind, key, agent, user, issuer, profile, principal } = caller;
-  const recorded: RecordedCaller = {
-    kind,
-    principal,
-    ...(key !== undefined && { key: { id: key.id, name: key.name, metadata: key.metadata } }),
-    ...(agent !== undefined && { agent }),
-    ...(user !== undefined && { user }),
-    ...(issuer !== undefined && { issuer }),
-    ...(profile !== undefined && { profile }),
-  };
-  const text = JSON.stringify(recorded);
-  texts.set(caller, text);
-  return text;
-}

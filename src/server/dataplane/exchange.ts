@@ -22,9 +22,8 @@ import { AnswerWriter } from "./answer-writer.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
-import { DecisionTrace, recordDecision } from "./decision-trace.ts";
 import { lossItem } from "./fidelity-header.ts";
-import { Facts, finishedOf } from "./finished.ts";
+import type { Facts } from "./finished.ts";
 import type { RequestUse } from "./metering/index.ts";
 import type { Labels } from "./metrics.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
@@ -32,6 +31,7 @@ import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { causeOf } from "./refusals/index.ts";
 import { requestIdOf } from "./request-id.ts";
+import { beginFacts, tellEnd } from "./tell-end.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 import { brokenOff, faultOf } from "./upstream-faults.ts";
 
@@ -60,7 +60,7 @@ export class Exchange implements Downstream {
   /** What is held of an answer, until the client has it or has left. */
   readonly holding: Holding;
   labels: Labels;
-  readonly facts = new Facts();
+  readonly facts: Facts;
   /** Undefined until who calls is recognised. */
   caller: Caller | undefined;
   /** Undefined until it is known who asks whom, and where nobody keeps a ledger. */
@@ -114,7 +114,7 @@ export class Exchange implements Downstream {
     this.startedAt = performance.now();
     this.#bodyEndedAt = this.startedAt;
     const snapshot = ports.snapshot();
-    if (ports.decisions !== undefined) this.facts.trace = new DecisionTrace(snapshot.digest);
+    this.facts = beginFacts(ports, snapshot);
     this.requestId = requestIdOf(request, snapshot);
     this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
@@ -347,16 +347,14 @@ export class Exchange implements Downstream {
 
   /** Whichever came last, the end of the socket or that of the work. */
   #over(): void {
-    const { labels } = this;
     this.#measured();
-    const sink = this.#ports.finished;
-    if (sink === undefined) return;
+    if (this.#ports.finished === undefined) return;
     const ending = {
       at: Date.now() - (performance.now() - this.startedAt),
       id: this.requestId,
       caller: this.caller,
-      route: labels.route,
-      provider: labels.provider,
+      route: this.labels.route,
+      provider: this.labels.provider,
       status: this.#status ?? CLIENT_GONE,
       code: this.#code,
       attempts: this.attempts,
@@ -365,8 +363,7 @@ export class Exchange implements Downstream {
       guardrails: this.guardrails,
       urlLength: this.request.url?.length ?? 0,
     };
-    sink.finished(finishedOf(this.facts, ending));
-    recordDecision(this.facts, ending, this.#ports.decisions);
+    tellEnd(this.facts, ending, this.#ports);
   }
 
   /** In the words of conventions, with what was used, which may be known only after the socket is done. */

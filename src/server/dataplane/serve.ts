@@ -283,6 +283,7 @@ class Serving {
     const { request, facts } = this.#exchange;
     const held = this.#held;
     const { "content-type": contentType = "" } = request.headers;
+    facts.trace?.placed(place);
     const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // 400, 404, 413, 503
     const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, held);
     if (target instanceof Promise) this.#after(target.then((referred) => this.#admit(referred, call)));

@@ -13,9 +13,7 @@ import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
 import { crossingOf, originNotAllowed } from "./cross-origin.ts";
-import { DecisionTrace, recordDecision } from "./decision-trace.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
-import { Facts, finishedOf } from "./finished.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
@@ -44,6 +42,7 @@ import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { requestIdOf } from "./request-id.ts";
+import { beginFacts, tellEnd } from "./tell-end.ts";
 import { startSpan } from "./tracing.ts";
 import { logUpstreamFault } from "./upstream-faults.ts";
 import { whose } from "./whose.ts";
@@ -89,9 +88,8 @@ export async function serveUpgrade(
   const stopUnlessBusy = (): void => {
     if (draining.aborted && !work.isUnderWay) stop();
   };
-  const facts = new Facts();
+  const facts = beginFacts(ports, ports.snapshot());
   facts.hop = "websocket";
-  if (ports.decisions !== undefined) facts.trace = new DecisionTrace(ports.snapshot().digest);
   const startedAt = performance.now();
   let sessionAt: number | undefined;
   /** Of the refusal that ended a session which had begun. */
@@ -123,8 +121,7 @@ export async function serveUpgrade(
       guardrails: acted,
       urlLength: request.url?.length ?? 0,
     };
-    ports.finished?.finished(finishedOf(facts, ending));
-    recordDecision(facts, ending, ports.decisions);
+    tellEnd(facts, ending, ports);
   };
   try {
     socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
@@ -149,6 +146,7 @@ export async function serveUpgrade(
     const modelless = () => modellessSession(snapshot, place); // 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = address(snapshot, place, { ...nothing, held, facts, modelless });
+    facts.trace?.placed(place);
     facts.trace?.addressed(target);
     const governed: Governed = {
       standing,

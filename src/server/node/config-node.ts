@@ -248,10 +248,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
   const refused = refusalsPort(refusals);
   const governed = governedPort({
-    configuration,
-    view: cluster.view,
-    node: cluster.status().nodeId,
-    ledger: governing.budgets,
+    ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: governing.budgets },
     refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
   });
   const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
@@ -304,12 +301,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         audit: auditSink(trail, failures),
         logins: loginsOf(nodeFile),
         clock,
-        caughtUp:
-          fleet === undefined
-            ? undefined
-            : async () => {
-                await Promise.all([fleet.caughtUp(), instruments.refresh()]);
-              },
+        caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
         // Loaded when a reason is first judged: a start is not to wait for the tables of detectors.
         secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),

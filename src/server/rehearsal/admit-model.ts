@@ -33,7 +33,7 @@ export function admitModel(judging: Judging): Admission {
   const ended = (step: Step): Admission => ({ step, to: "" });
   const route = routeOfKey(request.route);
   if (route === undefined || request.dialect === "") {
-    return ended({ kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] });
+    return ended(resolve("routing", NOT_ROUTED));
   }
   const isBatch = route.model === "batch";
   const routed = isBatch ? undefined : routedTo(request, snapshot);
@@ -75,6 +75,7 @@ export function admittedNames(judging: Judging): readonly string[] | undefined {
   return admitted;
 }
 
+const NOT_ROUTED: Step = { kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] };
 const ofBatch: Step = {
   kind: "unknown",
   reason: "which models its batch names is not recorded",

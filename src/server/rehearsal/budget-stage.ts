@@ -28,6 +28,8 @@ export interface BudgetSides {
   /** Time since which all requests of all nodes are among them. */
   readonly since: number;
   readonly buckets: readonly BucketNow[];
+  /** When `buckets` were read, in milliseconds since 1970. */
+  readonly now: number;
   readonly callerOf: (side: Side, request: RecordedRequest) => Caller | undefined;
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
 }
@@ -149,17 +151,16 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   };
 }
 
-/** Nodes report twice a second: what was charged later than this before the newest request may not be in the ledger yet. */
+/** Nodes report twice a second: what was charged later than this ago may not be in the ledger yet. */
 const LEDGER_LAG_MS = 2_000;
 
 /** Usage of a bucket that no record tells of: nothing where records begin before the window, else what the ledger has beside them. */
 function usedBefore(sides: BudgetSides) {
-  const { inForce, requests, since, buckets } = sides;
+  const { inForce, requests, since, now, buckets } = sides;
   let charged: Map<string, { units: number; late: number }> | undefined;
   const sums = (): Map<string, { units: number; late: number }> => {
     if (charged !== undefined) return charged;
     charged = new Map();
-    const newest = requests.reduce((latest, { at, totalMs }) => Math.max(latest, at + totalMs), 0);
     for (const request of requests) {
       if ((request.facts & FACT.isCharged) === 0) continue;
       const terms = spendingOf(sides, inForce, request)?.terms;
@@ -167,19 +168,19 @@ function usedBefore(sides: BudgetSides) {
       const key = keyOf(terms.bucket, terms.windowMs, request.at);
       const sum = charged.get(key) ?? { units: 0, late: 0 };
       sum.units += request.units;
-      if (request.at + request.totalMs > newest - LEDGER_LAG_MS) sum.late += request.units;
+      if (request.at + request.totalMs > now - LEDGER_LAG_MS) sum.late += request.units;
       charged.set(key, sum);
     }
     return charged;
   };
   return (terms: BudgetTerms, windowStart: number) => {
     if (since <= windowStart) return { least: 0, most: 0 };
-    const now = buckets.find(
+    const running = buckets.find(
       (it) => it.bucket === terms.bucket && it.windowMs === terms.windowMs && it.windowStart === windowStart,
     );
-    if (now === undefined) return { least: 0, most: Number.POSITIVE_INFINITY };
+    if (running === undefined) return { least: 0, most: Number.POSITIVE_INFINITY };
     const { units, late } = sums().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? { units: 0, late: 0 };
-    return { least: Math.max(0, now.used - units), most: Math.max(0, now.used - units + late) };
+    return { least: Math.max(0, running.used - units), most: Math.max(0, running.used - units + late) };
   };
 }
 

@@ -22,7 +22,7 @@ import { guardrailStage } from "./guardrail-stage.ts";
 import { rulesStep } from "./rules.ts";
 import type { KeyNow, Side } from "./types.ts";
 
-export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets"> {
+export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets" | "now"> {
   readonly inForce: Side;
   readonly proposed: Side;
   /** By id. */
@@ -44,7 +44,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     (side === inForce ? then : now)(request).caller;
   const isUntouched = ({ configuration }: RecordedRequest, parts: readonly string[]): boolean =>
     configuration === inForce.snapshot.digest && !parts.some(differing.differs);
-  const guardrails = guardrailStage({ inForce, proposed, differing });
+  const guardrails = guardrailStage({ inForce, proposed, isUntouched });
   const budget = budgetStage({ ...input, callerOf, isUntouched });
 
   const admit = (request: RecordedRequest, resolve: Resolve): Admission => {
@@ -104,8 +104,11 @@ export function openProposal(input: ProposalInput): OpenProposal {
     };
   };
 
-  const guardingOf = (request: RecordedRequest, resolve: Resolve): Guarding =>
-    guardrails(request, now(request).caller?.profile, resolve);
+  const guardingOf = (request: RecordedRequest, resolve: Resolve): Guarding => {
+    const { caller } = now(request);
+    const standing = caller && standingIn(caller, proposed);
+    return standing === undefined || "kind" in standing ? LET : guardrails(request, standing, resolve);
+  };
 
   return {
     isUntouched,
@@ -115,6 +118,9 @@ export function openProposal(input: ProposalInput): OpenProposal {
     shownCaller: (request) => now(request).shown,
   };
 }
+
+/** Of a request that was refused before. */
+const LET: Guarding = { step: PASSED, acted: "" };
 
 const MOVED: Step = { kind: "unknown", reason: "it was served after a failover" };
 

@@ -1,9 +1,19 @@
 /** Guardrails over a recorded request: what was found then, judged by the rules of the proposal. */
 
-import type { Guarding, RecordedRequest, Resolve, Step } from "../core/rehearsal/index.ts";
-import { FACT } from "../core/rehearsal/index.ts";
+import { routeOfKey } from "../core/dialects/index.ts";
+import type { GuardrailVariables, RuleWeight } from "../core/guardrails/index.ts";
+import { spelledDecision } from "../core/guardrails/index.ts";
+import {
+  endOf,
+  FACT,
+  type Guarding,
+  type RecordedRequest,
+  type Resolve,
+  readFindings,
+  type Step,
+} from "../core/rehearsal/index.ts";
+import type { Standing } from "../dataplane/index.ts";
 import { canonicalText } from "./canonical-text.ts";
-import type { Differing } from "./differing.ts";
 import type { Side } from "./types.ts";
 
 const PASSED = { kind: "passed" } as const;
@@ -11,51 +21,132 @@ const PASSED = { kind: "passed" } as const;
 export interface GuardrailSides {
   readonly inForce: Side;
   readonly proposed: Side;
-  readonly differing: Differing;
+  readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
 }
 
-/** Judges by profile and record. */
-export function guardrailStage(
-  sides: GuardrailSides,
-): (request: RecordedRequest, profile: string | undefined, resolve: Resolve) => Guarding {
-  const { inForce, proposed, differing } = sides;
-  const changedOf = changes(sides);
-  return (request, profile, resolve) => {
-    const guard = proposed.snapshot.guardrails.of(profile);
-    if (guard === undefined && !proposed.awaitsModels) return { step: PASSED, acted: "" };
-    const step = resolve("guardrails", {
-      kind: "unknown",
-      reason: changedOf(profile),
-      decidedBy: ["guardrails", "models", ...(profile === undefined ? [] : [])],
-    });
-    if (step.kind !== "unknown") {
-      const selection = selectionOf(inForce, profile) === selectionOf(proposed, profile);
-      if (selection) return { step, acted: request.acted };
-      return { step: { kind: "unknown", reason: changedOf(profile) }, acted: "" };
-    }
-    const isInspected = (request.facts & FACT.requestInspected) !== 0;
-    const reason = isInspected || differing.differs("guardrails") ? step.reason : NOT_INSPECTED;
-    return { step: { kind: "unknown", reason } satisfies Step, acted: "" };
+type Judge = (request: RecordedRequest, standing: Standing, resolve: Resolve) => Guarding;
+
+const unknown = (reason: string): Guarding => ({ step: { kind: "unknown", reason }, acted: "" });
+
+export function guardrailStage({ inForce, proposed, isUntouched }: GuardrailSides): Judge {
+  const detectors = changedDetector(inForce, proposed);
+  const unchanged = unchangedRules(inForce, proposed);
+  const isSameBut = sameButRules(inForce) === sameButRules(proposed);
+  return (request, standing, resolve) => {
+    const { name } = standing.profile;
+    const guard = proposed.snapshot.guardrails.of(name);
+    if (proposed.awaitsModels) return unknown("its detectors wait for models");
+    if (guard === undefined) return { step: PASSED, acted: "" };
+    const isSelected = selectionOf(inForce, name) === selectionOf(proposed, name);
+    if (!isSelected) return unknown(`profile \`${name ?? ""}\` has other detectors`);
+    const step = resolve("guardrails", { kind: "unknown", reason: "", decidedBy: ["guardrails", "models"] });
+    if (step.kind !== "unknown") return { step, acted: step.kind === "passed" ? request.acted : "" };
+    if (detectors !== undefined) return unknown(detectors);
+    if ((request.facts & FACT.requestInspected) === 0) return unknown(NOT_INSPECTED);
+    const isKnown = isSameBut && isUntouched(request, ["models"]);
+    if (!isKnown) return unknown("other guardrails were in force");
+    if ((request.facts & FACT.findingsCut) !== 0) return unknown("not all of its findings are recorded");
+    return weighed(request, { guard, standing, unchanged });
   };
 }
 
 const NOT_INSPECTED = "its texts were not inspected, and guardrails would";
+const ANSWER = "its answer was not inspected, and guardrails would";
+
+interface Weighing {
+  readonly guard: NonNullable<ReturnType<Side["snapshot"]["guardrails"]["of"]>>;
+  readonly standing: Standing;
+  /** Names of rules that are the same in both configurations. */
+  readonly unchanged: ReadonlySet<string>;
+}
+
+function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weighing): Guarding {
+  const findings = readFindings(request.findings);
+  const inRequest = findings.filter(({ direction }) => direction === "request");
+  const inAnswer = findings.filter(({ direction }) => direction === "response");
+  const variables = variablesOf(request, standing);
+  const wasLet = endOf(request).kind === "forwarded";
+  /** What the rule did then, where it is the same and nothing but the request can have made it act. */
+  const before = ({ rule, action }: RuleWeight): RuleWeight["fires"] => {
+    const isTold = wasLet && unchanged.has(rule) && inAnswer.length === 0;
+    if (!isTold) return "unknown";
+    return request.acted.split(", ").includes(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }))
+      ? "yes"
+      : "no";
+  };
+  const asked = decided(guard.weigh(inRequest, variables), before);
+  if (asked.step.kind !== "passed") return asked;
+  const isMcp = request.traffic === "mcp" || request.traffic === "a2a";
+  const readsAnswer = isMcp ? guard.inspectsAnswers : guard.inspectsOutput;
+  if (!readsAnswer) return asked;
+  if (!wasLet) return unknown(ANSWER);
+  if ((request.facts & FACT.answerInspected) === 0) return asked;
+  // In a stream rules are asked again with each piece: what they did cannot be told from the sum.
+  if (inAnswer.length > 0) return unknown("something was found in its answer");
+  const answered = decided(guard.weigh(inAnswer, { ...variables, direction: "response" }), () => "unknown");
+  if (answered.step.kind !== "passed") return answered;
+  return { step: PASSED, acted: [asked.acted, answered.acted].filter((acted) => acted !== "").join(", ") };
+}
+
+function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) => RuleWeight["fires"]): Guarding {
+  const acted: string[] = [];
+  let redacting = 0;
+  for (const weight of weights) {
+    const { rule, action, reads = "" } = weight;
+    const fires = weight.fires === "unknown" ? before(weight) : weight.fires;
+    if (fires === "unknown") return unknown(`guardrail rule \`${rule}\` reads ${reads}`);
+    if (fires === "no") continue;
+    const refusal = (code: string): Guarding => ({ step: refused(code, rule), acted: "" });
+    if (fires === "fault") return refusal("policy_error");
+    if (action === "deny") return refusal("guardrail_denied");
+    if (action === "redact") redacting += 1;
+    acted.push(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }));
+  }
+  // Of two that choose the same place one has it.
+  return redacting > 1 ? unknown("several guardrail rules rewrite it") : { step: PASSED, acted: acted.join(", ") };
+}
+
+const refused = (code: string, rule: string): Step => ({ kind: "refused", code, by: `guardrail ${rule}` });
+
+/** As the hop fills them in. */
+function variablesOf(request: RecordedRequest, { variables, profile }: Standing): GuardrailVariables {
+  const { traffic, to, model, route, method, name } = request;
+  const isModel = traffic === "llm" || traffic === "websocket";
+  return {
+    ...variables,
+    direction: "request",
+    hop: traffic === "mcp" || traffic === "a2a" ? traffic : "llm",
+    profile: profile.name ?? "",
+    model: isModel ? model : "",
+    route: isModel ? (routeOfKey(route)?.name ?? "") : "",
+    server: traffic === "mcp" ? to : "",
+    method: isModel ? "" : method,
+    name: isModel ? "" : name,
+    peer: traffic === "a2a" ? to : "",
+  };
+}
 
 const selectionOf = ({ document }: Side, profile: string | undefined): string =>
   canonicalText(document.profiles?.find(({ name }) => name === profile)?.guardrails ?? null);
 
-/** What keeps findings from being told, in words. */
-function changes({ inForce, proposed }: GuardrailSides): (profile: string | undefined) => string {
+/** What decides what is found. */
+const sameButRules = ({ document }: Side): string => canonicalText({ ...document.guardrails, rules: [] });
+
+function unchangedRules(inForce: Side, proposed: Side): ReadonlySet<string> {
+  const before = new Map(inForce.document.guardrails?.rules?.map((rule) => [rule.name, canonicalText(rule)]));
+  const rules = proposed.document.guardrails?.rules ?? [];
+  return new Set(rules.filter((rule) => before.get(rule.name) === canonicalText(rule)).map(({ name }) => name));
+}
+
+/** Why findings cannot be told, in words; `undefined` where detectors are the same. */
+function changedDetector(inForce: Side, proposed: Side): string | undefined {
   const before = inForce.document.guardrails?.detectors ?? [];
   const now = proposed.document.guardrails?.detectors ?? [];
   const nameOf = ({ name, type }: (typeof now)[number]): string => name ?? type;
-  const added = now.find((detector) => !before.some((it) => nameOf(it) === nameOf(detector)));
-  const changed = now.find((detector) =>
-    before.some((it) => nameOf(it) === nameOf(detector) && canonicalText(it) !== canonicalText(detector)),
-  );
-  return () => {
-    if (added !== undefined) return `detector \`${nameOf(added)}\` is new`;
-    if (changed !== undefined) return `detector \`${nameOf(changed)}\` is changed`;
-    return NOT_INSPECTED;
-  };
+  for (const detector of now) {
+    const same = before.find((it) => nameOf(it) === nameOf(detector));
+    if (same === undefined) return `detector \`${nameOf(detector)}\` is new`;
+    if (canonicalText(same) !== canonicalText(detector)) return `detector \`${nameOf(detector)}\` is changed`;
+  }
+  return undefined;
 }

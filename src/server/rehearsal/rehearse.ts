@@ -3,7 +3,7 @@ import { type Counted, type Judged, judge, type RecordedRequest, Tally } from ".
 import { openProposal, type ProposalInput } from "./configuration.ts";
 import type { NodeRecords } from "./types.ts";
 
-export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets"> {
+export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets" | "now"> {
   readonly nodes: readonly NodeRecords[];
   /** Requests that came earlier are replayed for budgets and not counted; milliseconds since 1970. */
   readonly since: number;

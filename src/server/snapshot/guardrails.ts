@@ -189,6 +189,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     inspectsOutput: kinds.has("output"),
     inspectsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
+    weigh: policy.weigh,
     answers: answerTerms(config, readers),
     stretch(segment, by, signal, except, tracer) {
       if (by === "bounded") return readBounded(segment, signal, tracer);

@@ -64,6 +64,7 @@ describe("a runbook on three nodes", async () => {
     const different = await verb(["config", "diff", "new.json"]);
     assert.equal(different.status, 1);
     assert.match(different.out, /added {3}budgets\.day/);
+    assert.doesNotMatch(different.out, /Last hour/); // nothing is in force
     const asked = await verb(["config", "apply", "new.json"]);
     assert.equal(asked.status, 2);
     assert.match(asked.err, /give -yes/);

@@ -89,6 +89,8 @@ export interface Guard {
     signal: AbortSignal,
     tracer?: QuestionTracer,
   ) => Guarded | Promise<Guarded>;
+  /** For rehearsals of requests whose findings are recorded. */
+  readonly weigh: GuardrailPolicy["weigh"];
   /** Begins the inspection of one answer. */
   readonly open: GuardrailPolicy["open"];
 }

@@ -32,10 +32,12 @@ export type {
   Inspected,
   Inspection,
   Judgement,
+  KnownFinding,
   Occasion,
   Rewrite,
   RuleDecision,
   RuleFault,
+  RuleWeight,
 } from "./judgement.ts";
 export { changesOf, envelopeSegments, segmentOf } from "./message-segments.ts";
 export { type Beside, judgedBeside } from "./overlap.ts";

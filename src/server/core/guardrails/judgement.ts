@@ -145,6 +145,25 @@ export interface Inspection {
   readonly judge: (inspected: Inspected) => Judgement;
 }
 
+/** Findings of one type, detector and kind of text, of which nothing else is known. */
+export interface KnownFinding {
+  /** `<category>/<LABEL>`. */
+  readonly type: string;
+  readonly detector: string;
+  /** Empty: not known. */
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** What a rule would do by what is known. `fault`: it could not be evaluated, and refuses. */
+export interface RuleWeight {
+  readonly rule: string;
+  readonly action: RuleDecision["action"];
+  readonly fires: "yes" | "no" | "fault" | "unknown";
+  /** What it reads that is not known, in a word. */
+  readonly reads?: string;
+}
+
 /** The rules of one population: a profile, or those without one. Pure and synchronous. */
 export interface GuardrailPolicy {
   /** Names of the detectors in force, in the order of the ensemble. */
@@ -154,6 +173,8 @@ export interface GuardrailPolicy {
   /** Turns findings into annotations: everything before the rules. `scoreThreshold` replaces the configured one. */
   readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
   readonly open: (occasion: Occasion) => Inspection;
+  /** By findings of which no more than their types is known, in the order of the rules. */
+  readonly weigh: (found: readonly KnownFinding[], variables: GuardrailVariables) => readonly RuleWeight[];
   /** Judges a whole message: `open(…).judge(…)`. */
   readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;
 }

@@ -171,6 +171,9 @@ function compare(request: RecordedRequest, end: Exclude<End, { kind: "other" }>,
   }
   if (end.kind === "refused") return { kind: "served", was: end.by === "" ? end.code : end.by };
   if (decision.to !== request.to) return { kind: "other_provider", to: decision.to };
-  if (decision.acted !== request.acted) return { kind: "other_guardrail", acted: decision.acted };
+  if (sorted(decision.acted) !== sorted(request.acted)) return { kind: "other_guardrail", acted: decision.acted };
   return { kind: "same" };
 }
+
+/** The order of rules that act is no difference. */
+const sorted = (acted: string): string => acted.split(", ").sort().join(", ");

@@ -68,6 +68,9 @@ export class RecordChunk {
   #rows: Buffer = Buffer.alloc(FIRST_ROWS * ROW_BYTES);
   #texts: string[] = [""];
   #places = new Map<string, number>([["", 0]]);
+  /** Of the request that was added last, by field. */
+  readonly #lastTexts: string[] = TEXTS.map(() => "");
+  readonly #lastPlaces: number[] = TEXTS.map(() => 0);
   #textBytes = 0;
   #count = 0;
   /** Earliest time of a request in it, in milliseconds since 1970. */
@@ -109,12 +112,22 @@ export class RecordChunk {
     for (let i = 0; i < TEXTS.length; i++) {
       const field = TEXTS[i] as (typeof TEXTS)[number];
       let text = request[field];
+      // Mostly that of the request before: the same object, which costs nothing to compare.
+      if (text === this.#lastTexts[i]) {
+        rows.writeUInt16LE(this.#lastPlaces[i] as number, start + AT.texts + 2 * i);
+        continue;
+      }
       const isWhole = WHOLE.has(field);
       if (text.length > (isWhole ? MAX_TEXT : MAX_NAME)) {
         facts |= field === "findings" ? FACT.findingsCut : FACT.isCut;
         text = isWhole ? "" : text.slice(0, MAX_NAME);
       }
-      rows.writeUInt16LE(this.#placeOf(text), start + AT.texts + 2 * i);
+      const place = this.#placeOf(text);
+      rows.writeUInt16LE(place, start + AT.texts + 2 * i);
+      if (text === request[field]) {
+        this.#lastTexts[i] = text;
+        this.#lastPlaces[i] = place;
+      }
     }
     rows.writeDoubleLE(request.at, start + AT.at);
     rows.writeDoubleLE(request.units, start + AT.units);

@@ -6,7 +6,6 @@
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
 import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
-import type { DecisionTrace } from "../decision-trace.ts";
 import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
 import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decided-request.ts";
@@ -20,7 +19,7 @@ export interface DecisionSinks {
   readonly metrics: DecisionMetrics;
   readonly log: Log;
   /** Takes the name of the rule that let the request pass. */
-  readonly facts: { allowedBy: string | undefined; readonly trace?: Pick<DecisionTrace, "suspended"> | undefined };
+  readonly facts: { allowedBy: string | undefined; readonly trace?: { suspended(): void } | undefined };
 }
 
 /** Undefined: allowed. Throws `audit_unavailable` when the decision cannot be recorded. */

@@ -1,5 +1,4 @@
 /** Records of all nodes: of this one from its store, of the others page by page over the forward links. */
-import { anySignal } from "../../../base/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
 import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
@@ -83,14 +82,15 @@ async function allOf(
   since: number,
   signal: AbortSignal,
 ): Promise<All | undefined> {
-  const ending = anySignal([signal, AbortSignal.timeout(LIMIT_MS)]);
+  const endsAt = performance.now() + LIMIT_MS;
   const chunks: PackedChunk[] = [];
   let covered: number | undefined;
   let from = 0;
   try {
     for (let page = 0; page < MAX_PAGES; page++) {
       const question = { kind: "decisions", from, since };
-      const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS, signal: ending });
+      const timeoutMs = Math.ceil(endsAt - performance.now());
+      const body = timeoutMs > 0 ? await cluster.askMember(node, question, { timeoutMs, signal }) : undefined;
       if (body === undefined) return undefined;
       const read = JSON.parse(Buffer.from(body).toString("utf8")) as Page;
       covered = read.since;

@@ -1,7 +1,13 @@
 /** The port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
-import type { RehearsalResult } from "../../../admin-api/index.ts";
 import { systemClock } from "../../../base/index.ts";
-import { type Governed, type Rehearsals, refusal, type SourceOutcome } from "../../admin/index.ts";
+import {
+  type Governed,
+  type RehearsalAsked,
+  type RehearsalResult,
+  type Rehearsals,
+  refusal,
+  type SourceOutcome,
+} from "../../admin/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import { bucketName } from "../../core/budgets/index.ts";
 import type { Source } from "../../core/config/index.ts";
@@ -53,7 +59,12 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
     return [...inForce.filter(({ name }) => name !== source), { name: source, text: document, isFromApi: !isFile }];
   };
 
-  const rehearse: Rehearsals["rehearse"] = async ({ source, document, sinceMs }, signal) => {
+  /** `since`: in milliseconds since 1970. */
+  const rehearse = async (
+    { source, document }: RehearsalAsked,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<SourceOutcome<RehearsalResult>> => {
     const running = servedSources(configuration);
     if (running.length === 0) throw refusal("conflict", "No configuration is in force: there is nothing to rehearse.");
     const next = await configuration.crossing(proposedSources(source, document));
@@ -71,7 +82,6 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
       };
     }
     const current = document === undefined ? next : await configuration.crossing(running);
-    const since = now() - sinceMs;
     const gathered = await gatherRecords(cluster, store, since, signal);
     const question: RehearsalQuestion = {
       env,
@@ -80,6 +90,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
       nodes: gathered.nodes,
       keys: keysOf(gathered.nodes, cluster.view),
       buckets: await bucketsOf(governed, configuration),
+      now: now(),
       since,
       limitMs: LIMIT_MS,
     };
@@ -103,10 +114,8 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
     async rehearse(asked, signal): Promise<SourceOutcome<RehearsalResult>> {
       if (waiting >= MAX_WAITING) throw refusal("busy", `${MAX_WAITING} rehearsals wait for their turn already.`);
       waiting += 1;
-      const mine = turn.then(
-        () => rehearse(asked, signal),
-        () => rehearse(asked, signal),
-      );
+      const since = now() - asked.sinceMs;
+      const mine = turn.then(() => rehearse(asked, since, signal));
       turn = mine.catch(() => undefined);
       try {
         return await mine;

@@ -16,6 +16,8 @@ export interface RehearsalQuestion {
   }[];
   readonly keys: readonly (readonly [id: string, key: KeyNow])[];
   readonly buckets: readonly BucketNow[];
+  /** When they were read, in milliseconds since 1970. */
+  readonly now: number;
   /** Milliseconds since 1970. */
   readonly since: number;
   /** Milliseconds of work, after which what was judged by then is the answer. */

@@ -14,10 +14,9 @@ try {
 } catch (error) {
   answer({ kind: "fault", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 }
-process.exit(0);
 
 async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
-  const { env, nodes, keys, buckets, since, limitMs } = question;
+  const { env, nodes, keys, buckets, now, since, limitMs } = question;
   const startedAt = performance.now();
   const texts = [question.inForce, question.proposed].flatMap(({ sources }) => sources.map(({ text }) => text));
   const rules = await loadRules(texts);
@@ -36,7 +35,7 @@ async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
     since: covered,
     requests: chunks.flatMap((chunk) => [...unpack(chunk)]),
   }));
-  const input = { inForce, proposed, nodes: records, keys: new Map(keys), buckets, since };
+  const input = { inForce, proposed, nodes: records, keys: new Map(keys), buckets, now, since };
   let result: RehearsalResult | undefined;
   for (const slice of rehearse(input)) {
     result = slice;

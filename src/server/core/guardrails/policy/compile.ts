@@ -8,6 +8,7 @@ import { ruleProblems } from "./checks.ts";
 import { openInspection, type RulesInForce } from "./judge.ts";
 import { operatorKeys } from "./operators/index.ts";
 import { type CompiledRule, compileRule } from "./rule.ts";
+import { weighRules } from "./weigh.ts";
 
 /** Takes about a millisecond a rule. The document has passed the configuration's own checks. */
 export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): CompiledPolicy {
@@ -59,6 +60,7 @@ function population(
     rules: standing.map(({ rule }) => rule.name),
     annotate: (inspected, scoreThreshold = own.scoreThreshold) => annotated(inspected, { ...own, scoreThreshold }),
     open: (occasion) => openInspection(rulesInForce, occasion),
+    weigh: (found, variables) => weighRules(rulesInForce, found, variables),
     judge: (inspected, occasion) => openInspection(rulesInForce, occasion).judge(inspected),
   };
 }

@@ -1,0 +1,90 @@
+/** The end of a request, told to who lists the last ones and to who keeps records by which changes are rehearsed. */
+import type { Caller } from "../auth/index.ts";
+import { routeKey } from "../core/dialects/index.ts";
+import { FACT, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import { DecisionTrace } from "./decision-trace.ts";
+import { type Ending, Facts, finishedOf } from "./finished.ts";
+import type { Ports } from "./ports.ts";
+
+/** Once, at the very end. */
+export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: Sinks): void {
+  finished?.finished(finishedOf(facts, ending));
+  const { trace } = facts;
+  if (trace === undefined || decisions === undefined) return;
+  const request = recordedRequest(facts, trace, ending);
+  if (request !== undefined) decisions.decided(request);
+}
+
+type Sinks = Pick<Ports, "finished" | "decisions">;
+
+/** What is learned of a request from its begin on. */
+export function beginFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "digest">): Facts {
+  const facts = new Facts();
+  if (decisions !== undefined) facts.trace = new DecisionTrace(digest);
+  return facts;
+}
+
+/** `undefined` if nothing was decided: the gateway answered by itself, or the client left before. */
+function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
+  const { refusedBy, hop } = facts;
+  if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
+  const { place, charge } = trace;
+  const { model } = facts;
+  const needed = charge?.needed ?? refusedBy?.needed;
+  const isAgents = hop === "mcp" || hop === "a2a";
+  return {
+    at: ending.at,
+    totalMs: ending.totalMs,
+    id: ending.id,
+    configuration: trace.configuration,
+    traffic: hop ?? "none",
+    dialect: place?.dialect ?? "",
+    facts: model === undefined ? trace.facts : trace.facts | FACT.namesModel,
+    caller: ending.caller === undefined ? "" : callerText(ending.caller),
+    route: place === undefined ? "" : routeKey(place.route),
+    model: model ?? "",
+    routed: trace.routed,
+    to: trace.to,
+    provider: isAgents || ending.attempts === 0 ? "" : ending.provider,
+    method: facts.method ?? "",
+    name: trace.name,
+    role: trace.role,
+    status: ending.status,
+    code: ending.code,
+    by: causeText(facts),
+    acted: ending.guardrails,
+    findings: trace.findings,
+    attempts: ending.attempts,
+    bodyBytes: trace.bodyBytes,
+    units: charge?.spent ?? 0,
+    least: needed?.least ?? -1,
+    most: needed?.most ?? -1,
+  };
+}
+
+function causeText({ refusedBy, allowedBy }: Facts): string {
+  if (refusedBy !== undefined) return `${refusedBy.kind} ${refusedBy.name}`;
+  return allowedBy === undefined ? "" : `rule ${allowedBy}`;
+}
+
+/** A caller is one object as long as it stays the same. */
+const texts = new WeakMap<Caller, string>();
+
+function callerText(caller: Caller): string {
+  const known = texts.get(caller);
+  if (known !== undefined) return known;
+  const { kind, key, agent, user, issuer, profile, principal } = caller;
+  const recorded: RecordedCaller = {
+    kind,
+    principal,
+    ...(key !== undefined && { key: { id: key.id, name: key.name, metadata: key.metadata } }),
+    ...(agent !== undefined && { agent }),
+    ...(user !== undefined && { user }),
+    ...(issuer !== undefined && { issuer }),
+    ...(profile !== undefined && { profile }),
+  };
+  const text = JSON.stringify(recorded);
+  texts.set(caller, text);
+  return text;
+}
