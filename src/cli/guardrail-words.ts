@@ -6,9 +6,9 @@ export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
   threshold: "below the detector's `threshold`",
   score_threshold: "below `score_threshold`",
   allow_list: "on the allow list",
-  conflicts: "gave way to another finding",
+  conflicts: "replaced by another finding",
   form: "within a placeholder or pseudonym",
-  check: "its check digit, or another proof, says that it is none",
+  check: "its check digit or another check disproves it",
 };
 
 /** `<category>/<LABEL> 5..24`. */
@@ -24,7 +24,7 @@ export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
   const { validated, context_word: word, score_base: base, score_context: context, agreement } = trace;
   return [
     base.toFixed(2),
-    ...(validated === null ? [] : [validated ? "proven by its check" : "its check says no"]),
+    ...(validated === null ? [] : [validated ? "passes its check" : "fails its check"]),
     ...(word === null ? [] : [`+${context.toFixed(2)} after "${word}"`]),
     ...(agreement === 0 ? [] : [`+${agreement.toFixed(2)} found by another too`]),
   ].join(", ");

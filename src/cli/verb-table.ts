@@ -117,8 +117,8 @@ const ENTRIES = [
     group: "run",
     summary: "show what guardrails make of a text, and why",
     description:
-      "Shows what detectors find in a text, what was removed and why, what the rules decide, and the text as it would go " +
-      "on. Nothing is forwarded or recorded. With -config it needs no gateway; without, it asks the one that runs. '-' " +
+      "Shows what detectors find in a text, what was removed and why, what the rules decide, and the resulting " +
+      "text. Nothing is forwarded or recorded. With -config it needs no gateway; without, it asks the one that runs. '-' " +
       "reads stdin, which no shell remembers. The status is 0 when the text is allowed, also rewritten, and 1 when it is " +
       "denied.",
     flags: guardrailsInspectFlags,

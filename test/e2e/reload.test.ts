@@ -267,7 +267,7 @@ describe("configuration", { concurrency: 2 }, () => {
     const { status, stdout } = await check(t, files, "-offline");
     assert.equal(status, 0, stdout);
     assert.match(stdout, /^ok {4}configuration: .*node\.yaml: 2 providers$/m);
-    assert.match(stdout, /^note {2}node: opens no admin door/m);
+    assert.match(stdout, /^note {2}node: serves no admin API/m);
     assert.doesNotMatch(stdout, /^fail/m);
     assert.equal(upstream.requests.length, 0);
     assert.ok(!existsSync(join(files.dir, "data")));

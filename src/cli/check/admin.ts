@@ -16,7 +16,7 @@ export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[]
     kept === undefined ? "signed with a key of its process, and kept nowhere" : `and keeps key and journal in ${kept}`;
   const trail = note(`writes its audit trail to stderr, ${key}`);
   const { listen = "", local_socket: socket, issuers = [], policy_file: policy } = nodeFile.admin ?? {};
-  if (socket === undefined && listen === "") return [note("opens no admin door: no `admin`"), trail];
+  if (socket === undefined && listen === "") return [note("serves no admin API: no `admin`"), trail];
   const callers =
     issuers.length === 0
       ? "whoever reaches this machine's loopback, without a token"

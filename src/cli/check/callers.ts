@@ -12,7 +12,7 @@ export function callerAnswers({ auth, publicUrl }: Governance): readonly Answer[
   return [
     note(
       publicUrl === undefined
-        ? "hands out no address of its own: no `public_url`"
+        ? "does not know its own address: no `public_url`"
         : `hands out ${publicUrl} as its address`,
     ),
     ...(auth === undefined ? [note("admits every request without a credential: no `auth`")] : sourcesOf(auth)),

@@ -53,7 +53,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColoured }: Sh
     );
   }
   if (removed.length > 0) {
-    yield `\n${bold("Does not count")}\n`;
+    yield `\n${bold("Removed findings")}\n`;
     const rows = removed.slice(0, MOST_REMOVED).map((one) => [...rowOf(one), REMOVED_WORDS[one.by]]);
     yield* tableLines(REMOVED, rows, width);
   }
@@ -61,7 +61,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColoured }: Sh
   if (untold > 0) yield `and ${untold} more\n`;
 
   for (const { text, rewritten } of segments) {
-    yield `\n${bold(rewritten ? "Text as it goes on" : "Text, as it came")}\n`;
+    yield `\n${bold(rewritten ? "Resulting text" : "Text (unchanged)")}\n`;
     yield `${escapeControlsOfLines(text)}\n`;
   }
 }

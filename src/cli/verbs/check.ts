@@ -191,7 +191,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
           note(
             defaultProvider === undefined
               ? "refuses models that no provider claims, and requests without a model: no default provider"
-              : `sends what no provider claims to ${defaultProvider.name}`,
+              : `sends models that no provider claims to ${defaultProvider.name}`,
           ),
         ]
       : []),

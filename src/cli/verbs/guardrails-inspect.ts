@@ -2,7 +2,7 @@
  * `gateway guardrails inspect`: what guardrails make of one text, by a gateway that runs, or by those of a document on this
  * machine. Source: design decisions, section 11 (Rehearsal).
  *
- * stdout gets the findings and the text as it would go on. Status 0 when it is allowed, also rewritten; 1 when it is denied
+ * stdout gets the findings and the resulting text. Status 0 when it is allowed, also rewritten; 1 when it is denied
  * or could not be judged, or the configuration or the API refuses; 3 when no gateway answers.
  */
 

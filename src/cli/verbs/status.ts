@@ -99,7 +99,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
     row.clock_offset_ms,
   ]);
   if (rows.length > 0) yield* tableLines(columns, rows, io.columns());
-  yield `\n${escapeControls(status.node)} was asked: ${readiness(status)}; ${leaderWords(status)}\n`;
+  yield `\n${escapeControls(status.node)} answered: ${readiness(status)}; ${leaderWords(status)}\n`;
   yield `\n`;
   if (shown.length === 0) yield "No alerts.\n";
   else {

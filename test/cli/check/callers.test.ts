@@ -25,7 +25,7 @@ const NODE = issuers("http://127.0.0.1:9");
 test("without `auth` and `public_url` it says what the gateway will do", async (t) => {
   const { lines } = await check(t, {}, {}, "-offline");
   assert.ok(lines.includes("note  node: admits every request without a credential: no `auth`"));
-  assert.ok(lines.includes("note  node: hands out no address of its own: no `public_url`"));
+  assert.ok(lines.includes("note  node: does not know its own address: no `public_url`"));
 });
 
 test("each source of credentials is a line, with the profile that its callers get", async (t) => {

@@ -256,8 +256,8 @@ test("the doors are told, with where a token could be read on the way", async (t
   assert.doesNotMatch(local, /put TLS in front/);
 
   await files.writeNode({});
-  assert.deepEqual(of(await check(files, "-offline"), "note  node: opens"), [
-    "note  node: opens no admin door: no `admin`",
+  assert.deepEqual(of(await check(files, "-offline"), "note  node: serves no"), [
+    "note  node: serves no admin API: no `admin`",
   ]);
 });
 

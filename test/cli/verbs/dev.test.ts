@@ -144,10 +144,7 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
   assert.match(stdout, /^dev +developer +active *$/m);
   assert.match(stdout, /^me +developer +active *$/m);
   assert.match(stdout, /^decision {2}allow, rewritten {2}by cards-and-mails=redact$/m);
-  assert.match(
-    stdout,
-    /^pii\/CREDIT_CARD +0\.30 +30\.\.49 .*its check digit, or another proof, says that it is none$/m,
-  );
+  assert.match(stdout, /^pii\/CREDIT_CARD +0\.30 +30\.\.49 .*its check digit or another check disproves it$/m);
   assert.match(stdout, /^keys-stay-here +deny /m);
   assert.match(stdout, /^8 cases: 8 pass, 0 fail\neach of the 4 rules decided a case$/m);
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);

@@ -75,7 +75,7 @@ describe("a runbook on three nodes", async () => {
     assert.match(err, /default: revision 1 in force/);
     assert.match(err, /In force on all 3 nodes at raft index \d+\./);
     for (const at of nodes) await good(["wait", "ready", "leader", "applied", "-timeout", "30s"], { at });
-    assert.match((await good(["status"])).out, /n1 was asked: it serves; leader n\d/);
+    assert.match((await good(["status"])).out, /n1 answered: it serves; leader n\d/);
     assert.equal((await verb(["config", "diff", "new.json"])).status, 0);
   });
 

@@ -189,9 +189,9 @@ test("the verb shows what a gateway makes of a text, and tells a denial by its s
   );
   assert.match(
     masked.out,
-    /^pii\/CREDIT_CARD +1\.00 +8\.\.27 +finder\/CreditCardRecognizer\/\S.* +1\.00, proven by its check/m,
+    /^pii\/CREDIT_CARD +1\.00 +8\.\.27 +finder\/CreditCardRecognizer\/\S.* +1\.00, passes its check/m,
   );
-  assert.match(masked.out, /\nText as it goes on\nmy card <CREDIT_CARD>\n$/);
+  assert.match(masked.out, /\nResulting text\nmy card <CREDIT_CARD>\n$/);
   const denied = await verb("inspect", `I am ${SSN}`);
   assert.equal(denied.status, 1);
   assert.match(denied.out, /^decision {2}deny {2}by no-ssn=deny\nmessage {3}Numbers of persons stay here\.\n/);
@@ -208,7 +208,7 @@ test("the verb needs no gateway where it is given the document, and shows what i
   const config = ["-config", join(node.dir, "deployment.yaml")];
   const { status, out } = await verbOn(`write to ${MAIL}`, "inspect", ...config, "-");
   assert.equal(status, 0);
-  assert.match(out, /\nText as it goes on\nwrite to <EMAIL_ADDRESS:[0-9a-z]{10}>\n$/);
+  assert.match(out, /\nResulting text\nwrite to <EMAIL_ADDRESS:[0-9a-z]{10}>\n$/);
   const exempt = await verbOn(`I am ${SSN}`, "inspect", ...config, "-profile", "trusted", "-json", "-");
   assert.deepEqual([exempt.status, (JSON.parse(exempt.out) as GuardrailRehearsal).decision], [0, "allow"]);
   const unknown = await verbOn(SSN, "inspect", ...config, "-profile", "trustd", "-");
