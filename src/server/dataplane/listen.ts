@@ -1,4 +1,4 @@
-/** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
+/** Listener of the data plane. It limits connections and headers, and passes every request to `serve`. */
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -25,14 +25,14 @@ import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
-/** A client that has not sent its headers by then is not going to; slow-loris holds a socket no longer than this. */
+/** Timeout for the headers of a request. It also bounds how long a slow-loris client can occupy a socket. */
 const HEADERS_LIMIT_MS = 10_000;
-/** The whole request, body included: 32 MiB at 1 Mbit/s take 268 s. */
+/** Timeout for a whole request including the body: 32 MiB at 1 Mbit/s take 268 s. */
 const REQUEST_LIMIT_MS = 300_000;
-/** Tokens and trace headers reach a few KiB; Node's own bound of 16 KiB is met by real ones. */
+/** Maximum size of the headers. Tokens and trace headers reach a few KiB, and real requests exceed Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 << 10;
 const LIMIT_CHECK_MS = 1_000;
-/** For a peer that was refused to read why and close its half; one that does neither must not keep the connection. */
+/** Time for a refused peer to read the reason and close its half of the connection, after which the connection is closed. */
 const LINGER_MS = 1_000;
 
 export interface Listener {
@@ -40,8 +40,9 @@ export interface Listener {
   readonly address: string;
   readonly port: number;
   /**
-   * Stops accepting and waits for running requests and for the answers of sessions, at most `limitMs`; what then remains
-   * is cut off, counted and logged, which takes two seconds more at most. A session without an answer under way is closed.
+   * Stops accepting and waits, for at most `limitMs`, until running requests and the answers of sessions have ended. The rest
+   * is cut off, counted and logged, which takes up to two more seconds. A session without an answer under way is closed at
+   * once.
    */
   drain(limitMs: number): Promise<void>;
 }
@@ -50,29 +51,29 @@ export interface Listener {
 export interface Accepted {
   readonly address: string;
   readonly port: number;
-  /** Called once. No byte of a connection was read before. */
+  /** Registers the listener for connections of which no byte has been read yet. Called once. */
   onConnection(listener: (socket: Socket) => void): void;
 }
 
-/** Rejects with the system's error when the address cannot be bound. Without a `door` it speaks plain HTTP. */
+/** Opens the listener. Rejects with the system's error if the address cannot be bound. Speaks plain HTTP without a `door`. */
 export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
-  setMaxListeners(0, shutdown.draining, shutdown.over); // each session listens
+  setMaxListeners(0, shutdown.draining, shutdown.over); // every session adds a listener
   const connections = createConnections();
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: false,
-    return503OnClosing: false, // what still comes on a connection that is kept is served like the rest
+    return503OnClosing: false, // requests that still arrive on a kept connection are served normally
     requestTimeout: REQUEST_LIMIT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_LIMIT_MS,
       connectionsCheckingInterval: LIMIT_CHECK_MS,
-      requireHostHeader: false, // refused with the rest that is not well-formed, in our words
+      requireHostHeader: false, // `locate` refuses it with the gateway's own message, like other malformed requests
     },
     clientErrorHandler: (error, socket) => {
       if (connections.owesAnswer(socket)) socket.destroy();
@@ -86,7 +87,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
   app.server.removeAllListeners("connection");
   app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
-  /** HTTP hears of a connection once the door has let it through. */
+  /** The HTTP server only sees a connection that the door has let through. */
   const begin = (raw: Socket): void => {
     connections.opened(raw);
     const speak = (socket: Duplex): void => {
