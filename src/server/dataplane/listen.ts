@@ -118,7 +118,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.refuse(own.refusal);
     exchange.served();
   };
-  // Node invites the body by itself unless somebody listens here; the request is judged first.
+  // Without a listener Node sends `100 Continue` by itself; here the request is checked first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit("request", request, response);
   });
@@ -139,7 +139,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
-  /** As if it had offered nothing. */
+  /** Parses the request again without its Upgrade offer. */
   const readAgain = (request: IncomingMessage, socket: Duplex, behind: Buffer): void => {
     const head = headWithoutOffer(request);
     if (head === undefined) {
@@ -173,7 +173,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   };
 }
 
-/** RFC 8555 section 8.3. A validator comes from several places, and more than once. */
+/** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several places, and more than once. */
 async function answerChallenge(
   response: ServerResponse,
   asked: Extract<DoorAnswer, { kind: "challenge" }>["keyAuthorization"],
@@ -194,11 +194,11 @@ function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex
   refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
 }
 
-/** Where connections come from. */
+/** Source of connections. */
 interface Accepting {
   readonly address: string;
   readonly port: number;
-  /** No more come; resolves once all are closed. */
+  /** Stops accepting; resolves once all connections are closed. */
   stop(): Promise<void>;
 }
 
@@ -206,7 +206,7 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
   await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
-  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+  // For example no file descriptor is left to accept with: the listener stays open and accepts again when there is one.
   app.server.on("error", (error) => log.warn("data plane failed to accept", { error }));
   const bound = app.server.address() as AddressInfo;
   return {
@@ -218,7 +218,7 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
 
 async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyInstance): Promise<Accepting> {
   await app.ready();
-  // From here on it looks after the time limits of its connections.
+  // From this event on the server checks the timeouts of its connections.
   app.server.emit("listening");
   const open = new Set<Socket>();
   let onNone: (() => void) | undefined;
@@ -241,7 +241,10 @@ async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyI
   };
 }
 
-/** What the HTTP parser refuses never becomes a request; it is answered in the compat shape and the socket closed. */
+/**
+ * Answers bytes that the HTTP parser refuses, which never become a request: an error in the compat shape, then the socket is
+ * closed.
+ */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
