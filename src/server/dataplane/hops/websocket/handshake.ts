@@ -304,13 +304,13 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     options.left.addEventListener("abort", onLeft);
     options.shutdown.addEventListener("abort", onShutdown);
 
-    // Stays for good: a handshake that is cut off reports it here, after the decision.
+    // Never removed: an interrupted handshake reports an error here after the outcome is decided.
     websocket.on("error", (cause) => settle(() => reject(handshakeFailure(cause))));
     websocket.once("upgrade", (response: IncomingMessage) => {
       reply = response;
       protocol = response.headers["sec-websocket-protocol"];
-      // RFC 6455 leaves it to the client whether it goes on when its offer was not taken up; `ws` does not. The tunnel
-      // does, because that choice is the real client's, so `ws` is told that the first of the offer was selected.
+      // RFC 6455 lets the client decide whether to continue if none of its subprotocols was selected, but `ws` gives up. That
+      // decision belongs to the real client, so `ws` is made to believe that the first one was selected.
       const assumed = upstream.protocols[0];
       if (protocol === undefined && assumed !== undefined) response.headers["sec-websocket-protocol"] = assumed;
     });
@@ -355,12 +355,12 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
     autoPong: false,
     followRedirects: false,
     maxPayload: options.maxMessageBytes,
-    // Known to ws 8.23, not yet to its type declarations.
+    // Supported by ws 8.23, but missing from its type declarations.
     closeTimeout: options.closeMs,
     finishRequest(request: ClientRequest) {
       for (const { name, values } of fields.values())
         request.setHeader(name, values.length === 1 ? values[0]! : values);
-      // One that stands alone, or behind a proxy, has the whole limit of the handshake.
+      // A single server, or one behind a proxy, may use the whole timeout of the handshake.
       if (server !== undefined && server.proxies === undefined) limitConnect(request);
       request.end();
     },
@@ -368,12 +368,12 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
   try {
     return new WebSocket(upstream.url, [...upstream.protocols], settings);
   } catch {
-    // The thrown text repeats the address or a header, which may carry a credential.
+    // The original error contains the address or a header, and so possibly a credential.
     throw new GatewayError("internal", "The upstream's address or headers cannot be used for a WebSocket.");
   }
 }
 
-/** Calls `done` once, with the body or, when it is longer than the bound, with its beginning. */
+/** Calls `done` once with the body, truncated to the limit. */
 function readRefusal(response: IncomingMessage, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
