@@ -13,7 +13,7 @@ import { Socket } from "node:net";
  */
 export const KEEP_ALIVE_MS = 75_000;
 
-/** Copying a larger piece costs more than the second write. */
+/** Maximum size of a body that is joined with its head. Copying a larger piece costs more than the second write. */
 const MAX_JOINED_BYTES = 16 << 10;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -44,7 +44,7 @@ export class AnswerWriter {
   #pending: PendingHead | undefined;
   #drain: (() => void) | undefined;
   #isDrainAwaited = false;
-  /** `ServerResponse` has sent the head. */
+  /** Whether `ServerResponse` has sent the head. */
   #isHeadSent = false;
 
   constructor(response: ServerResponse) {
@@ -145,7 +145,7 @@ export class AnswerWriter {
     chunk.copy(bytes, size.length);
     bytes[end] = 0x0d;
     bytes[end + 1] = 0x0a;
-    // Chunks that arrive in one read are written by one system call.
+    // Corked, so that chunks that arrive in one read are written by one system call.
     if (socket.writableCorked === 0) {
       socket.cork();
       process.nextTick(uncork, socket);
@@ -197,7 +197,7 @@ function isPlainName(name: string): boolean {
 
 let known: boolean | undefined;
 
-/** Whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
+/** Returns whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
 function isKnown(): boolean {
   known ??= isAsExpected();
   return known;

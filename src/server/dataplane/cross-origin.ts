@@ -16,7 +16,7 @@ import { lowerCase } from "./headers.ts";
 import { agentPlace } from "./hops/agents/place.ts";
 import type { Ports } from "./ports.ts";
 
-/** Returns `undefined` for a request that no page of another origin sent. */
+/** Returns how the request crosses origins, or `undefined` if no page of another origin sent it. */
 export function crossingOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,

@@ -41,7 +41,7 @@ interface Place {
 const MAX_FINDINGS = 64;
 
 export class DecisionTrace {
-  /** Digest of the configuration that decides the request. */
+  /** Digest of the configuration that applies to the request. */
   readonly configuration: string;
   facts = 0;
   place: Place | undefined;

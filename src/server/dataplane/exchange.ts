@@ -240,7 +240,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** Sends one of the gateway's own documents, which pages of every origin may read unless `shared` says otherwise. */
+  /** Sends one of the gateway's own documents. Pages of every origin may read it unless `shared` is set. */
   answer(document: OwnDocument): void {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.#code = document.code ?? "";

@@ -80,7 +80,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       else refuseUnreadable(error, socket);
     },
   });
-  // `serve` routes every request itself; the framework's router and hooks would only cost time.
+  // `serve` routes every request itself; the framework's router and hooks would only add latency.
   app.server.removeAllListeners("request");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];

@@ -38,7 +38,7 @@ export interface AttemptFailure {
   readonly caller: string | null;
   /** Model as the client requested it, truncated; `null` without one. */
   readonly model: string | null;
-  /** Milliseconds from the attempt's begin. */
+  /** Milliseconds since the beginning of the attempt. */
   readonly durationMs: number;
   /** Error that the provider reported, which may be filled in later; `undefined` without one. */
   readonly error: { readonly said: SaidError } | undefined;

@@ -1,12 +1,12 @@
 /**
- * Logs answers of upstreams that could not be used, so that an operator sees the reason without a client's help. There is at
- * most one line per upstream and kind in ten seconds; the next line says how many were left out.
+ * Logs answers of upstreams that could not be used, so that an operator sees the reason without a client's help. One line is
+ * logged per upstream and kind in ten seconds; the next one includes the number of suppressed lines.
  */
 import { GatewayError, type Log } from "../../base/index.ts";
 import { EarlyEnd } from "../core/dialects/index.ts";
 
 export interface UpstreamFault {
-  /** Provider, server or agent. */
+  /** Name of the provider, MCP server or agent. */
   readonly upstream: string;
   readonly route: string;
   readonly request: string;

@@ -23,7 +23,7 @@ const MAX_NAME = 256;
 let known = new WeakMap<Standing, Map<string, RecordTemplate>>();
 let bytes = 0;
 
-/** `undefined` if the names of the request are too long to be kept. */
+/** Returns the template, or `undefined` if the names of the request are too long to be kept. */
 export function templateOf(
   decision: Decision,
   kind: string,

@@ -32,7 +32,7 @@ export interface Refusal {
 }
 
 export interface CountedRefusal {
-  /** `unrecognised`: the credential was not accepted. `others`: combined callers beyond the limit. */
+  /** `unrecognised`: the credential was not accepted. `others`: combined callers above the limit. */
   readonly callerKind: Caller["kind"] | "unrecognised" | "others";
   /** Name of the caller if known. For `unrecognised`, the id of the unknown key that was presented. */
   readonly caller: string | undefined;

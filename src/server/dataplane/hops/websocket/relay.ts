@@ -47,7 +47,7 @@ export interface RelayOptions {
   readonly signal: AbortSignal;
 }
 
-/** A paused WebSocket and the connection it runs on. */
+/** Paused WebSocket and its connection. */
 export interface Joined {
   readonly websocket: WebSocket;
   readonly transport: Duplex;
