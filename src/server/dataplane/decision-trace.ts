@@ -1,6 +1,6 @@
 /**
- * What decisions read of a request, gathered on its way, so that a change of the configuration can be judged by it. Names and
- * counts: no text, no argument and no header value. Nothing of its body is kept in memory by it.
+ * Collects the inputs of the decisions about a request, so that a configuration change can be rehearsed on past requests. It
+ * contains names and counts, but no text, argument or header value, and does not keep the request's body in memory.
  */
 import { type Dialect, mayNameBatch, type Route } from "../core/dialects/index.ts";
 import type { Annotation, Segment } from "../core/guardrails/index.ts";
@@ -12,7 +12,7 @@ export interface DecisionSink {
   decided(request: RecordedRequest): void;
 }
 
-/** As much of a `Target` as rules read beside its names. */
+/** Fields of a `Target`, beyond its names, that rules depend on. */
 interface Addressed {
   readonly provider: { readonly name: string };
   readonly route: Route;

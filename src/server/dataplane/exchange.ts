@@ -170,8 +170,7 @@ export class Exchange implements Downstream {
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
-    // The head goes out together with the first chunk if that arrived in the same read, since it is written before this
-    // microtask; otherwise alone.
+    // The head goes out together with a first chunk from the same read, which is written before this microtask; else alone.
     queueMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });
@@ -229,10 +228,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /**
-   * Ends the answer with `error` after the upstream's work has ended. Returns false if the answer was already complete or
-   * abandoned.
-   */
+  /** Ends the answer with `error` after the upstream's work. Returns false if it was already complete or abandoned. */
   endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
     if (this.#writer.hasBegun) this.#breakWith(error, stamp);
@@ -257,10 +253,7 @@ export class Exchange implements Downstream {
     return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
   }
 
-  /**
-   * Reads and drops the rest of an unread body before an answer. `headers`: header pairs of that answer, to which `connection:
-   * close` is added.
-   */
+  /** Reads and drops the rest of an unread body, and adds `connection: close` to the `headers` of the answer. */
   #readAway(headers: string[]): void {
     if (this.#isBodyRead || !declaresBody(this.request)) return;
     headers.push("connection", "close");
@@ -375,10 +368,7 @@ export class Exchange implements Downstream {
     tellEnd(this.facts, ending, this.#ports);
   }
 
-  /**
-   * Records the metrics and the span of the OpenTelemetry conventions. They include the usage, which may only be known after
-   * the socket has closed.
-   */
+  /** Records metrics and span of the OpenTelemetry conventions, with the usage, which may be known late. */
   #measured(): void {
     const { labels, facts, told, span, called } = this;
     const { conventions } = this.#ports.metrics;

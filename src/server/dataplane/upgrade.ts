@@ -330,10 +330,10 @@ export async function serveUpgrade(
     closeInspection?.();
     inspecting.abort();
     trail?.close();
-    charge?.release(); // of a session that came to nothing
+    charge?.release(); // no effect on a charge that was settled
     attempt?.ended();
     closeSession?.();
-    use?.end(true); // of a session that came to nothing
+    use?.end(true); // no effect if it has ended already
     held.close();
     if (isAdmitted) ports.admission.leave();
   }

@@ -22,10 +22,7 @@ export interface AnswerTerms {
   readonly call: AgentCall;
   /** `undefined` if guardrails do not inspect the answer. */
   readonly judged: JudgedAnswer | undefined;
-  /**
-   * Records the guardrail decisions. Called once, before the end or a refusal. Returns the refusal of a rule, if any. Throws
-   * `audit_unavailable`.
-   */
+  /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
   readonly settled: () => GatewayError | undefined;
   /** Returns whether the caller sees a tool in a list; `undefined` if all tools are shown, or the call lists none. */
   readonly shows: ((tool: string) => boolean) | undefined;
@@ -39,10 +36,7 @@ export interface AnswerTerms {
   readonly silent: (begin: () => void) => void;
 }
 
-/**
- * Maximum size of an answer that is read whole. No result that a model reads is larger; a longer one passes unread unless it
- * must be inspected.
- */
+/** Larger than any result that a model reads. A longer answer passes unread unless it must be inspected. */
 const MAX_WHOLE_BYTES = 1 << 20;
 const MAX_LIST_BYTES = 32 << 20;
 /** Maximum size of events that wait for their inspection. */
@@ -68,10 +62,7 @@ export class AgentAnswer implements Downstream {
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /**
-   * Whether the answer has `mcp-session-id`, a header of old revisions. Servers that speak both revisions set it, too, so the
-   * message itself must show that it is of the current one.
-   */
+  /** Has `mcp-session-id`, like old revisions. Servers that speak both set it, too, so the message decides. */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
@@ -240,8 +231,7 @@ export class AgentAnswer implements Downstream {
       return;
     }
     const rest = this.#splitter.rest();
-    // Clients ignore an event without its final blank line. After a broken answer it is dropped, because the error frame that
-    // follows would complete it.
+    // Clients ignore an event without its final blank line, but an error frame that follows would complete it.
     if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#show(rest);
     this.#mode = "over";
     try {

@@ -50,10 +50,7 @@ export function prepareUpgradeHeaders(rawHeaders: readonly string[]): string[] {
     .flat();
 }
 
-/**
- * Removes hop-by-hop headers. `sec-websocket-version` is kept, because in a refusal it lists the versions that the server
- * supports.
- */
+/** Removes hop-by-hop headers. In a refusal `sec-websocket-version` lists the versions that the server supports. */
 function endToEndHeaders(rawHeaders: readonly string[]): string[] {
   const dropped = new Set(HOP_BY_HOP);
   for (const [name, value] of pairs(rawHeaders)) {
@@ -153,10 +150,7 @@ export interface ClientWatch {
   stop(): Buffer;
 }
 
-/**
- * Keeps reading from the client while the upstream is dialed, because a socket that is not read does not report that its peer
- * has gone.
- */
+/** Keeps reading while the upstream is dialed, because an unread socket does not report that its peer has gone. */
 export function watchClient(socket: Duplex, head: Buffer, left: () => void): ClientWatch {
   const early: Buffer[] = [head];
   let earlyBytes = head.length;
