@@ -340,7 +340,7 @@ class InspectedAnswer implements InspectedDownstream {
     }
   }
 
-  /** Sends the head and a sign of life after a long silence. */
+  /** Sends the head after a long silence, and a sign of life if the stream is buffered. */
   #stayAlive(): void {
     this.#open({ isStream: true });
     if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(SIGN_OF_LIFE);
