@@ -1,22 +1,25 @@
 /**
- * Writes an answer to its connection in as few system calls as possible. A whole answer of a declared length is one write,
- * head and body together, and so is each chunk of a stream with its framing; `ServerResponse` makes two and four pieces of
- * them. Every other answer goes through the methods of `ServerResponse`, and all answers do on a Node version whose
- * responses fail a self-check.
+ * Writes an answer to its connection in as few system calls as possible. An answer with a declared length is one write of head
+ * and body, and each chunk of a stream is one write together with its framing; `ServerResponse` makes two and four writes of
+ * them. Every other answer goes through the methods of `ServerResponse`, and so does every answer on a Node version that fails
+ * the self-check.
  */
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** Above the 60 s of common load balancers, so that they close idle connections first. */
+/**
+ * Keep-alive timeout of idle connections. It exceeds the 60 s of common load balancers, so that they close idle connections
+ * first.
+ */
 export const KEEP_ALIVE_MS = 75_000;
 
-/** Copying a larger piece costs more than the second write. */
+/** Maximum size of a body that is joined with its head. Copying a larger piece costs more than the second write. */
 const MAX_JOINED_BYTES = 16 << 10;
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
 
-/** Header names that are tokens and not in `SPECIAL`, as they are spelled. */
+/** Maximum number of remembered header names (valid tokens that are not in `SPECIAL`), as spelled. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 /** Headers that change what Node adds to a head. */
@@ -41,7 +44,7 @@ export class AnswerWriter {
   #pending: PendingHead | undefined;
   #drain: (() => void) | undefined;
   #isDrainAwaited = false;
-  /** `ServerResponse` has sent the head. */
+  /** Whether `ServerResponse` has sent the head. */
   #isHeadSent = false;
 
   constructor(response: ServerResponse) {
@@ -73,7 +76,7 @@ export class AnswerWriter {
     this.#isHeadSent = true;
   }
 
-  /** Writes a chunk; `isLast` says that it completes the declared length. Returns whether there is room for more. */
+  /** Writes a chunk. `isLast`: the chunk completes the declared length. Returns whether the buffer has room for more. */
   write(chunk: Buffer, isLast: boolean): boolean {
     const response = this.#response;
     if (isLast) {
@@ -142,7 +145,7 @@ export class AnswerWriter {
     chunk.copy(bytes, size.length);
     bytes[end] = 0x0d;
     bytes[end + 1] = 0x0a;
-    // Chunks that arrive in one read are written by one system call.
+    // Corked, so that chunks that arrive in one read are written by one system call.
     if (socket.writableCorked === 0) {
       socket.cork();
       process.nextTick(uncork, socket);
@@ -194,7 +197,7 @@ function isPlainName(name: string): boolean {
 
 let known: boolean | undefined;
 
-/** Whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
+/** Returns whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
 function isKnown(): boolean {
   known ??= isAsExpected();
   return known;

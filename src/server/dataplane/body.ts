@@ -1,26 +1,30 @@
-/** Reads a request's body whole: it must be known before routing, and sent again when an attempt fails. */
+/** Reads a whole request body. Routing needs the body, and a further attempt sends it again. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { Gathering, type Holding } from "../memory/index.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-/** A sender that has begun and stands still holds its part of the account for nothing. One that has not holds nothing. */
+/**
+ * Timeout between two chunks of a body. A stalled sender would keep its share of the memory budget; a sender that has not sent
+ * a chunk yet occupies none.
+ */
 const STILL_MS = 30_000;
-/** After a refusal of a body that is still arriving, how long the rest is read away so that the client sees the answer. */
+/** Time for which the rest of a refused body is read and dropped, so that the client sees the answer. */
 const LINGER_MS = 5_000;
 
-/** Told once, of one or the other. Neither may throw. */
+/** Callbacks for a body. Exactly one of `read` and `failed` is called, once. Neither may throw. */
 export interface BodyReader {
-  /** The body is wanted: called before it is read, unless it is empty. */
+  /** Called before the body is read, unless it is empty. */
   begin?(): void;
   read(body: Buffer): void;
   failed(error: unknown): void;
 }
 
 /**
- * Throws `body_too_large` before reading where the length is declared; tells of the same, of `overloaded` where no room is
- * left, and of a sender that stands still. What is held is for the caller to give back.
+ * Reads the body of a request into `reader`. Throws `body_too_large` at once if the declared length exceeds `maxBytes`; reports
+ * `body_too_large` for other bodies, `overloaded` if the memory budget is exhausted, and `request_timeout` for a stalled sender
+ * through `reader.failed`. The caller must release `holding`.
  */
 export function readBody(request: IncomingMessage, maxBytes: number, holding: Holding, reader: BodyReader): void {
   const { "content-length": declared, "transfer-encoding": encoding } = request.headers;
@@ -44,7 +48,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   const fail = (error: unknown): void => {
     if (isOver) return;
     over();
-    gathering.clear(); // what still arrives is read away for a while, and must not keep it
+    gathering.clear(); // the rest is read and dropped for a while and must not occupy memory
     reader.failed(error);
   };
   const done = (): void => {
@@ -60,12 +64,12 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
       fail(error);
       return;
     }
-    // Node's parser gives no byte more than was declared: there is no need to wait for its word that this was the last.
+    // Node's parser never delivers more than the declared length, so there is no need to wait for its `end` event.
     if (gathering.bytes === length) done();
     else if (still !== undefined) still.refresh();
     else still = setTimeout(() => fail(new GatewayError("request_timeout", "The request body stood still.")), STILL_MS);
   };
-  // Closed before its end: the client left. Whoever answers finds that nobody listens.
+  // The client left before the body was complete. The refusal then reaches nobody.
   const closed = (): void => {
     if (!request.complete) fail(new GatewayError("invalid_request", "The request ended before its body did."));
   };
@@ -78,7 +82,7 @@ function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError("body_too_large", `The request body is larger than ${maxBytes} bytes.`);
 }
 
-/** RFC 9110, section 10.1.1. */
+/** Returns whether the client waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1). */
 export const awaitsInvitation = ({ headers: { expect }, httpVersionMinor }: IncomingMessage): boolean =>
   expect !== undefined && httpVersionMinor > 0 && /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 
@@ -86,7 +90,10 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** Reads away what still arrives, for a while, since closing on unread bytes resets the connection under the answer. */
+/**
+ * Reads and drops the rest of the body for a while: closing a socket with unread bytes would reset the connection before the
+ * client has read the answer.
+ */
 export function linger(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once("close", () => clearTimeout(timer));

@@ -1,39 +1,45 @@
 /**
- * The connections of a listener and what is under way on them, so that a stop breaks none of it.
+ * Tracks the connections of a listener and the requests on them, so that a shutdown breaks none of them.
  *
- * HTTP/1.1 has no word for "this connection ends" but an answer's `connection: close` (RFC 9112 section 9.6), and a client
- * that sends as we close sees a reset. So each answer from the stop on says it, and a connection that has no answer to say
- * it on is closed once it has been silent for a while: whoever uses it heard of the stop, whoever does not hardly speaks
- * just then. What still runs at the limit is cut off with an error that its client can read.
+ * HTTP/1.1 can only announce the end of a connection in an answer, with `connection: close` (RFC 9112, section 9.6), and a
+ * client that sends while the gateway closes sees a reset. So every answer after the drain begins carries that header. A
+ * connection without a pending answer is closed after a silent period, because a client hardly ever sends at that moment.
+ * Whatever still runs at the drain limit is cut off with an error that its client can read.
  */
 import type { Duplex } from "node:stream";
 import { GatewayError } from "../../base/index.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A connection is closed when it was silent for this part of the drain, and for so many milliseconds at most. */
+/** Share of the drain for which a connection must be silent before it is closed, up to `MAX_SILENT_MS`. */
 const SILENT_PART = 0.1;
 const MAX_SILENT_MS = 2_000;
-/** For the last frames of what was cut off, and the closing handshakes of sessions. */
+/** Time for the last frames of requests that were cut off, and for the closing handshakes of sessions. */
 const CUT_LIMIT_MS = 2_000;
 
 export interface Connections {
-  /** A client has connected. */
+  /** Called when a client has connected. */
   opened(socket: Duplex): void;
-  /** TLS was agreed on: what comes and goes does so on `secure` from here on. */
+  /** Called after a TLS handshake: from then on traffic is on `secure`. */
   secured(raw: Duplex, secure: Duplex): void;
-  /** A request has come. */
+  /** Called when a request has arrived. */
   begun(exchange: Exchange): void;
-  /** Its answer is written, or its connection lost. */
+  /** Called when the answer is written or the connection is lost. */
   ended(exchange: Exchange): void;
-  /** A request that came whole is not answered yet: what is written to it now would be taken for its answer. */
+  /**
+   * Returns whether a fully received request is not answered yet: anything written to the socket now would be taken for its
+   * answer.
+   */
   owesAnswer(socket: Duplex): boolean;
-  /** The connection became a session's; `over` tells when it ended. */
+  /** Called when the connection becomes a WebSocket session; `over` settles when the session ends. */
   upgraded(socket: Duplex, over: Promise<unknown>): void;
-  /** Closes connections without a request under way that were silent for `idleMs`, the longest first. Returns how many. */
+  /**
+   * Closes up to `most` connections that have no request under way and were silent for `idleMs`, the longest silent first.
+   * Returns how many it closed.
+   */
   closeIdle(most: number, idleMs: number): number;
-  /** From here on. `limitMs` is the whole drain's. */
+  /** Begins the drain. `limitMs`: length of the whole drain. */
   drain(limitMs: number): void;
-  /** Cuts off what is left, and tells how much that was. */
+  /** Cuts off everything that is left and returns how much that was. */
   cut(): CutOff;
 }
 
@@ -43,15 +49,15 @@ export interface CutOff {
 }
 
 /**
- * What is under way stands with its connection, which lives as long as the client likes. In one set for all, the table of
- * that set would be what the collector finds old, and keep what is short-lived from being collected as such.
+ * Connection and its pending exchanges. The exchanges are stored per connection rather than in one common set: the table of a
+ * common set would get old in the garbage collector and keep short-lived exchanges from being collected early.
  */
 interface Connection {
   underWay: number;
-  /** Nothing has been under way since, by the monotonic clock, and what had been read by then. */
+  /** Time of the monotonic clock at which the last request ended; `read` is the number of bytes read by then. */
   idleSince: number;
   read: number | undefined;
-  /** Its requests, of which there is hardly ever more than one: the others are pipelined. */
+  /** Pending exchange, usually the only one. `others` contains pipelined ones. */
   first: Exchange | undefined;
   others: Set<Exchange> | undefined;
 }
@@ -60,14 +66,14 @@ function exchangesOf({ first, others }: Connection): readonly Exchange[] {
   return [...(first === undefined ? [] : [first]), ...(others ?? [])];
 }
 
-/** `bytesRead` is missing where the socket is no socket of the network. */
+/** Socket whose `bytesRead` is missing if it is not a network socket. */
 type Socketlike = Duplex & { readonly bytesRead?: number };
 
 export function createConnections(): Connections {
-  /** Sessions are not among them. */
+  /** Open connections, without sessions. */
   const connections = new Map<Socketlike, Connection>();
   const sessions = new Set<Duplex>();
-  /** Undefined until the drain. */
+  /** Silent period before a connection is closed; `undefined` before the drain. */
   let silentMs: number | undefined;
 
   const opened = (socket: Socketlike): Connection => {
@@ -87,7 +93,7 @@ export function createConnections(): Connections {
   const closeWhenSilent = (socket: Socketlike, connection: Connection, afterMs: number): void => {
     const readBefore = socket.bytesRead;
     const timer = setTimeout(() => {
-      // What has begun to come is a request soon, or runs into the time limit of its headers.
+      // A request that has begun to arrive is served, or fails by the header timeout.
       if (connections.get(socket) === connection && connection.underWay === 0 && socket.bytesRead === readBefore)
         socket.destroy();
     }, afterMs);
@@ -120,7 +126,7 @@ export function createConnections(): Connections {
       else connection.others?.delete(exchange);
       connection.idleSince = performance.now();
       connection.read = (socket as Socketlike).bytesRead;
-      // One whose head was sent before the stop did not say that it was the last.
+      // An answer whose head was sent before the drain did not announce the end of the connection.
       if (silentMs !== undefined && connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
     },
     owesAnswer(socket) {

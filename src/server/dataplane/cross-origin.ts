@@ -1,4 +1,4 @@
-/** Requests of browser pages, as the data plane meets them. Source: design decisions, section 20 (Browsers). */
+/** Requests from browser pages of other origins (CORS). Source: design decisions, section 20 (Browsers). */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import {
@@ -16,7 +16,7 @@ import { lowerCase } from "./headers.ts";
 import { agentPlace } from "./hops/agents/place.ts";
 import type { Ports } from "./ports.ts";
 
-/** Returns `undefined` for a request that no page of another origin sent. */
+/** Returns how the request crosses origins, or `undefined` if no page of another origin sent it. */
 export function crossingOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,
@@ -41,7 +41,7 @@ const USUAL_HEADERS =
   "authorization, content-type, x-api-key, api-key, anthropic-version, anthropic-beta, mcp-method, mcp-name, " +
   "mcp-protocol-version, a2a-version, a2a-extensions";
 
-/** Header pairs of the answer to a preflight; undefined: the request is none. */
+/** Returns the header pairs of the answer to a preflight, or `undefined` if the request is not a preflight. */
 export function preflightOf(
   request: IncomingMessage,
   { kind }: Crossing,
@@ -51,7 +51,10 @@ export function preflightOf(
   return kind === "allowed" ? preflightHeaders(request.headers, termsOf(request, fronted)) : [];
 }
 
-/** By the place that the path names. A path without a route allows what is asked, so that the page reads the 404. */
+/**
+ * Returns the terms of the endpoint that the path names. A path without a route allows whatever is requested, so that the page
+ * can read the 404.
+ */
 function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
   const { url = "/" } = request;
   if (isRegistryRequest(request)) return termsIn(SHARED_HEADERS);
@@ -63,7 +66,7 @@ function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): Prefli
   return { methods: METHODS.filter((method) => findRoute(method, path) !== undefined), usualHeaders: USUAL_HEADERS };
 }
 
-/** As a document's own headers for pages have it. */
+/** Reads the terms from the CORS headers of one of the gateway's own documents. */
 function termsIn(pairs: readonly string[]): PreflightTerms {
   const textOf = (name: string): string => pairs[pairs.indexOf(name) + 1] ?? "";
   return {
@@ -74,7 +77,7 @@ function termsIn(pairs: readonly string[]): PreflightTerms {
 
 const isCors = (name: string): boolean => lowerCase(name).startsWith("access-control-");
 
-/** An upstream's headers without what it lets pages read: who may read is this gateway's to say. */
+/** Removes CORS headers from an upstream's headers: only this gateway decides which pages may read the answer. */
 export function withoutCors(headers: readonly string[]): readonly string[] {
   for (let at = 0; at < headers.length; at += 2) {
     if (isCors(headers[at] as string)) return headers.filter((_, i) => !isCors(headers[i - (i % 2)] as string));
@@ -82,6 +85,8 @@ export function withoutCors(headers: readonly string[]): readonly string[] {
   return headers;
 }
 
-/** The same for headers of the gateway's own documents, which keep the methods and headers that they name. */
+/**
+ * Removes `access-control-allow-origin` from the headers of the gateway's own documents; the allowed methods and headers stay.
+ */
 export const withoutOrigin = (pairs: readonly string[]): readonly string[] =>
   pairs.filter((_, i) => pairs[i - (i % 2)] !== "access-control-allow-origin");

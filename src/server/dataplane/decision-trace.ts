@@ -1,18 +1,18 @@
 /**
- * What decisions read of a request, gathered on its way, so that a change of the configuration can be judged by it. Names and
- * counts: no text, no argument and no header value. Nothing of its body is kept in memory by it.
+ * Collects the inputs of the decisions about a request, so that a configuration change can be rehearsed on past requests. It
+ * contains names and counts, but no text, argument or header value, and does not keep the request's body in memory.
  */
 import { type Dialect, mayNameBatch, type Route } from "../core/dialects/index.ts";
 import type { Annotation, Segment } from "../core/guardrails/index.ts";
 import { FACT, findingKey, findingsText, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
 
-/** Told of each request and session once. Must cost next to nothing, and never throw. */
+/** Receives each request and session once. An implementation must be very cheap and must not throw. */
 export interface DecisionSink {
   decided(request: RecordedRequest): void;
 }
 
-/** As much of a `Target` as rules read beside its names. */
+/** Fields of a `Target`, beyond its names, that rules depend on. */
 interface Addressed {
   readonly provider: { readonly name: string };
   readonly route: Route;
@@ -37,17 +37,17 @@ interface Place {
   readonly dialect: Dialect;
 }
 
-/** Kinds of findings of a request; more are counted as cut. */
+/** Maximum number of different findings per request; further ones set `findingsCut`. */
 const MAX_FINDINGS = 64;
 
 export class DecisionTrace {
-  /** Digest of the configuration that decides the request. */
+  /** Digest of the configuration that applies to the request. */
   readonly configuration: string;
   facts = 0;
   place: Place | undefined;
   /** Provider that routing chose. */
   routed = "";
-  /** First provider that is admitted, or the server or agent. */
+  /** First admitted provider, or the MCP server or agent. */
   to = "";
   bodyBytes = 0;
   name = "";
@@ -76,7 +76,7 @@ export class DecisionTrace {
     if (translated !== undefined) this.facts |= FACT.isTranslated;
   }
 
-  /** A suspension keeps it from a provider. */
+  /** Records that a suspension excluded a provider. */
   suspended(): void {
     this.facts |= FACT.metSuspension;
   }
@@ -89,7 +89,7 @@ export class DecisionTrace {
     if (isNotification) this.facts |= FACT.isNotification;
   }
 
-  /** Rules and budget let the call pass. */
+  /** Records that rules and budget admitted a call of a server or agent. */
   admittedCall(charge: DecisionTrace["charge"]): void {
     this.facts |= FACT.isAdmitted;
     this.charged(charge);
@@ -101,7 +101,7 @@ export class DecisionTrace {
     this.facts |= FACT.isCharged;
   }
 
-  /** `found`: of the answer, by detector and type. */
+  /** Records the findings of an inspected answer. `found`: counts by detector and type. */
   answered(found: Readonly<Record<string, Readonly<Record<string, number>>>>): void {
     this.facts |= FACT.answerInspected;
     for (const detector of Object.keys(found)) {
@@ -111,9 +111,12 @@ export class DecisionTrace {
     }
   }
 
-  /** `found`: after conflicts and allow lists, as rules read it. */
+  /**
+   * Records the findings of an inspected request. `found`: findings as rules read them, after conflicts are resolved and allow
+   * lists applied.
+   */
   inspected(found: readonly Annotation[], segments: readonly Pick<Segment, "kind">[]): void {
-    // Detectors beside the call have found more, and what was judged then is judged again.
+    // A second inspection means that slower detectors found more, and rules were evaluated again: the counts are incomplete.
     if ((this.facts & FACT.requestInspected) !== 0) this.facts |= FACT.findingsCut;
     this.facts |= FACT.requestInspected;
     for (const { category, label, detector, segment } of found) {
@@ -122,7 +125,7 @@ export class DecisionTrace {
     }
   }
 
-  /** `key`: of `findingKey`. */
+  /** Counts a finding. `key`: result of `findingKey`. */
   found(key: string, count: number): void {
     this.#findings ??= new Map();
     const before = this.#findings.get(key);
@@ -141,7 +144,7 @@ interface Called {
   readonly isNotification: boolean;
 }
 
-/** Cheap, and on the safe side: what may be is taken to be. */
+/** Returns the fact bits of a target. Cheap and conservative: a fact that may be true is recorded as true. */
 function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Addressed): number {
   let facts = 0;
   if (plain.length > 0) facts |= FACT.hasBody;

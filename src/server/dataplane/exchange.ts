@@ -1,6 +1,6 @@
 /**
- * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal,
- * and counted exactly once, when its socket is done with it.
+ * One request and its answer, seen from the client's side. It is answered exactly once, by an upstream or by a refusal, and
+ * counted exactly once, when its socket is closed.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
@@ -35,7 +35,7 @@ import { beginFacts, tellEnd } from "./tell-end.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 import { brokenOff, faultOf } from "./upstream-faults.ts";
 
-/** What nginx and its kin write for a client that left; no such status is ever sent. */
+/** Status recorded for a client that left, as nginx does. It is never sent. */
 const CLIENT_GONE = 499;
 
 const NOTHING_LEFT_OUT: readonly Loss[] = [];
@@ -45,42 +45,42 @@ export class Exchange implements Downstream {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly startedAt: number;
-  /** Undefined when nobody traces. */
+  /** `undefined` if traces are not exported. */
   readonly span: RequestSpan | undefined;
-  /** Which dialect's shape a refusal takes. */
+  /** Dialect in which a refusal is written. */
   dialect: Dialect = "compat";
-  /** Header pairs of whatever the gateway itself answers. */
+  /** Header pairs of documents and refusals that the gateway itself generates. */
   shared: readonly string[] = NONE_SHARED;
-  /** Of a call of a server or agent: its refusals are errors of JSON-RPC. `id`: JSON text. */
+  /** Set for a call of an MCP server or agent, whose refusals are JSON-RPC errors. `id`: JSON text. */
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
-  /** Of the channel that is asked: headers of its answer that the client is not shown. */
+  /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
   bearsCredential: Bearing | undefined;
-  /** Undefined: no page of another origin sent it. */
+  /** `undefined` unless a browser page of another origin sent the request. */
   readonly crossing: Crossing | undefined;
-  /** What is held of an answer, until the client has it or has left. */
+  /** Memory held for the answer until the client has received it or has left. */
   readonly holding: Holding;
   labels: Labels;
   readonly facts: Facts;
-  /** Undefined until who calls is recognised. */
+  /** `undefined` until the caller is authenticated. */
   caller: Caller | undefined;
-  /** Undefined until it is known who asks whom, and where nobody keeps a ledger. */
+  /** `undefined` until caller and upstream are known, and without a usage ledger. */
   use: RequestUse | undefined;
-  /** Who is asked, as refusals name it. */
+  /** Upstream as named in refusals. */
   asked = "The provider";
-  /** Told why the answer under way could not be read, once. Quotes nothing of it. */
+  /** Called once with the reason why the current answer could not be read. The reason quotes nothing of the answer. */
   onUnreadable: ((reason: string) => void) | undefined;
   attempts = 0;
-  /** What the request uses and is forwarded without. */
+  /** Capabilities that the request uses and that are dropped when it is forwarded. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
-  /** The last frames of a stream of a response; undefined: the dialect's own. */
+  /** Formats the last frames of a failed stream of the Responses API; `undefined` for the dialect's own format. */
   failing: ((failure: Pick<GatewayError, "code" | "message">) => string) | undefined;
-  /** Value of `x-gateway-guardrails`; empty: no rule acted. */
+  /** Value of `x-gateway-guardrails`; empty if no rule acted. */
   guardrails = "";
-  /** Of the attempt that is delivered, of a request that is traced. */
+  /** Data of the delivered answer for the span; only set for traced requests. */
   told: ToldAnswer | undefined;
-  /** Of a call of a server or agent, once it is read. */
+  /** Set for a call of an MCP server or agent once it has been parsed. */
   called: AgentWords | undefined;
-  /** Told once the answer is written, or its connection lost. */
+  /** Called once the answer is written or its connection is lost. */
   onClosed: ((exchange: Exchange) => void) | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
   #waitedMs = 0;
@@ -90,13 +90,13 @@ export class Exchange implements Downstream {
   #onGone: (() => void) | undefined;
   #isEventStream = false;
   #hasWritten = false;
-  /** Of a declared content length; not a number where there is none. */
+  /** Bytes left of the declared content length; `NaN` if none was declared. */
   #remainingBytes = Number.NaN;
   #code = "";
   #firstByteMs: number | undefined;
-  /** Until the first bytes of an event stream. */
+  /** Milliseconds until the first bytes of an event stream. */
   #streamMs: number | undefined;
-  /** Of the answer, once the socket is done with it. */
+  /** Status of the answer, set when the socket is closed. */
   #status: number | undefined;
   #totalMs = 0;
   #isServed = false;
@@ -119,14 +119,14 @@ export class Exchange implements Downstream {
     this.crossing = crossingOf(request, snapshot, ports);
     this.span = ports.tracing && startSpan(ports.tracing, request);
     response.on("close", () => this.#closed());
-    response.on("error", ignore); // a write to a socket that is gone; `close` follows and tells
+    response.on("error", ignore); // a write to a closed socket; `close` follows and reports it
   }
 
   get gone(): boolean {
     return this.#gone;
   }
 
-  /** Refused, answered with an error, broken off or left; to be asked once the request is over. */
+  /** Whether the request was refused, answered with an error, broken off or abandoned. Only valid once the request has ended. */
   get hasFailed(): boolean {
     return this.#gone || this.#code !== "" || this.#response.statusCode >= 400;
   }
@@ -135,7 +135,7 @@ export class Exchange implements Downstream {
     this.#onGone = listener;
   }
 
-  /** Tells a client that waits with its body (`Expect: 100-continue`) to send it. */
+  /** Asks a client that sent `Expect: 100-continue` to send the body. */
   invite(): void {
     if (awaitsInvitation(this.request)) this.#response.writeContinue();
   }
@@ -170,7 +170,7 @@ export class Exchange implements Downstream {
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
-    // Headers go out with the first chunk where it came in the same read, which runs before this; alone otherwise.
+    // The head goes out together with a first chunk from the same read, which is written before this microtask; else alone.
     queueMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });
@@ -205,28 +205,30 @@ export class Exchange implements Downstream {
     else this.refuse(error);
   }
 
-  /** Of an answer that has begun. `stamp`: of its chunks, where it is a stream of them. */
+  /** Breaks off an answer that has begun. `stamp`: identifying members of the stream, which its last event repeats. */
   #breakWith(error: GatewayError, stamp?: StreamStamp): void {
     this.#code = error.code;
     if (error.by !== undefined) this.#tell(error);
     if (this.#isEventStream) this.#writer.release();
     if (this.#isEventStream) this.#response.end(`\n\n${this.#refusalEvent(error, stamp)}`);
-    else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole
+    else this.#response.destroy(); // no terminating chunk: the client must not take this for the whole answer
   }
 
-  /** The connection takes no request after this one. RFC 9112 section 9.6; too late once the answer has begun. */
+  /** Closes the connection after this answer (RFC 9112, section 9.6). Has no effect once the answer has begun. */
   isLast(): void {
     this.#response.shouldKeepAlive = false;
   }
 
-  /** Ends the answer as `error`, and the provider's work with it. False: it was on its way to its end. */
+  /**
+   * Ends the answer with `error` and stops the upstream's work. Returns false if the answer was already complete or abandoned.
+   */
   cutOff(error: GatewayError, stamp?: StreamStamp): boolean {
     if (!this.endAs(error, stamp)) return false;
     this.#leave();
     return true;
   }
 
-  /** Ends the answer as `error`, whose provider is done. False: it was on its way to its end. */
+  /** Ends the answer with `error` after the upstream's work. Returns false if it was already complete or abandoned. */
   endAs(error: GatewayError, stamp?: StreamStamp): boolean {
     if (this.#gone || this.#response.writableEnded) return false;
     if (this.#writer.hasBegun) this.#breakWith(error, stamp);
@@ -234,7 +236,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** An answer of the gateway's own, which pages of every origin may read. */
+  /** Sends one of the gateway's own documents. Pages of every origin may read it unless `shared` is set. */
   answer(document: OwnDocument): void {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.#code = document.code ?? "";
@@ -245,27 +247,27 @@ export class Exchange implements Downstream {
     this.#response.end(body);
   }
 
-  /** `own`: header pairs of an answer, of which those for pages give way to what this page is told. */
+  /** Replaces the origin header in `own` with the CORS headers for the page that sent this request, if any. */
   #crossed(own: readonly string[]): readonly string[] {
     const { crossing } = this;
     return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
   }
 
-  /** What still arrives of a body that nobody reads, before an answer; `headers`: pairs of that answer. */
+  /** Reads and drops the rest of an unread body, and adds `connection: close` to the `headers` of the answer. */
   #readAway(headers: string[]): void {
     if (this.#isBodyRead || !declaresBody(this.request)) return;
     headers.push("connection", "close");
     linger(this.request);
   }
 
-  /** A notification that nobody needs. */
+  /** Answers 202 without a body to a notification that needs no upstream. */
   accepted(): void {
     const pairs = ["x-gateway-request-id", this.requestId, "content-length", "0", ...this.#crossed(NONE_SHARED)];
     this.#response.writeHead(202, pairs);
     this.#response.end();
   }
 
-  /** What a protocol of agents itself has an error for. */
+  /** Answers with a fault that the JSON-RPC protocol itself defines. */
   fault(fault: RpcFault): void {
     const body = rpcError(fault);
     this.#code = "invalid_request";
@@ -292,7 +294,7 @@ export class Exchange implements Downstream {
       : `data: ${this.#refusalBody(error)}\n\n`;
   }
 
-  /** The only place where an error becomes an answer. */
+  /** Answers with an error. This is the only place where an error becomes an answer. */
   refuse(thrown: unknown): void {
     if (this.#gone) return;
     const error = asRefusal(thrown);
@@ -313,7 +315,7 @@ export class Exchange implements Downstream {
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (this.guardrails !== "") headers.push("x-gateway-guardrails", this.guardrails);
-    // Whether some of it happens to be here already must not show: the answer would tell how long judging took.
+    // Done for every unread body, even if all of it has arrived: a difference would reveal how long the decision took.
     this.#readAway(headers);
     headers.push(...this.#crossed(this.shared));
     this.#response.writeHead(error.status, headers);
@@ -339,13 +341,13 @@ export class Exchange implements Downstream {
     if (this.#isServed) this.#over();
   }
 
-  /** Nothing is done for it any more, and what it used is known. */
+  /** Called when the work for the request has ended and its usage is known. */
   served(): void {
     this.#isServed = true;
     if (this.#status !== undefined) this.#over();
   }
 
-  /** Whichever came last, the end of the socket or that of the work. */
+  /** Runs after both the socket has closed and the work has ended. */
   #over(): void {
     this.#measured();
     if (this.#ports.finished === undefined) return;
@@ -366,7 +368,7 @@ export class Exchange implements Downstream {
     tellEnd(this.facts, ending, this.#ports);
   }
 
-  /** In the words of conventions, with what was used, which may be known only after the socket is done. */
+  /** Records metrics and span of the OpenTelemetry conventions, with the usage, which may be known late. */
   #measured(): void {
     const { labels, facts, told, span, called } = this;
     const { conventions } = this.#ports.metrics;
@@ -385,7 +387,7 @@ export class Exchange implements Downstream {
     span.end({ labels, status, code: this.#code, words, at: this.startedAt + this.#totalMs });
   }
 
-  /** Nothing more can reach the client. */
+  /** Marks the client as gone and notifies the listener. */
   #leave(): void {
     this.#gone = true;
     const onGone = this.#onGone;

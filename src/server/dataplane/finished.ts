@@ -1,6 +1,6 @@
 /**
- * What became of a request or session, told once it is over: for people who look at the last ones (design decisions,
- * section 17). Metadata only, and cheap: what is at hand, none of it put into words. Who shows it cuts and escapes names.
+ * Summary of a finished request or session, for people who look at recent requests (design decisions, section 17). It contains
+ * metadata only, and only values that are already available. The code that displays it truncates and escapes names.
  */
 import type { RefusedBy } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
@@ -8,57 +8,60 @@ import { addUsage, type Usage } from "../core/dialects/index.ts";
 import type { DecisionTrace } from "./decision-trace.ts";
 import { keptName, toldNameOf } from "./whose.ts";
 
-/** As access rules name hops; a session over WebSocket is told apart. */
+/** Traffic type as in access rules, with WebSocket sessions as a type of their own. */
 export type FinishedHop = "llm" | "mcp" | "a2a" | "websocket";
 
 export interface FinishedRequest {
-  /** When it came, in milliseconds since 1970. */
+  /** Arrival time, in milliseconds since 1970. */
   readonly at: number;
   readonly id: string;
-  /** Undefined: nobody was recognised, or the caller has no name. */
+  /** `undefined` if the caller was not authenticated or has no name. */
   readonly caller: string | undefined;
   readonly profile: string | undefined;
-  /** Undefined: it was for the gateway itself, or was refused before that was known. */
+  /** `undefined` if the request was for the gateway itself, or was refused before the type was known. */
   readonly hop: FinishedHop | undefined;
-  /** Of a call of a server or agent its method, as the caller wrote it; `none` where there is none. */
+  /** Name of the route. For a call of an MCP server or agent, the JSON-RPC method as the caller wrote it; `none` without one. */
   readonly route: string;
-  /** As the client asked for it. */
+  /** Model as the client requested it. */
   readonly model: string | undefined;
-  /** `none` where there is none. */
+  /** `none` if no provider was chosen. */
   readonly provider: string;
   readonly status: number;
-  /** The refusal's, or empty. */
+  /** Code of the refusal, or empty. */
   readonly code: string;
   readonly attempts: number;
-  /** Milliseconds from its begin until an upstream's answer began; undefined: none did. */
+  /** Milliseconds from arrival until an upstream's answer began; `undefined` if none did. */
   readonly firstByteMs: number | undefined;
   readonly totalMs: number;
-  /** All attempts together; undefined: nobody counted, or nothing was told. */
+  /** Sum over all attempts; `undefined` if nothing was counted or reported. */
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
-  /** What refused it, what acted on it, or the rule that let it pass; undefined: nothing decided. */
+  /**
+   * The control that refused the request, the guardrail that acted on it, or the rule that admitted it; `undefined` if none
+   * did.
+   */
   readonly decidedBy: Pick<RefusedBy, "kind" | "name"> | undefined;
 }
 
-/** Told of each request and session once. Must cost next to nothing, and never throw. */
+/** Receives each request and session once. An implementation must be very cheap and must not throw. */
 export interface FinishedSink {
   finished(request: FinishedRequest): void;
 }
 
-/** What is learnt of a request on its way. */
+/** Facts about a request, collected while it is served. */
 export class Facts {
   profile: string | undefined;
   hop: FinishedHop | undefined;
-  /** Of JSON-RPC, as the caller wrote it; undefined: the route tells. */
+  /** JSON-RPC method as the caller wrote it; `undefined` for routes of models. */
   method: string | undefined;
-  /** As the client asked for it. */
+  /** Model as the client requested it. */
   model: string | undefined;
-  /** Of the last access rule that let it pass. */
+  /** Name of the last access rule that admitted the request. */
   allowedBy: string | undefined;
   refusedBy: RefusedBy | undefined;
-  /** For the record by which changes are rehearsed; undefined where nobody keeps one. */
+  /** Trace for the rehearsal of configuration changes; `undefined` if none are recorded. */
   trace: DecisionTrace | undefined;
-  /** All attempts together; undefined: nobody counted, or nothing was told. */
+  /** Sum over all attempts; `undefined` if nothing was counted or reported. */
   usage: Usage | undefined;
 
   used(usage: Usage): void {
@@ -66,7 +69,7 @@ export class Facts {
   }
 }
 
-/** What the end alone tells. */
+/** Facts that are only known at the end. */
 export interface Ending
   extends Pick<FinishedRequest, "at" | "id" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
   readonly caller: Caller | undefined;
@@ -74,11 +77,11 @@ export interface Ending
   readonly provider: string;
   /** Value of `x-gateway-guardrails`. */
   readonly guardrails: string;
-  /** Of what the names may be parts of, which they would keep in memory. */
+  /** Length of the URL, of which names may be substrings that keep it in memory. */
   readonly urlLength: number;
 }
 
-/** A name that is part of a longer text keeps that in memory: from this length on it is copied. */
+/** Length of a URL from which on names are copied, because a substring keeps the whole text in memory. */
 const SHARED_LENGTH = 512;
 
 export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {

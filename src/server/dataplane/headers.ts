@@ -1,10 +1,10 @@
-/** Which headers cross the gateway. */
+/** Rules for the headers that the gateway forwards. */
 
 import { HOP_BY_HOP_HEADERS } from "../../base/index.ts";
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);
 
-/** Header names come in few spellings; a bounded memory of them saves a lower-cased copy of each, each time. */
+/** Cache of lower-cased header names: names come in few spellings, so a bounded cache saves a copy per use. */
 const MAX_SPELLINGS = 1_000;
 const spellings = new Map<string, string>();
 
@@ -20,15 +20,18 @@ export function isHopByHop(lowerCaseName: string): boolean {
   return HOP_BY_HOP.has(lowerCaseName);
 }
 
-/** Lower-case names of the headers that a `connection` header makes hop-by-hop, besides the usual two. */
+/**
+ * Returns the lower-case names of the headers that a `connection` header makes hop-by-hop; none for the usual values
+ * `keep-alive` and `close`.
+ */
 export function namedByConnection(connection: string): readonly string[] {
   if (connection === "keep-alive" || connection === "close") return [];
   return connection.toLowerCase().split(/\s*,\s*/);
 }
 
 /**
- * The client's headers for the upstream: same names, values and order, less those in `dropped` (which holds the
- * hop-by-hop ones) and those that `connection` names. `also`: more lower-case names to drop.
+ * Returns the client's headers for the upstream with the same names, values and order, without those in `dropped` (which
+ * includes the hop-by-hop headers), those that `connection` names and those in `also` (lower-case names).
  */
 export function upstreamHeaders(
   rawHeaders: readonly string[],
@@ -42,7 +45,7 @@ export function upstreamHeaders(
     const name = rawHeaders[i] as string;
     const lower = lowerCase(name);
     if (dropped.has(lower) || named.includes(lower) || also.includes(lower)) continue;
-    // Some servers (CGI, WSGI) take an underscore for a hyphen.
+    // Some servers (CGI, WSGI) treat an underscore like a hyphen.
     if (lower.includes("_") && dropped.has(lower.replaceAll("_", "-"))) continue;
     pairs.push(name, rawHeaders[i + 1] as string);
   }

@@ -1,13 +1,13 @@
-/** What was met since the last reading: counts, first bytes, and the most that was under way at once. */
+/** Counts, first-byte times and peak concurrency of attempts since the last reading. */
 import { BUCKETS, bucketOf, quantile } from "./latencies.ts";
 
 export interface IntervalReading {
   readonly attempts: number;
   readonly failures: number;
-  /** Milliseconds to the first byte of what was answered; null without any. */
+  /** Milliseconds to the first byte of answered attempts; `null` without any. */
   readonly firstByteP50: number | null;
   readonly firstByteP95: number | null;
-  /** At once, at most. */
+  /** Maximum number of concurrent attempts. */
   readonly inFlight: number;
 }
 
@@ -38,7 +38,7 @@ export class Interval {
     this.#inFlight--;
   }
 
-  /** Begins anew. */
+  /** Returns the reading and resets the counts. */
   take(): IntervalReading {
     const isQuiet = this.#attempts === 0;
     const reading = {

@@ -1,7 +1,7 @@
 /**
- * Times as buckets, so that a quantile costs no list of them. Buckets are log-linear: twelve of equal width in each
- * doubling from 256 µs to 18 minutes, so that a time read back is within 5 % of the one recorded. What is shorter shares one
- * bucket, what is longer counts as the longest.
+ * Log-linear histogram of times, so that a quantile needs no list of values. Each doubling from 256 µs to 18 minutes has twelve
+ * buckets of equal width, so a value that is read back is within 5 % of the recorded one. All shorter times share one bucket;
+ * longer ones count as the longest.
  */
 
 const FIRST_EXPONENT = 8;
@@ -13,7 +13,7 @@ const MAX_US = 2 ** LAST_EXPONENT - 1;
 
 export const BUCKETS = 1 + (LAST_EXPONENT - FIRST_EXPONENT) * STEPS;
 
-/** `ms`: not negative. */
+/** Returns the bucket of a time. `ms` must not be negative. */
 export function bucketOf(ms: number): number {
   const us = Math.min(MAX_US, Math.floor(ms * 1_000));
   if (us < MIN_US) return 0;
@@ -22,7 +22,7 @@ export function bucketOf(ms: number): number {
   return 1 + (exponent - FIRST_EXPONENT) * STEPS + Math.floor(((us - low) * STEPS) / low);
 }
 
-/** The time that stands for a bucket, in milliseconds: as far, in proportion, from its lower bound as from its upper. */
+/** Returns the time that represents a bucket, in milliseconds: its relative distance to both bounds is the same. */
 function timeOf(bucket: number): number {
   if (bucket === 0) return MIN_US / 2 / 1_000;
   const step = (bucket - 1) % STEPS;
@@ -32,7 +32,9 @@ function timeOf(bucket: number): number {
   return (2 * lower * upper) / (lower + upper) / 1_000;
 }
 
-/** Milliseconds to three digits; null where nothing was recorded. `share`: above 0, at most 1. */
+/**
+ * Returns a quantile in milliseconds, rounded to three digits, or `null` if nothing was recorded. `share`: above 0, at most 1.
+ */
 export function quantile(counts: Float64Array, share: number): number | null {
   let total = 0;
   for (const count of counts) total += count;

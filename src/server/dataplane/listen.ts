@@ -1,4 +1,4 @@
-/** The data plane's listener: bounds on connections and headers, and every request handed to `serve`. */
+/** Listener of the data plane. It limits connections and headers, and passes every request to `serve`. */
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -25,14 +25,14 @@ import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
-/** A client that has not sent its headers by then is not going to; slow-loris holds a socket no longer than this. */
+/** Timeout for the headers of a request. It also bounds how long a slow-loris client can occupy a socket. */
 const HEADERS_LIMIT_MS = 10_000;
-/** The whole request, body included: 32 MiB at 1 Mbit/s take 268 s. */
+/** Timeout for a whole request including the body: 32 MiB at 1 Mbit/s take 268 s. */
 const REQUEST_LIMIT_MS = 300_000;
-/** Tokens and trace headers reach a few KiB; Node's own bound of 16 KiB is met by real ones. */
+/** Maximum size of the headers. Tokens and trace headers reach a few KiB, and real requests exceed Node's default of 16 KiB. */
 const MAX_HEADER_BYTES = 64 << 10;
 const LIMIT_CHECK_MS = 1_000;
-/** For a peer that was refused to read why and close its half; one that does neither must not keep the connection. */
+/** Time for a refused peer to read the reason and close its half of the connection, after which the connection is closed. */
 const LINGER_MS = 1_000;
 
 export interface Listener {
@@ -40,8 +40,9 @@ export interface Listener {
   readonly address: string;
   readonly port: number;
   /**
-   * Stops accepting and waits for running requests and for the answers of sessions, at most `limitMs`; what then remains
-   * is cut off, counted and logged, which takes two seconds more at most. A session without an answer under way is closed.
+   * Stops accepting and waits, for at most `limitMs`, until running requests and the answers of sessions have ended. The rest
+   * is cut off, counted and logged, which takes up to two more seconds. A session without an answer under way is closed at
+   * once.
    */
   drain(limitMs: number): Promise<void>;
 }
@@ -50,43 +51,43 @@ export interface Listener {
 export interface Accepted {
   readonly address: string;
   readonly port: number;
-  /** Called once. No byte of a connection was read before. */
+  /** Registers the listener for connections of which no byte has been read yet. Called once. */
   onConnection(listener: (socket: Socket) => void): void;
 }
 
-/** Rejects with the system's error when the address cannot be bound. Without a `door` it speaks plain HTTP. */
+/** Opens the listener. Rejects with the system's error if the address cannot be bound. Speaks plain HTTP without a `door`. */
 export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
-  setMaxListeners(0, shutdown.draining, shutdown.over); // each session listens
+  setMaxListeners(0, shutdown.draining, shutdown.over); // every session adds a listener
   const connections = createConnections();
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: false,
-    return503OnClosing: false, // what still comes on a connection that is kept is served like the rest
+    return503OnClosing: false, // requests that still arrive on a kept connection are served normally
     requestTimeout: REQUEST_LIMIT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_LIMIT_MS,
       connectionsCheckingInterval: LIMIT_CHECK_MS,
-      requireHostHeader: false, // refused with the rest that is not well-formed, in our words
+      requireHostHeader: false, // `locate` refuses it with the gateway's own message, like other malformed requests
     },
     clientErrorHandler: (error, socket) => {
       if (connections.owesAnswer(socket)) socket.destroy();
       else refuseUnreadable(error, socket);
     },
   });
-  // `serve` routes every request itself; the framework's router and hooks would only cost time.
+  // `serve` routes every request itself; the framework's router and hooks would only add latency.
   app.server.removeAllListeners("request");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
   const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
   app.server.removeAllListeners("connection");
   app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
-  /** HTTP hears of a connection once the door has let it through. */
+  /** The HTTP server only sees a connection that the door has let through. */
   const begin = (raw: Socket): void => {
     connections.opened(raw);
     const speak = (socket: Duplex): void => {
@@ -117,7 +118,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     exchange.refuse(own.refusal);
     exchange.served();
   };
-  // Node invites the body by itself unless somebody listens here; the request is judged first.
+  // Without a listener Node sends `100 Continue` by itself; here the request is checked first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit("request", request, response);
   });
@@ -138,7 +139,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
-  /** As if it had offered nothing. */
+  /** Parses the request again without its Upgrade offer. */
   const readAgain = (request: IncomingMessage, socket: Duplex, behind: Buffer): void => {
     const head = headWithoutOffer(request);
     if (head === undefined) {
@@ -172,7 +173,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   };
 }
 
-/** RFC 8555 section 8.3. A validator comes from several places, and more than once. */
+/** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several places, and more than once. */
 async function answerChallenge(
   response: ServerResponse,
   asked: Extract<DoorAnswer, { kind: "challenge" }>["keyAuthorization"],
@@ -193,11 +194,11 @@ function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex
   refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
 }
 
-/** Where connections come from. */
+/** Source of connections. */
 interface Accepting {
   readonly address: string;
   readonly port: number;
-  /** No more come; resolves once all are closed. */
+  /** Stops accepting; resolves once all connections are closed. */
   stop(): Promise<void>;
 }
 
@@ -205,7 +206,7 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
   await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
-  // For example no descriptor left to accept with: the listener goes on, and accepts again when there is one.
+  // For example no file descriptor is left to accept with: the listener stays open and accepts again when there is one.
   app.server.on("error", (error) => log.warn("data plane failed to accept", { error }));
   const bound = app.server.address() as AddressInfo;
   return {
@@ -217,7 +218,7 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
 
 async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyInstance): Promise<Accepting> {
   await app.ready();
-  // From here on it looks after the time limits of its connections.
+  // From this event on the server checks the timeouts of its connections.
   app.server.emit("listening");
   const open = new Set<Socket>();
   let onNone: (() => void) | undefined;
@@ -240,7 +241,10 @@ async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyI
   };
 }
 
-/** What the HTTP parser refuses never becomes a request; it is answered in the compat shape and the socket closed. */
+/**
+ * Answers bytes that the HTTP parser refuses, which never become a request: an error in the compat shape, then the socket is
+ * closed.
+ */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();

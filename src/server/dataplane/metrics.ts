@@ -1,4 +1,4 @@
-/** The series of the data plane. Label values come from the configuration and the route table, never from a caller. */
+/** Metrics of the data plane. Label values come from the configuration and the route table, never from a caller. */
 import { type Instruments, LATENCY_BOUNDS_SECONDS, type Log } from "../../base/index.ts";
 import { MCP_VERSION } from "../core/agents/index.ts";
 import { createGuardrailMetrics, type GuardrailMetrics } from "../core/guardrails/index.ts";
@@ -6,12 +6,12 @@ import { type ConventionMetrics, createConventionMetrics } from "./conventions/i
 import { createDecisionMetrics, type DecisionMetrics } from "./governance/metrics.ts";
 import { createUsageMetrics, type UsageMetrics } from "./metering/index.ts";
 
-/** Made by `labels` alone, one object a set, so that a set can be looked up by identity. */
+/** Label set. `labels` returns the same object for the same values, so that a set can be looked up by identity. */
 export interface Labels {
   readonly route: string;
   readonly provider: string;
   readonly model: string;
-  /** Of the provider, by the catalog's name or its own. */
+  /** Maker of the provider: its name in the catalog, otherwise its configured name. */
   readonly maker: string;
 }
 
@@ -21,18 +21,18 @@ export interface DataplaneMetrics {
   readonly usage: UsageMetrics;
   readonly conventions: ConventionMetrics;
   labels(route: string, provider?: string, model?: string, maker?: string): Labels;
-  /** `code`: the refusal's, or empty when the answer is an upstream's. */
+  /** Counts a finished request. `code`: code of the refusal, or empty if an upstream answered. */
   finished(labels: Labels, status: number, code: string): void;
-  /** Seconds the gateway added, waiting for client and upstream excluded. */
+  /** Records the seconds that the gateway added, without the time waiting for client and upstream. */
   overhead(route: string, seconds: number): void;
-  /** Seconds from the request's end to the answer's first byte. */
+  /** Records the seconds from the end of the request to the first byte of the answer. */
   firstByte(labels: Labels, seconds: number): void;
   attempted(provider: string, outcome: string): void;
   retried(provider: string): void;
   failedOver(from: string, to: string): void;
-  /** A request went to the provider without something that it uses. */
+  /** Counts a capability that a request uses and that was dropped for the provider. */
   fidelityLost(provider: string, capability: string): void;
-  /** Sessions that have switched to WebSocket. */
+  /** Counts an open WebSocket session until the returned function is called. */
   sessionOpened(provider: string): () => void;
 }
 
@@ -73,7 +73,7 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
   );
   const sessions = instruments.gauge("gateway_websocket_sessions", "WebSocket sessions that are open.", ["provider"]);
 
-  // Joining label values costs more than counting, so the children of label sets once seen are kept at hand.
+  // Joining label values costs more than counting, so the child metrics of each label set are cached.
   const counters = remembered(({ route, provider, model }: Labels) =>
     remembered((status: number) =>
       remembered((code: string) => requests.with(route, provider, model, String(status), code)),
@@ -110,7 +110,7 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
   };
 }
 
-/** Keys come from the configuration and the route table, so that what is remembered is bounded by them. */
+/** Caches the results of `make`. Keys come from the configuration and the route table, which bounds the cache. */
 function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, Value>();
   return (key) => {

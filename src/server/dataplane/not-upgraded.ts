@@ -1,21 +1,24 @@
 /**
- * Offers to go on in another protocol than HTTP/1.1, which are not taken up: the request is served as it is without them
- * (RFC 9110, section 7.8). Node gives up a connection over any such offer once somebody listens for sessions, and tells no
- * one of a body, so the request is put back before what follows it, less the offer, and read once more.
+ * Handling of Upgrade offers to protocols other than WebSocket. They are ignored, and the request is served over HTTP/1.1 (RFC
+ * 9110, section 7.8). With an `upgrade` listener, Node detaches the socket on any such offer and does not parse the body, so
+ * the request head is put back onto the socket without the offer and parsed again.
  */
 import type { IncomingMessage } from "node:http";
 
-/** Further headers are not told: one of them might say where the body ends. Node's own bound, of names and values together. */
+/**
+ * Maximum number of raw header names and values together that Node reports. It drops further headers, one of which might
+ * determine where the body ends.
+ */
 const MAX_RAW_HEADERS = 2_000;
 
-/** Of the offer, and of one connection alone. */
+/** Headers that make the offer; they concern one connection only. */
 const OFFERING: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
 
 export function offersWebSocket({ headers: { upgrade = "" } }: IncomingMessage): boolean {
   return upgrade.split(",").some((protocol) => /^websocket(?:\/|$)/i.test(protocol.trim()));
 }
 
-/** The head of the request without the offer, as bytes; undefined where it is not known whole. */
+/** Returns the head of the request without the offer, or `undefined` if Node may have dropped headers. */
 export function headWithoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer | undefined {
   if (rawHeaders.length >= MAX_RAW_HEADERS) return undefined;
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
@@ -30,7 +33,7 @@ export function headWithoutOffer({ method, url, httpVersion, rawHeaders }: Incom
   return Buffer.from(`${text}\r\n`, "latin1");
 }
 
-/** Undefined where nothing is left. */
+/** Returns `undefined` if no option is left. */
 function withoutOffering(connection: string): string | undefined {
   const options = connection.split(",").filter((option) => !OFFERING.has(option.trim().toLowerCase()));
   return options.length === 0 ? undefined : options.join(",");

@@ -1,27 +1,27 @@
-/** Answers of the gateway's own: their headers, and whether the client has them already. Source: RFC 9110, 8.8.3 and 13. */
+/** Answers with the gateway's own documents: headers and conditional requests. Source: RFC 9110, sections 8.8.3 and 13. */
 import type { IncomingMessage } from "node:http";
 
 export interface OwnDocument {
-  /** Empty where there is none. */
+  /** Empty if the document has no body. */
   readonly body: string;
-  /** 200 when left out. */
+  /** Default: 200. */
   readonly status?: number;
-  /** `application/json` when left out. */
+  /** Default: `application/json`. */
   readonly contentType?: string;
   readonly cacheControl?: string;
-  /** As it stands in the header. Compared as weak ones are. */
+  /** Value of the `etag` header. It is compared weakly. */
   readonly etag?: string;
-  /** Pairs beside these. */
+  /** Further header pairs. */
   readonly headers?: readonly string[];
-  /** Of a refusal, for metrics. */
+  /** Code of a refusal, for metrics. */
   readonly code?: string;
 }
 
 export interface OwnAnswer {
   readonly status: number;
-  /** Pairs. */
+  /** Header pairs. */
   readonly headers: readonly string[];
-  /** Undefined: none is sent. */
+  /** `undefined` if no body is sent. */
   readonly body: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * All that the data plane needs of the rest of the node. Values could cross a process boundary: a snapshot is frozen,
- * counters only grow, nothing here waits for a disk or another node.
+ * Everything that the data plane needs from the rest of the node. The values could cross a process boundary: a snapshot is
+ * frozen, counters only grow, and nothing waits for a disk or another node.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -23,7 +23,7 @@ import type { Statistics } from "./statistics.ts";
 import type { Tracing } from "./tracing.ts";
 
 export interface Ports {
-  /** The compiled configuration now in force. Listeners open only after the first one exists. */
+  /** Returns the compiled configuration in force. Listeners open only after the first one exists. */
   snapshot(): Snapshot;
   readonly origins: Origins;
   readonly presenter: Presenter;
@@ -31,53 +31,56 @@ export interface Ports {
   readonly metrics: DataplaneMetrics;
   readonly ownCards: OwnCards;
   readonly responses: Responses;
-  /** Origins of pages that are served; absent: the operator names none. */
+  /** Origins of pages that are served; absent if the operator configured none. */
   readonly corsOrigins?: AllowedOrigins;
-  /** Undefined in flag mode, which has no state: nobody is recognised, suspended, metered or recorded. */
+  /** `undefined` in flag mode, which has no state: callers are not authenticated, suspended, metered or recorded. */
   readonly governing?: Governing | undefined;
-  /** Absent where nobody can ask for them: in flag mode, which has no admin plane. */
+  /** Absent in flag mode, which has no admin API to read them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
-  /** Likewise. */
+  /** Absent in flag mode, too. */
   readonly finished?: FinishedSink;
-  /** Absent where no change is rehearsed: in flag mode, or where `GATEWAY_REHEARSAL_MEMORY` is 0. */
+  /** Absent if changes are not rehearsed: in flag mode, or if `GATEWAY_REHEARSAL_MEMORY` is 0. */
   readonly decisions?: DecisionSink;
   /** Absent when traces are not exported. */
   readonly tracing?: Tracing | undefined;
-  /** Milliseconds without a byte before a stream is kept alive; 0: never; `undefined`: the default. */
+  /** Milliseconds without a byte after which a heartbeat is sent on a stream; 0 for never, `undefined` for the default. */
   readonly heartbeatMs?: number | undefined;
   readonly log: Log;
 }
 
-/** What stands before HTTP on the listener: TLS. Without one, HTTP is what comes first. */
+/** Layer below HTTP on the listener: TLS. Without a door the listener speaks plain HTTP. */
 export interface Door {
-  /** A connection as it is accepted; `speak` is given what HTTP comes on, once it does. */
+  /** Handles an accepted connection. `speak` is called with the socket for HTTP once that is ready. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
-  /** What is answered in the place of the data plane; undefined: the request is its own. */
+  /** Returns the answer to send instead of the data plane's, or `undefined` if the data plane must serve the request. */
   judge(request: IncomingMessage): DoorAnswer | undefined;
 }
 
 export type DoorAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
-  /** Of a challenge of RFC 8555 section 8.3; undefined: none of ours. */
+  /** ACME challenge (RFC 8555, section 8.3). `keyAuthorization` is `undefined` if the challenge is unknown to this cluster. */
   | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined | Promise<string | undefined> };
 
-/** What governs requests and is not configuration: replicated state as this node has it, allowances, the trail. */
+/**
+ * Everything that governs requests and is not configuration: replicated state as seen by this node, budget allowances and the
+ * audit trail.
+ */
 export interface Governing {
   readonly callers: Callers;
-  /** `url` of an entry of the node file's `issuers`, as it was last read. */
+  /** Returns the `url` of an entry of the node file's `issuers`, as last read. */
   issuerUrl(name: string): string | undefined;
   readonly suspensions: Suspensions;
-  /** Whether the cluster has removed this node, so that nothing is served by what it knows. */
+  /** Returns whether the cluster has removed this node, whose state must then not be used to serve requests. */
   isRemoved(): boolean;
   /**
-   * Called after keys, suspensions or `isRemoved` have changed: a caller who was let in may not be allowed any more.
-   * Returns the way to end it.
+   * Registers a listener for changes of keys, suspensions or `isRemoved`, after which an admitted caller may no longer be
+   * allowed. Returns a function that removes it.
    */
   onWithdrawal(listener: () => void): () => void;
   readonly budgets: Budgets;
   readonly trail: DecisionTrail;
-  /** Absent where nobody keeps one. */
+  /** Absent if no usage ledger is kept. */
   readonly ledger?: UsageLedger;
 }
 
@@ -85,37 +88,37 @@ export type SuspendedKind = "provider" | "key" | "profile" | "model" | "mcp" | "
 
 export interface Suspension {
   readonly reason: string;
-  /** First millisecond, since 1970, at which it does not hold any more; null: until lifted. */
+  /** First millisecond, since 1970, at which the suspension no longer applies; `null` until it is lifted. */
   readonly until: number | null;
 }
 
-/** Local, and as new as this node's applied log. One whose time is over is none. */
+/** Suspensions in effect according to the log that this node has applied. Expired ones are not included. */
 export interface Suspensions {
-  /** False: nothing is suspended, and nothing need be asked. */
+  /** False if nothing is suspended, so that lookups can be skipped. */
   readonly any: boolean;
   of(kind: SuspendedKind, name: string): Suspension | undefined;
-  /** The time that `until` is compared with, in milliseconds since 1970. */
+  /** Returns the time that `until` is compared with, in milliseconds since 1970. */
   now(): number;
 }
 
-/** A request that a rule decided. Nothing here is a prompt, a credential or a header's value but the request's id. */
+/** Decision of a rule on a request. It contains no prompt, no credential and no header value but the request's id. */
 export interface DecisionRecord {
   readonly event: "access.decision" | "guardrail.decision" | "guardrail.shadow";
   readonly controls: readonly string[];
   readonly data: RecordData;
-  /** Of records that differ only in `request`, a member of `data`: the object that is the same for all of them. */
+  /** Set for records that differ only in `request`, a member of `data`. */
   readonly prepared?: PreparedRecord | undefined;
 }
 
 export interface PreparedRecord {
-  /** The trail keeps in it what it made of the first of them. */
+  /** Object shared by all such records, in which the trail caches the serialized form of the first one. */
   readonly template: { parts?: { readonly before: string; readonly after: string } };
   readonly request: string;
 }
 
 export interface DecisionTrail {
-  /** Throws `audit_unavailable` when it cannot be recorded: the request is refused then. */
+  /** Records a decision. Throws `audit_unavailable` if it cannot be recorded; the request is then refused. */
   decided(record: DecisionRecord): void;
-  /** Sampled to 10 a second, the rest is counted. Never throws. */
+  /** Records up to 10 failed authentications per second and counts the rest. Never throws. */
   notRecognised(data: Readonly<Record<string, string | null>>): void;
 }

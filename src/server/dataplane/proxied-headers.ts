@@ -1,15 +1,18 @@
-/** What of an upstream's answer head the client is shown. */
+/** Selects the headers of an upstream's answer that the client receives. */
 import type { Bearing } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 
 export interface ProxiedHeaders {
   readonly pairs: string[];
   readonly isEventStream: boolean;
-  /** Not a number where none is declared. */
+  /** `NaN` if no length was declared. */
   readonly contentLength: number;
 }
 
-/** An upstream's headers for the client: names, values and order, less what belongs to its connection or only we say. */
+/**
+ * Returns an upstream's headers for the client with the same names, values and order, without hop-by-hop headers, credentials
+ * and `x-gateway-` headers, which only the gateway may set.
+ */
 export function proxiedHeaders(headers: readonly string[], bearsCredential: Bearing | undefined): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
@@ -29,7 +32,7 @@ export function proxiedHeaders(headers: readonly string[], bearsCredential: Bear
     pairs.push(name, value);
   }
   const named = connection === undefined ? [] : namedByConnection(connection);
-  // Only an event stream as it is can be added to.
+  // Events can only be added to a stream that is not compressed.
   const kept = named.length === 0 ? pairs : without(pairs, named);
   return { pairs: kept, isEventStream: isEventStream && !isEncoded, contentLength };
 }
@@ -38,7 +41,10 @@ function without(pairs: readonly string[], lowerCaseNames: readonly string[]): s
   return pairs.filter((_, i) => !lowerCaseNames.includes((pairs[i - (i % 2)] as string).toLowerCase()));
 }
 
-/** What Node agrees to write in a status line; a phrase in UTF-8 or with controls says nothing that the status does not. */
+/**
+ * Returns whether Node can write the status text. A phrase in UTF-8 or with control characters is left out, since it adds
+ * nothing to the status.
+ */
 export function isWritable(statusText: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(statusText);
 }

@@ -1,7 +1,7 @@
 /**
- * Connections while file descriptors run out. Idle connections are closed to make room, those that were silent longest first;
- * where none is idle a new one waits, unread, and is refused with 503 when too many wait or none was closed in time. The last
- * descriptors are never given to connections: with none left the system's queue would be reset.
+ * Admission of connections while file descriptors run out. Idle connections are closed to make room, the longest silent first.
+ * If none is idle, a new connection waits unread, and is refused with 503 when too many wait or none was closed in time. The
+ * last descriptors are never given to connections, because with none left the system would reset queued connections.
  */
 import type { Socket } from "node:net";
 import {
@@ -16,20 +16,20 @@ import {
 import { refusalBody } from "../core/dialects/index.ts";
 import type { Connections } from "./connections.ts";
 
-/** A connection that has just been opened is about to speak. */
+/** Minimum silence of an idle connection. One that was just opened is likely to send soon. */
 const IDLE_MS = 1_000;
-/** Closed at once, so that not each new connection looks through all. */
+/** Number of idle connections that are closed together, so that not every new connection searches all of them. */
 const LEAST_CLOSED = 8;
 const LOOK_MS = 100;
 const WAIT_MS = 10_000;
-/** Between two lines of the log. */
+/** Minimum interval between log lines. */
 const TELL_MS = 10_000;
 const LINGER_MS = 500;
 
 export interface RoomOptions {
   readonly connections: Pick<Connections, "closeIdle">;
   readonly log: Log;
-  /** Whether a refusal can be read: with TLS a connection is closed instead. */
+  /** Whether a refusal can be sent in plain text; with TLS the connection is closed instead. */
   readonly isPlain: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Waiting {
   readonly serve: () => void;
 }
 
-/** Returns what is called with each new connection, and with what serves it. */
+/** Returns a function that is called with each new connection and the callback that serves it. */
 export function createRoom({ connections, log, isPlain }: RoomOptions): (socket: Socket, serve: () => void) => void {
   connectionsBegin();
   let waiting: Waiting[] = [];
@@ -80,7 +80,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
     const now = performance.now();
     const all = waiting;
     waiting = [];
-    // Those that wait have their descriptors already.
+    // Waiting connections already have their descriptors.
     let room = all.length === 0 ? 0 : countDescriptorsLeft() + all.length;
     for (const one of all) {
       if (room > 0) {
@@ -116,7 +116,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
   };
 }
 
-/** Answers 503 before a request was read, in the compat shape. */
+/** Answers a connection with 503 in the compat shape, before any request is read. */
 export function refuseConnection(socket: Socket): void {
   const refusal = new GatewayError("overloaded", "The gateway has no file descriptor left for this connection.");
   const body = refusalBody("compat", refusal, "");
@@ -125,13 +125,14 @@ export function refuseConnection(socket: Socket): void {
     `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // Of a great many at once the descriptors are needed at once.
+  // If very many connections are refused together, their descriptors are needed immediately.
   if (8 * descriptorsLeft(socket) < -reservedDescriptors(descriptorLimit())) {
     socket.destroy();
     return;
   }
   socket.end();
-  // What the client sends meanwhile is read and dropped: a socket closed over unread bytes resets the answer.
+  // Bytes that the client still sends are read and dropped: closing a socket with unread bytes would reset the connection
+  // before the answer is read.
   socket.resume();
   const linger = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(linger));

@@ -1,9 +1,9 @@
 /**
- * The life of a request, top to bottom: identify, read, address, admit, reserve, inspect, forward, settle. Every route passes here;
- * there is no second way in. A stage throws a refusal; the one `#end` turns it into an answer.
+ * Serves a request. The stages from top to bottom: identify, read, address, admit, reserve, inspect, forward, settle. Every
+ * HTTP request to the data plane passes through them. A stage throws a refusal; `#end` turns it into an answer.
  *
- * A stage goes on to the next by a call. What an ordinary request needs is at hand or told by a callback, so that it is
- * served without a promise; where one must be waited for, the next stage follows upon that.
+ * Each stage calls the next one. An ordinary request finds everything it needs in memory or gets it through a callback, so it
+ * is served without a promise. Only a stage that must wait continues from a promise.
  */
 import { GatewayError, untilDone } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
@@ -46,34 +46,34 @@ import { beginUse, type Meter } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 
-/** Answers the request, now or later; whatever goes wrong is an answer. */
+/** Answers the request, now or later. Every failure becomes an answer. */
 export function serve(exchange: Exchange, ports: Ports): void {
   new Serving(exchange, ports).begin();
 }
 
-/** Who asks for what, as far as the head of the request says it. */
+/** Facts from the head of a request. */
 interface Arrival {
   readonly snapshot: Snapshot;
   readonly isRegistry: boolean;
-  /** Undefined: the path names no server or agent. */
+  /** `undefined` if the path names no MCP server or agent. */
   readonly agent: AgentPlace | undefined;
-  /** Undefined: no route of models. */
+  /** `undefined` if the request is not for a model route. */
   readonly place: Place | undefined;
   readonly asked: Asked;
 }
 
-/** A request of a model, whose caller is known. */
+/** Request on a model route whose caller is known. */
 interface ModelCall {
   readonly snapshot: Snapshot;
   readonly place: Place;
   readonly standing: Standing;
   readonly original: Buffer;
-  /** Undefined: the request is none for a response. */
+  /** `undefined` unless the request is for the Responses API. */
   readonly asResponse: ResponseCaller | undefined;
   readonly guard: Guard | undefined;
 }
 
-/** Routes whose answers hold names of models, and no text. */
+/** Routes whose answers contain model names but no text to inspect. */
 const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 
 class Serving {
@@ -98,7 +98,7 @@ class Serving {
     }
   }
 
-  /** What goes on once something was waited for, which is rare. */
+  /** Ends the request if a stage that had to wait fails. */
   #after(stage: Promise<void>): void {
     stage.catch((error: unknown) => this.#end(error));
   }
@@ -110,7 +110,10 @@ class Serving {
     this.#end();
   }
 
-  /** Once, whoever comes first. What fails here must not keep the rest from being given back. */
+  /**
+   * Ends the request; only the first call has an effect. A failure of one step must not keep the other resources from being
+   * released.
+   */
   #end(error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -179,7 +182,7 @@ class Serving {
     else this.#identified(found, arrival);
   }
 
-  /** Whether the answer to a page's request is given already: of a preflight. Throws `origin_not_allowed`. */
+  /** Returns whether the request of a page has been answered, which is the case for a preflight. Throws `origin_not_allowed`. */
   #crosses(crossing: Crossing, snapshot: Snapshot): boolean {
     const exchange = this.#exchange;
     const { request } = exchange;
@@ -351,7 +354,7 @@ class Serving {
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
     const answering = { guard, occasion, target: inspected.target, standing, sinks, heartbeatMs };
-    // Written out: copies by spread take longer than what is done with them.
+    // Written out because spreading the object is slower than the work done with it.
     const forwarded = (downstream: Forwarding["downstream"]): Promise<void> => {
       const further: Forwarding = {
         exchange,

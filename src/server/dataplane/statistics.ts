@@ -1,10 +1,10 @@
 /**
- * Providers as this node has met them in the last 60 seconds, for people who look: what the list `backends` of the admin
- * API shows (design decisions, section 3). Counters for machines are in `metrics.ts`.
+ * Statistics of providers over the last 60 seconds on this node, as shown in the list `backends` of the admin API (design
+ * decisions, section 3). Metrics for machines are in `metrics.ts`.
  *
- * An attempt counts once it is decided: answered when its answer begins to reach the client, failed by one of the
- * triggers of `retry` and `failover`. One whose client left before that is neither, and is only seen while it is under
- * way. What is held is bounded by the configuration: a window and 50 failures a provider.
+ * An attempt counts once its outcome is known: answered when its answer begins to reach the client, failed by one of the
+ * triggers of `retry` and `failover`. An attempt whose client left before that counts as neither, and is only visible while it
+ * is under way. Memory is bounded by the configuration: one window and 50 failures per provider.
  */
 import type { Clock } from "../../base/index.ts";
 import type { FailureKind, SaidError } from "../upstream/index.ts";
@@ -12,92 +12,98 @@ import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
 import { type Counted, WINDOW_SECONDS, Window } from "./window.ts";
 
-/** Failures remembered of a provider. */
+/** Number of remembered failures per provider. */
 const KEPT_FAILURES = 50;
 
-/** Names of models told apart over the life of a process; they come from its configurations. Each takes 2 KiB. */
+/**
+ * Maximum number of models with statistics of their own in the life of a process. The names come from its configurations, and
+ * each takes 2 KiB.
+ */
 const MAX_MODELS = 1_000;
 const OTHER_MODELS = "other";
 
-/** One failure of one attempt, in a quiet minute, is no reason to call a provider failing. */
+/** Minimum number of attempts for the state `failing`: one failed attempt in a quiet minute is not enough. */
 const MIN_JUDGED_ATTEMPTS = 3;
 
 export interface AttemptFailure {
   readonly kind: FailureKind;
-  /** Null where the provider gave no answer. */
+  /** `null` if the provider gave no answer. */
   readonly status: number | null;
-  /** Of its request, from 1, all providers together. */
+  /** Number of the attempt within its request over all providers, from 1. */
   readonly attempt: number;
-  /** Who is to be asked next, the same provider for a retry; null: nobody. */
+  /** Provider of the next attempt, which is the same one for a retry; `null` if there is none. */
   readonly movedTo: string | null;
   readonly request: string;
-  /** As people know who called; null: not known. */
+  /** Display name of the caller; `null` if unknown. */
   readonly caller: string | null;
-  /** As the client asked for it, bounded; null: none. */
+  /** Model as the client requested it, truncated; `null` without one. */
   readonly model: string | null;
-  /** Milliseconds from the attempt's begin. */
+  /** Milliseconds since the beginning of the attempt. */
   readonly durationMs: number;
-  /** What the provider said of its error, maybe only later; undefined: there was none. */
+  /** Error that the provider reported, which may be filled in later; `undefined` without one. */
   readonly error: { readonly said: SaidError } | undefined;
-  /** Why an answer could not be used; absent where that is not the failure. Quotes nothing of it. */
+  /** Reason why an answer could not be used; absent for other failures. Quotes nothing of the answer. */
   readonly reason?: string;
-  /** It failed once its answer had begun, and counts as an attempt already. */
+  /** Whether the attempt failed after its answer had begun, in which case it is already counted. */
   readonly wasAnswered?: boolean;
 }
 
-/** Milliseconds since 1970. */
+/** Failure with its time, in milliseconds since 1970. */
 export type KeptFailure = AttemptFailure & { readonly at: number };
 
-/** A provider's own, kept by an attempt from its begin to its end, over any change of the configuration. */
+/** Statistics of one provider. An attempt keeps the object from beginning to end, across configuration changes. */
 export interface ProviderStatistics {
-  /** `isRetry`: it repeats one at this provider. */
+  /** Counts an attempt that begins. `isRetry`: it repeats one at this provider. */
   begun(isRetry: boolean): void;
-  /** The answer begins, so many milliseconds after the attempt. */
+  /** Counts an attempt whose answer begins, `ms` milliseconds after the attempt. */
   answered(ms: number): void;
   failed(failure: AttemptFailure): void;
-  /** Whatever came of it; once for each that has begun. */
+  /** Called once for each attempt that has begun, whatever its outcome. */
   ended(): void;
   cameFromAnother(): void;
   leftForAnother(): void;
-  /** A budget was charged so many cost units, whole and not negative, for what was used here. */
+  /** Adds cost units that a budget was charged for usage at this provider. `units`: a non-negative integer. */
   spent(units: number): void;
 }
 
 export interface Measured {
-  /** `failing`: at least half of three or more attempts failed; `idle`: none counts and none is under way. */
+  /** `failing`: at least half of three or more attempts failed. `idle`: no attempt was counted and none is under way. */
   readonly state: "ok" | "failing" | "idle";
-  /** Attempts a second, over 60 seconds or since the provider is configured. */
+  /** Attempts per second, over 60 seconds or since the provider was configured. */
   readonly rate: number;
-  /** Null without attempts. */
+  /** `null` without attempts. */
   readonly errorRatio: number | null;
-  /** Milliseconds to the first byte of attempts that were answered; null without any. */
+  /** Milliseconds to the first byte of answered attempts; `null` without any. */
   readonly firstByteP50: number | null;
   readonly firstByteP95: number | null;
   readonly inFlight: number;
   readonly retries: number;
   readonly failoversIn: number;
   readonly failoversOut: number;
-  /** Cost units that budgets were charged for what was used here. */
+  /** Cost units that budgets were charged for usage at this provider. */
   readonly units: number;
 }
 
 export interface Statistics {
-  /** From here on there are these providers; what was measured of others is forgotten. */
+  /** Replaces the set of providers; statistics of providers that are not in it are dropped. */
   configure(names: Iterable<string>): void;
-  /** Undefined for a provider that is not configured any more. `model`: whose interval counts it too; a label of series. */
+  /**
+   * Returns the statistics of a provider, or `undefined` if it is not configured. `model`: label of the model whose interval
+   * counts the attempt, too.
+   */
   of(provider: string, model?: string): ProviderStatistics | undefined;
-  /** What was met since they were taken last, of every provider and model. */
+  /** Yields the readings of every provider and model since the last call. */
   intervals(): Iterable<{
     readonly kind: "backends" | "models";
     readonly name: string;
     readonly reading: IntervalReading;
   }>;
   read(provider: string): Measured | undefined;
-  /** Newest first. */
+  /** Returns remembered failures, newest first. */
   failures(provider: string): readonly KeptFailure[] | undefined;
-  /** The last 60 seconds hold nothing: readings stay as they are until something is recorded. */
+  /** Returns whether the last 60 seconds are empty, so that readings stay the same until something is recorded. */
   isQuiet(): boolean;
-  /** Calls back once, as soon as something is recorded. One listener at a time; undefined takes it off. */
+  /** Calls the listener once, as soon as something is recorded. There is one listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
@@ -127,7 +133,7 @@ export function createStatistics(clock: Clock): Statistics {
     },
     of(provider, model) {
       const measuring = providers.get(provider);
-      // As series say where a route has no model.
+      // `none` is the label of a route without a model.
       return model === undefined || model === "none" ? measuring : measuring?.asking(model, intervalOf);
     },
     *intervals() {
@@ -150,11 +156,11 @@ class Measuring implements ProviderStatistics {
   readonly #changed: () => void;
   readonly #window = new Window();
   readonly interval = new Interval();
-  /** By label. */
+  /** Statistics by model label. */
   readonly #asking = new Map<string, ProviderStatistics>();
   readonly #startedAt: number;
   #inFlight = 0;
-  /** Oldest first once it is full, from `#next` on. */
+  /** Ring buffer of failures. Once it is full, `#next` is the oldest. */
   readonly #failures: KeptFailure[] = [];
   #next = 0;
 
@@ -245,7 +251,9 @@ class Measuring implements ProviderStatistics {
     return this.#window.lastSecond() > this.#second() - WINDOW_SECONDS;
   }
 
-  /** Whole seconds that have passed, and the one that runs; a rate over less than a second would be a guess. */
+  /**
+   * Returns the number of seconds that the window covers, at least 1, because a rate over less than a second would be a guess.
+   */
   #coveredSeconds(): number {
     const now = this.#clock.monotonic() / 1_000;
     const windowStart = Math.floor(now) - WINDOW_SECONDS + 1;
@@ -262,7 +270,7 @@ class Measuring implements ProviderStatistics {
   }
 }
 
-/** Attempts at a provider for one model. */
+/** Statistics of a provider that also count in the interval of one model. */
 class AskingFor implements ProviderStatistics {
   readonly #provider: Measuring;
   readonly #model: Interval;

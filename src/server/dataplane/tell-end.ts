@@ -1,4 +1,6 @@
-/** The end of a request, told to who lists the last ones and to who keeps records by which changes are rehearsed. */
+/**
+ * Reports the end of a request to the list of recent requests, and to the records on which configuration changes are rehearsed.
+ */
 import type { Caller } from "../auth/index.ts";
 import { routeKey } from "../core/dialects/index.ts";
 import { FACT, type RecordedCaller, type RecordedRequest } from "../core/rehearsal/index.ts";
@@ -7,7 +9,7 @@ import { DecisionTrace } from "./decision-trace.ts";
 import { type Ending, Facts, finishedOf } from "./finished.ts";
 import type { Ports } from "./ports.ts";
 
-/** Once, at the very end. */
+/** Reports the end of a request. Called once, at the very end. */
 export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: Sinks): void {
   finished?.finished(finishedOf(facts, ending));
   const { trace } = facts;
@@ -18,14 +20,14 @@ export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: S
 
 type Sinks = Pick<Ports, "finished" | "decisions">;
 
-/** What is learned of a request from its begin on. */
+/** Returns the facts of a request that begins. */
 export function beginFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "digest">): Facts {
   const facts = new Facts();
   if (decisions !== undefined) facts.trace = new DecisionTrace(digest);
   return facts;
 }
 
-/** `undefined` if nothing was decided: the gateway answered by itself, or the client left before. */
+/** Returns `undefined` if nothing was decided: the gateway answered by itself, or the client left early. */
 function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
   const { refusedBy, hop } = facts;
   if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
@@ -68,7 +70,7 @@ function causeText({ refusedBy, allowedBy }: Facts): string {
   return allowedBy === undefined ? "" : `rule ${allowedBy}`;
 }
 
-/** A caller is one object as long as it stays the same. */
+/** Serialized callers. A caller stays the same object as long as it does not change. */
 const texts = new WeakMap<Caller, string>();
 
 function callerText(caller: Caller): string {

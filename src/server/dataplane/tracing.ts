@@ -1,6 +1,7 @@
 /**
- * The tracing port: a span for each request and session, and below it one for each inspection, attempt, and question of a detector to a model. Absent, it
- * costs a comparison; what a span tells comes from the configuration, the route table and status codes, never from a caller.
+ * Port for tracing: a span for each request and session, with child spans for each inspection, attempt and model call of a
+ * detector. Without tracing the cost is one comparison. Attributes come from the configuration, the route table and status
+ * codes, never from a caller.
  */
 import type { IncomingMessage } from "node:http";
 import type { AttemptTracer, QuestionTracer, SpanWords } from "../../base/index.ts";
@@ -14,30 +15,30 @@ export interface Tracing {
 export interface StartedRequest {
   readonly method: string;
   readonly scheme: "http" | "https";
-  /** As the client sent it, of whatever form; W3C Trace Context. */
+  /** W3C Trace Context header as the client sent it, unvalidated. */
   readonly traceparent: string | undefined;
 }
 
 export interface RequestSpan extends AttemptTracer, QuestionTracer {
-  /** Guardrails begin to read what was said. */
+  /** Begins a span for an inspection by guardrails. */
   inspection(direction: "request" | "response"): InspectionSpan;
-  /** Once, when the answer is delivered or given up, or the session is over. */
+  /** Ends the span. Called once, when the answer is delivered or given up, or the session has ended. */
   end(ended: EndedRequest): void;
 }
 
 export interface InspectionSpan {
-  /** Once. */
+  /** Ends the span. Called once. */
   end(ended: EndedInspection): void;
 }
 
 export interface EndedRequest {
   readonly labels: Labels;
   readonly status: number;
-  /** The refusal's, or empty when the answer is an upstream's. */
+  /** Code of the refusal, or empty if an upstream answered. */
   readonly code: string;
-  /** In words of conventions that go beyond HTTP, what was learnt among them; undefined: they have none for it. */
+  /** Attributes of semantic conventions beyond HTTP, including those learned from the answer; `undefined` without any. */
   readonly words?: SpanWords | undefined;
-  /** When its answer was over, in milliseconds of `performance.now()`; undefined: now. */
+  /** End of the answer, in milliseconds of `performance.now()`; `undefined` for now. */
   readonly at?: number | undefined;
 }
 
@@ -46,7 +47,7 @@ export function startSpan(tracing: Tracing, { method = "GET", socket, headers }:
   return tracing.start({
     method,
     scheme: "encrypted" in socket ? "https" : "http",
-    // Node joins repeated ones, which makes them malformed, as they are.
+    // Node joins repeated headers, which leaves the value malformed, as repeated headers are.
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
   });
 }

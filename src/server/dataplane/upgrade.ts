@@ -1,6 +1,7 @@
 /**
- * A WebSocket handshake: identified, addressed, admitted and paid for like any request, then tunnelled. It cannot move.
- * Source: specification document 3, `cost_per_session`; design decisions, section 1 (the subprotocol credential).
+ * Serves a WebSocket handshake: it is identified, addressed, admitted and charged like any request, then tunneled. A session
+ * has no failover. Source: specification document 3, `cost_per_session`; design decisions, section 1 (the subprotocol
+ * credential).
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -49,11 +50,11 @@ import { whose } from "./whose.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** When sessions end because the process does; each is then closed with 1001. */
+/** Signals that end sessions when the process stops. Each session is closed with 1001. */
 export interface Shutdown {
-  /** Those in which no response is being made, and the others once it has been. */
+  /** Ends sessions in which no response is being generated; the others end once theirs is complete. */
   readonly draining: AbortSignal;
-  /** All that are left. */
+  /** Ends all remaining sessions. */
   readonly over: AbortSignal;
 }
 
@@ -83,7 +84,7 @@ export async function serveUpgrade(
   const ending = new AbortController();
   const inspecting = new AbortController();
   const work = createSessionWork();
-  // Joined by hand: on Node 20 a signal made of others stays with the one of them that lives longer.
+  // Not `AbortSignal.any`: on Node 20 a combined signal stays in memory as long as the longest-lived of its sources.
   const stop = (): void => ending.abort();
   const stopUnlessBusy = (): void => {
     if (draining.aborted && !work.isUnderWay) stop();
@@ -92,7 +93,7 @@ export async function serveUpgrade(
   facts.hop = "websocket";
   const startedAt = performance.now();
   let sessionAt: number | undefined;
-  /** Of the refusal that ended a session which had begun. */
+  /** Code of the refusal that ended a running session. */
   let endedBy = "";
   const refused = (code: RefusalCode, by: RefusedBy | undefined): void => {
     facts.refusedBy = causeOf({ caller, code, by });
@@ -124,9 +125,9 @@ export async function serveUpgrade(
     tellEnd(facts, ending, ports);
   };
   try {
-    socket.on("error", () => undefined); // node:http gives the socket up with the upgrade; its `close` follows
+    socket.on("error", () => undefined); // node:http gives up the socket with the upgrade; its `close` follows
     const snapshot = ports.snapshot();
-    // A browser asks nobody before it opens a session: a page that is not listed is refused here.
+    // A browser sends no preflight before it opens a session, so a page of an unlisted origin is refused here.
     const crossing = crossingOf(request, snapshot, ports);
     if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
     if (!isModelPath(request, snapshot)) throw notCarried();
@@ -183,7 +184,7 @@ export async function serveUpgrade(
     acted = await handshake(request); // 403, 503
     const spending = sessionSpending(target, admitted, standing);
     if (spending !== undefined && governing !== undefined) {
-      // Behind the answer that broke it, which is paid for and on its way to the client.
+      // Deferred behind the answer that exhausted the budget, which is charged and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
       const broken = (): void => {
         refused("budget_exhausted", by);
@@ -194,7 +195,7 @@ export async function serveUpgrade(
       facts.trace?.charged(charge);
     }
     if (governing !== undefined) {
-      // What was taken away while the budget was asked.
+      // Access may have been withdrawn while the budget was reserved.
       recogniseAgain(standing.caller, snapshot.governance, governing);
       admitCaller(standing.caller, governing.suspensions);
     }
@@ -274,7 +275,7 @@ export async function serveUpgrade(
             refused("model_not_allowed", undefined);
             ending.abort(closeTunnel(1008, "model not allowed"));
           }
-          // Behind the message, which may be the last of the answer.
+          // Deferred behind the message, which may be the last of the answer.
           if (draining.aborted) queueMicrotask(stopUnlessBusy);
         },
       },
@@ -329,16 +330,19 @@ export async function serveUpgrade(
     closeInspection?.();
     inspecting.abort();
     trail?.close();
-    charge?.release(); // of a session that came to nothing
+    charge?.release(); // no effect on a charge that was settled
     attempt?.ended();
     closeSession?.();
-    use?.end(true); // of a session that came to nothing
+    use?.end(true); // no effect if it has ended already
     held.close();
     if (isAdmitted) ports.admission.leave();
   }
 }
 
-/** Sessions are of models alone: servers, agents, the registry and documents are asked by HTTP. */
+/**
+ * Returns whether the path can carry a session: only models have sessions; servers, agents, the registry and documents use
+ * HTTP.
+ */
 function isModelPath(request: IncomingMessage, { fronted }: Snapshot): boolean {
   const { url = "/" } = request;
   return agentPlace(url, fronted) === undefined && !isRegistryRequest(request) && !url.startsWith("/.well-known/");
@@ -353,8 +357,8 @@ function orNotCarried<T>(admitting: () => T): T {
 }
 
 /**
- * Whether the client may ask for the model that a message of it names: lists, rules and suspensions hold for that one too.
- * Undefined: for any.
+ * Returns the check for models that messages of the client name: model lists, rules and suspensions apply to those, too.
+ * Returns `undefined` if any model is allowed.
  */
 function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, governed: Governed): ModelGate | undefined {
   const { standing, suspensions } = governed;
@@ -365,14 +369,17 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
     if (suspensions?.of("model", model) !== undefined) return false;
     if (!policy.readsModel) return true;
     const named: Target = { ...target, label: snapshot.route(model)?.label ?? target.label };
-    // An alias stands in the handshake only: what an event names is sent as it is.
+    // Aliases only apply in the handshake: a model named in an event is sent unchanged.
     return deniedByRules(provider, named, { model, upstreamModel: model }, governed) === undefined;
   });
   if (allows !== undefined || policy.readsModel) return gate;
   return (message, isBinary) => suspensions?.any !== true || gate(message, isBinary);
 }
 
-/** A session may outlast what let it in by an hour; an operator who takes a key away means now. */
+/**
+ * Returns whether a running session is still allowed. A session can last an hour, but an operator who revokes a key expects an
+ * immediate effect.
+ */
 function mayGoOn(
   caller: Caller,
   provider: string,

@@ -1,20 +1,20 @@
 /**
- * Log lines about answers of upstreams that could not be used, so that an operator reads the reason without a client's help.
- * At most one line per upstream and kind in ten seconds; the next one says how many were left out.
+ * Logs answers of upstreams that could not be used, so that an operator sees the reason without a client's help. One line is
+ * logged per upstream and kind in ten seconds; the next one includes the number of suppressed lines.
  */
 import { GatewayError, type Log } from "../../base/index.ts";
 import { EarlyEnd } from "../core/dialects/index.ts";
 
 export interface UpstreamFault {
-  /** Provider, server or agent. */
+  /** Name of the provider, MCP server or agent. */
   readonly upstream: string;
   readonly route: string;
   readonly request: string;
   /** `invalid` or `redirect`. */
   readonly kind: string;
-  /** Null where there was no status. */
+  /** `null` if there was no status. */
   readonly status: number | null;
-  /** Quotes nothing of the answer. */
+  /** Reason, which quotes nothing of the answer. */
   readonly reason: string;
 }
 
@@ -25,7 +25,7 @@ interface Quiet {
   leftOut: number;
 }
 
-/** By log, then by upstream and kind: names of the configuration, which bounds them. */
+/** Rate limits by log, then by upstream and kind. Their names come from the configuration, which bounds the map. */
 const quiet = new WeakMap<object, Map<string, Quiet>>();
 
 export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }: UpstreamFault): void {
@@ -46,8 +46,8 @@ export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }:
 }
 
 /**
- * The refusal for an answer that broke off or could not be read, and the reason where its content is to blame. `isShown`: the
- * client has a part of it.
+ * Returns the refusal for an answer that broke off or could not be read, and the reason if its content is at fault. `isShown`:
+ * the client has already received a part of the answer.
  */
 export function faultOf(
   cause: Error,
@@ -66,7 +66,7 @@ export function faultOf(
 export const brokenOff = (cause: Error, asked: string): GatewayError =>
   new GatewayError("upstream_incomplete", `${asked} broke off within its answer.`, { cause });
 
-/** Why an answer could not be read, from the error that told it; what the system throws is told by its code alone. */
+/** Returns why an answer could not be read. Of a system error only the code is shown. */
 function reasonOf(cause: Error): string {
   if (SHOWN.has(cause.name) || ("code" in cause && String(cause.code).startsWith("UPSTREAM_"))) return cause.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";

@@ -1,12 +1,12 @@
 /**
- * Counts over the last 60 seconds, in slots of one second each, the current one included. To record costs an addition
- * and, once a second, the clearing of one slot; nothing is allocated after the start.
+ * Counts over the last 60 seconds, in slots of one second each, including the current one. Recording costs an addition and,
+ * once a second, clearing one slot; nothing is allocated after the start.
  */
 import { BUCKETS, bucketOf } from "./latencies.ts";
 
 export const WINDOW_SECONDS = 60;
 
-/** What is counted: one place in a slot each, before the buckets of the times. */
+/** Counters of a slot; the buckets of first-byte times follow them. */
 const COUNTED = ["attempts", "failures", "retries", "failoversIn", "failoversOut"] as const;
 export type Counted = (typeof COUNTED)[number];
 
@@ -22,16 +22,16 @@ const SLOT_LENGTH = COUNTED.length + BUCKETS;
 export interface WindowTotals extends Readonly<Record<Counted, number>> {
   /** Cost units. */
   readonly units: number;
-  /** Of `latencies.ts`. */
+  /** Histogram of `latencies.ts`. */
   readonly firstBytes: Float64Array;
 }
 
-/** `second`: of a clock that never goes back, whole. */
+/** Sliding window. `second`: whole seconds of a monotonic clock. */
 export class Window {
   readonly #counts = new Uint32Array(WINDOW_SECONDS * SLOT_LENGTH);
-  /** One charge may be more than a count of 32 bits holds. */
+  /** Cost units, separate because one charge may exceed 32 bits. */
   readonly #units = new Float64Array(WINDOW_SECONDS);
-  /** The second that a slot was last written in; before any that can be asked about, where it never was. */
+  /** Second in which each slot was last written; minus infinity if never. */
   readonly #seconds = new Float64Array(WINDOW_SECONDS).fill(Number.NEGATIVE_INFINITY);
 
   count(what: Counted, second: number): void {
@@ -71,7 +71,7 @@ export class Window {
     };
   }
 
-  /** The last second in which anything was counted; minus infinity where nothing was. */
+  /** Returns the last second in which anything was counted, or minus infinity if nothing was. */
   lastSecond(): number {
     return Math.max(...this.#seconds);
   }

@@ -1,7 +1,7 @@
 /**
- * Carries the ledger's reports to the cluster and their answers back. Each has two seconds: what a lost one said goes out
- * with the next. After one that failed nothing is sent for a moment, so that a cluster that refuses is not asked in a loop.
- * Source: cluster reference, 7.2 rule 5; the ledger's side is `core/budgets/reporting.ts`.
+ * Sends the ledger's reports to the cluster and applies the answers. Each report has a timeout of two seconds; the contents of
+ * a lost one are included in the next. After a failure there is a short pause, so that a cluster that refuses is not asked in a
+ * loop. Source: cluster reference, 7.2 rule 5; the ledger's side is `core/budgets/reporting.ts`.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../base/index.ts";
@@ -9,31 +9,34 @@ import { answered, isAsking, lost, type Report, takeReport } from "../../core/bu
 import type { Accounts } from "./accounts.ts";
 import type { UsageReports } from "./types.ts";
 
-/** Several elections. Whoever waits for an allowance has given up long before. */
+/** Timeout of a report: enough for several elections. Requests that wait for an allowance give up long before. */
 const REPORT_LIMIT_MS = 2_000;
-/** At the end: what was spent and is not used is told after it, and has little time. */
+/** Timeout of reports at shutdown, shorter because the final reports must follow within its limit. */
 const LAST_LIMIT_MS = 1_000;
 const PAUSE_MS = 100;
 
 export interface ReportCarrier {
-  /** To be called after each change of the ledger. What is urgent goes out with all that this turn of the loop adds. */
+  /**
+   * Must be called after each change of the ledger. Urgent rows are sent together with everything added in this turn of the
+   * event loop.
+   */
   changed(): void;
-  /** To be called at every tick: sends what is due, and gives up what takes too long. */
+  /** Must be called at every tick. Sends what is due and gives up reports that have timed out. */
   tick(): void;
-  /** Sends what is due, after what is under way; resolves once that has ended. */
+  /** Sends what is due after the reports under way; resolves once all have ended. */
   sendNow(): Promise<void>;
   /**
-   * The end: waits a second at most for what is under way, then sends all there is, one report after the other, and a lost
-   * one again. `prepare` is called before each, since an answer may tell of grants that a lost one had asked for.
+   * Shuts down: waits at most a second for reports under way, then sends everything, one report after the other, and repeats
+   * lost ones. `prepare` is called before each, since an answer may contain grants that a lost report had requested.
    */
   sendLast(prepare: () => void): Promise<void>;
-  /** Nothing is sent any more at all, and nothing under way is waited for. */
+  /** Stops immediately: nothing more is sent, and reports under way are given up. */
   stop(): void;
   readonly isIdle: boolean;
 }
 
 interface Carried {
-  /** Monotonic. */
+  /** Milliseconds of the monotonic clock. */
   readonly since: number;
   readonly giveUp: () => void;
   readonly ended: Promise<boolean>;
@@ -60,7 +63,7 @@ export function carryReports(
     for (let report = take(); report !== undefined; report = take()) void carry(report);
   };
 
-  /** Resolves true when the report was answered. Never rejects. */
+  /** Sends a report. Resolves to whether it was answered; never rejects. */
   const carry = (report: Report): Promise<boolean> => {
     const aborting = new AbortController();
     const giveUp = (): void => {

@@ -1,4 +1,4 @@
-/** What a request is to hold, and what it is told when it cannot. */
+/** Demand of a request, and the refusal if it cannot be met. */
 import { GatewayError, type RefusedBy } from "../../../base/index.ts";
 import {
   type Averages,
@@ -12,7 +12,7 @@ import {
 import type { BudgetMetrics } from "./metrics.ts";
 import type { Spending } from "./types.ts";
 
-/** Held where the price of the request's bounds cannot be told: it is not free, and no more is known. */
+/** Demand of a request whose price cannot be calculated: it is not free, but nothing more is known. */
 const UNKNOWN = flatDemand(1);
 
 export function demandOf({ rule, demand, at, like }: Spending, averages: Averages, metrics: BudgetMetrics): Demand {
@@ -24,10 +24,10 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
 }
 
 /**
- * Makes the error: whose budget refused, what the request would have needed, and when the window ends. What is left is told
- * of a budget that the caller has alone; of a shared one it would say what others used.
+ * Returns the refusal, which names the budget, what the request would have needed, and the end of the window. The remaining
+ * units are only shown for a budget of one caller; for a shared one they would reveal what others used.
  *
- * `endsAt`: end of the window, in milliseconds since 1970. `soft`: units that the request probably costs.
+ * `endsAt`: end of the window, in milliseconds since 1970. `soft`: units that the request is expected to cost.
  */
 export function refusalFor(
   { rule, bucket }: Spending,

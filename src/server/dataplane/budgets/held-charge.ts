@@ -1,4 +1,4 @@
-/** What one request holds and is charged: usage priced where it was used, and handed to the ledger. */
+/** Reservation and charge of one request: usage is priced at the provider where it occurred, and passed to the ledger. */
 import {
   abort,
   NO_USAGE,
@@ -14,7 +14,7 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { Charge, Spending } from "./types.ts";
 
-/** A class, since there is one for each request: its methods are made once. */
+/** A class rather than an object literal, because there is one per request and the methods are created once. */
 export class HeldCharge implements Charge {
   readonly #accounts: Accounts;
   readonly #spending: Spending;
@@ -22,7 +22,7 @@ export class HeldCharge implements Charge {
   #at: PricedAt;
   #isAttempted = false;
 
-  /** `reservation`: held. */
+  /** `reservation` must be in state `held`. */
   constructor(accounts: Accounts, spending: Spending, reservation: Reservation) {
     this.#accounts = accounts;
     this.#spending = spending;
@@ -55,7 +55,7 @@ export class HeldCharge implements Charge {
     const { rule, demand } = this.#spending;
     if (demand.kind === "flat") return;
     const cost = rule.cost(usage, this.#at);
-    if (cost.kind === "error") return; // told when the request ends
+    if (cost.kind === "error") return; // counted when the request ends
     spend(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
     this.#accounts.changed();
   }
@@ -115,7 +115,7 @@ export class HeldCharge implements Charge {
     this.#ended();
   }
 
-  /** Undefined: nobody knows. */
+  /** Returns the cost in units, or `undefined` if it is unknown. */
   #unitsOf(usage: Usage | undefined): number | undefined {
     const { rule, demand } = this.#spending;
     if (demand.kind === "flat") return demand.units;

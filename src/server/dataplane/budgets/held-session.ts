@@ -1,7 +1,7 @@
 /**
- * What one WebSocket session holds and is charged. Its flat cost is held from the start and charged with the first of
- * its answers, or at its end; an answer that overdraws the bucket has the cluster asked whether there is more.
- * Source: specification document 3 (`cost_per_session`); cluster reference, 7.2 rule 4.
+ * Reservation and charge of one WebSocket session. The flat cost is reserved at the start and charged with the first answer, or
+ * at the end. If an answer overdraws the bucket, the cluster is asked for more. Source: specification document 3
+ * (`cost_per_session`); cluster reference, 7.2 rule 4.
  */
 import {
   bucketOf,
@@ -17,7 +17,7 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { SessionCharge, Spending } from "./types.ts";
 
-/** `reservation`: held, of a session. */
+/** Creates the charge. `reservation`: a session's, in state `held`. */
 export function heldSession(
   accounts: Accounts,
   spending: Spending,
@@ -44,14 +44,14 @@ export function heldSession(
       release(ledger, cover, accounts.now());
       return;
     }
-    // Decided only after the session was over: nobody is refused anything any more.
+    // The session ended before the decision, so there is nothing to refuse.
     if (reservation.state !== "held") return;
     isBroken = true;
     accounts.refusal(spending, cover);
     onBroken();
   };
 
-  /** Whether the bucket has more to give, be it one unit beyond what is owed. */
+  /** Asks whether the bucket has at least one more unit beyond what is owed. */
   const ask = (): void => {
     isAsking = true;
     const bucket = bucketOf(ledger, name, rule);

@@ -1,4 +1,4 @@
-/** Budgets of this node: the ledger driven, and its face to requests. */
+/** Budgets of this node: the ledger and its interface for requests. */
 export { type BudgetsOptions, openBudgets } from "./open-budgets.ts";
 export type {
   BorrowingProcess,

@@ -1,6 +1,6 @@
 /**
- * Lends what this node holds of budgets to its other processes: their reports come in as this node's own go out to the
- * cluster, and are answered from here where it can be. Its rules are `core/budgets/lending.ts`.
+ * Lends this node's budget shares to its worker processes. Their reports arrive here like this node's own reports at the
+ * cluster, and are answered locally if possible. The rules are in `core/budgets/lending.ts`.
  */
 import {
   answerOf,
@@ -22,16 +22,16 @@ import {
 import type { Accounts } from "./accounts.ts";
 import type { BorrowingProcess, Recall, ReportOutcome } from "./types.ts";
 
-/** As long as a report of this node may take, short of what a borrower's report may. */
+/** Timeout of a borrower's request, in milliseconds: shorter than the timeout of the report that contains it. */
 const ASK_LIMIT_MS = 1_000;
 /** Timeout of a recall, in milliseconds: long enough for a busy worker process, short enough that a stopped one does not hold up the others. */
 const RECALL_LIMIT_MS = 300;
 
 export interface Lender {
   open(recall: Recall): BorrowingProcess;
-  /** To be called when the ledger has changed, and at every tick. */
+  /** Must be called when the ledger has changed, and at every tick. */
   proceed(): void;
-  /** After `restart` of the ledger. */
+  /** Must be called after `restart` of the ledger. */
   restarted(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The series of budgets. Names of budgets come from the configuration. */
+/** Metrics of budgets. Names of budgets come from the configuration. */
 import { type Counter, type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import type { BudgetRefusal, LedgerCounts } from "../../core/budgets/index.ts";
 
@@ -7,15 +7,15 @@ export type CarriedReport = "answered" | "refused" | "lost";
 export interface BudgetMetrics {
   charged(budget: string, units: number): void;
   refused(budget: string, code: BudgetRefusal["code"]): void;
-  /** Seconds that a request was held up for an allowance, whatever came of it. */
+  /** Records the seconds that a request waited for an allowance, whatever the outcome. */
   waited(seconds: number): void;
   unpriced(budget: string): void;
   reported(outcome: CarriedReport): void;
-  /** What the ledger has counted so far. */
+  /** Updates the counters from the ledger's totals. */
   follow(counts: LedgerCounts): void;
 }
 
-/** `buckets`, `held`: read at each scrape. */
+/** Creates the metrics. `buckets`, `held`: read at each scrape. */
 export function createBudgetMetrics(
   instruments: Instruments,
   buckets: () => number,
@@ -69,7 +69,7 @@ export function createBudgetMetrics(
     held,
   );
 
-  // Joining label values costs more than counting.
+  // Cached because joining label values costs more than counting.
   const charged = new Map<string, Counter>();
   let seenExcess = 0;
   let seenUnreported = 0;

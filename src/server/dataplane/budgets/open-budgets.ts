@@ -1,9 +1,9 @@
 /**
- * The ledger of this node, driven: time and the cluster's answers go in, reports and decisions come out.
+ * Runs the ledger of this node: time and the cluster's answers go in, reports and decisions come out.
  *
- * In the steady state a reservation touches memory only: no promise, no timer. A tick of 50 ms runs while there is a
- * bucket. `now` is the later of the clock and the cluster's log, which goes on by itself between two of its entries, so
- * that a wait ends also where the log is ahead of the clock and stands still. Source: cluster reference, section 7.2.
+ * Normally a reservation only touches memory, without a promise or timer. A tick of 50 ms runs while there is a bucket. `now`
+ * is the later of the clock and the cluster's log, whose time advances between two entries, so that a wait also ends if the log
+ * is ahead of the clock and gets no entries. Source: cluster reference, section 7.2.
  */
 import type { Clock, Instruments, Log } from "../../../base/index.ts";
 import {
@@ -37,7 +37,7 @@ import { createBudgetMetrics } from "./metrics.ts";
 import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
 
 const CLOSE_LIMIT_MS = 2_000;
-/** An election; where there is no majority nobody would answer at all. */
+/** Limit of the last reports without a leader: time for one election. Without a quorum nobody would answer at all. */
 const LEADERLESS_LIMIT_MS = 1_000;
 
 export interface BudgetsOptions {
@@ -47,11 +47,11 @@ export interface BudgetsOptions {
   readonly reports: UsageReports;
   readonly instruments: Instruments;
   readonly log: Log;
-  /** Of a process that borrows of its node's; left out for the node's own. */
+  /** Options of a process that borrows from its node; absent for the node itself. */
   readonly ledger?: LedgerOptions;
-  /** Told, with `ledger.borrows`, of what this process holds nothing of any more. */
+  /** Called, with `ledger.borrows`, with the shares of which this process has nothing left. */
   readonly onForgotten?: (names: readonly ShareName[]) => void;
-  /** Calls `run` every `ms` until the function given back is called; a timer that does not keep the process when left out. */
+  /** Calls `run` every `ms` until the returned function is called. Default: a timer that does not keep the process alive. */
   readonly every?: (ms: number, run: () => void) => () => void;
 }
 
@@ -107,7 +107,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const lender = createLender(accounts, () => clock.monotonic());
 
   const handOn = (): void => {
-    // Whoever is told may give back what others wait for.
+    // A callback may release units that other reservations wait for.
     while (ledger.decided.length > 0) {
       for (const reservation of takeDecided(ledger)) {
         const decided = waiting.get(reservation);
@@ -146,7 +146,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   };
   const unlisten = reports.onIncarnation(begin);
 
-  /** `held` makes what the caller gets of a reservation that is held. */
+  /** Reserves. `held` makes the caller's result from a held reservation. */
   function take<Held>(
     spending: Spending,
     isSession: boolean,
@@ -216,10 +216,10 @@ function repeat(ms: number, run: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Milliseconds since 1970, whole. */
+/** Returns a clock in whole milliseconds since 1970: the later of the local clock and the cluster's log. */
 function laterOf(clock: Clock, reports: UsageReports): () => number {
   let logNow = 0;
-  /** Monotonic, of when the log was seen to be ahead of the clock; undefined: it is not. */
+  /** Monotonic time since which the log is ahead of the clock; `undefined` if it is not. */
   let aheadSince: number | undefined;
   return () => {
     const local = clock.now();

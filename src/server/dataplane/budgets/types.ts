@@ -1,6 +1,6 @@
 /**
- * Budgets as requests use them: an allowance of this node is reserved before a request and charged as its usage becomes
- * known. Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
+ * Budgets as used by requests: an allowance of this node is reserved before a request and charged as its usage becomes known.
+ * Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
  */
 import type {
   BucketQuestion,
@@ -19,11 +19,14 @@ export interface Spending {
   readonly rule: BudgetRule;
   /** `bucketName(rule.name, rule.isShared, caller.principal)`. */
   readonly bucket: string;
-  /** Requests that are likely to cost the same: profile, route, label of the model, size. Bounded by the configuration. */
+  /**
+   * Key of requests that are likely to cost the same: profile, route, label of the model, size. Its values are bounded by the
+   * configuration.
+   */
   readonly like: string;
-  /** The first provider that the request is to be sent to. */
+  /** First provider and model that the request is sent to. */
   readonly at: PricedAt;
-  /** `flat`: units that are known beforehand. `atLeast`: nobody can tell, and the answer may say nothing. */
+  /** `flat`: units that are known beforehand. `atLeast`: the cost is unknown, and the answer may not report it. */
   readonly demand:
     | { readonly kind: "tokens"; readonly bounds: TokenBounds }
     | { readonly kind: "flat"; readonly units: number }
@@ -31,79 +34,83 @@ export interface Spending {
 }
 
 /**
- * What one request holds of its bucket. Ended exactly once, by `settle`, `abort` or `release`; later calls do nothing.
- * Usage whose price cannot be told counts as usage that nobody told. A `flat` demand costs its units, whatever was used.
+ * Reservation of one request in its bucket. It is ended exactly once, by `settle`, `abort` or `release`; later calls have no
+ * effect. Usage without a known price counts as usage that was not reported. A `flat` demand costs its units, whatever was
+ * used.
  */
 export interface Charge {
   /** Units charged so far. */
   readonly spent: number;
-  /** Units that were held at its admission. */
+  /** Units that were reserved at admission. */
   readonly reserved: number;
-  /** Units that it needed at its admission: at least, and by the bound of its cost. */
+  /** Units that were needed at admission: the minimum, and the bound of the cost. */
   readonly needed: { readonly least: number; readonly most: number };
-  /** The attempt under way used this much so far, at the provider and model of the last `attempt`. */
+  /** Charges what the current attempt has used so far, at the provider and model of the last `attempt`. */
   spend(usage: Usage): void;
-  /** The next attempt begins, or the first; what the one before used stays charged. */
+  /** Begins an attempt. Charges of earlier attempts stay. */
   attempt(at: PricedAt): void;
-  /** The answer is complete. `undefined`: it told no usage although it should have; what was reserved is charged. */
+  /** Charges a complete answer. `undefined`: it reported no usage although it should have, so the reservation is charged. */
   settle(usage: Usage | undefined): void;
-  /** The answer is complete, and told of no usage where it need not: nothing is charged, and that is learned. */
+  /**
+   * Ends the charge of a complete answer that reported no usage, which is optional there: nothing is charged, and the estimate
+   * is adjusted.
+   */
   unused(): void;
-  /** It told usage that cannot be: no less than what was reserved is charged, or `usage` where that costs more. */
+  /** Charges an answer with impossible usage: at least the reservation, or `usage` if that costs more. */
   doubt(usage: Usage | undefined): void;
   /**
-   * It broke off, or the client left: what is known is charged, else what was reserved, or `atLeast` where that costs more:
-   * what was reserved may be an average, and a long answer is not to be had at its price.
+   * Charges an answer that broke off or whose client left: the known usage, otherwise the reservation or `atLeast`, whichever
+   * costs more. The reservation may be an average, which would be too little for a long answer.
    */
   abort(usage: Usage | undefined, atLeast?: Usage): void;
-  /** The gateway's own timeout ended it before any byte of an answer: what its input was estimated at is charged. */
+  /** Charges the estimated input of an attempt that the gateway's own timeout ended before any byte of an answer. */
   timedOut(): void;
-  /** No more was used than is charged. */
+  /** Ends the charge without charging more. */
   release(): void;
 }
 
-/** A WebSocket session: a flat cost at its start, and beside it what its answers report. */
+/** Charge of a WebSocket session: a flat cost for its start, plus the usage that its answers report. */
 export interface SessionCharge {
   readonly spent: number;
-  /** Units that its start costs. */
+  /** Units that the start of the session costs. */
   readonly needed: Charge["needed"];
   /**
-   * One more answer used this much; one whose price cannot be told costs as much as the session's start, and one whose
-   * usage cannot be (`isDoubtful`) no less. `onBroken` follows, at most once, when the bucket has no more to give.
+   * Charges one more answer. An answer without a known price costs as much as the session's start, and one with impossible
+   * usage (`isDoubtful`) at least as much. `onBroken` is called, at most once, when the bucket has no more units.
    */
   spend(usage: Usage, isDoubtful?: boolean): void;
-  /** The session came to be and is over: its flat cost is charged too. */
+  /** Ends a session that was opened: its flat cost is charged, too. */
   settle(): void;
-  /** It never came to be. */
+  /** Ends a session that was never opened. */
   release(): void;
 }
 
 export interface Budgets {
   /**
-   * Answers at once while this node's allowance lasts; otherwise waits for the leader, at most 250 ms. Throws, or rejects
-   * with, `budget_exhausted` (with seconds to the window's end) or `budget_unavailable`. Who has waited for one and does
-   * not need it any more releases it.
+   * Reserves units. Returns immediately while this node's allowance lasts, otherwise waits at most 250 ms for the leader.
+   * Throws, or rejects with, `budget_exhausted` (with the seconds until the window ends) or `budget_unavailable`. A caller that
+   * no longer needs the result must release it.
    */
   reserve(spending: Spending): Charge | Promise<Charge>;
-  /** `onBroken`: called when the budget breaks within the session. */
+  /** Reserves for a session. `onBroken`: called when the budget is exhausted during the session. */
   reserveSession(spending: Spending, onBroken: () => void): SessionCharge | Promise<SessionCharge>;
 }
 
-/** Budgets that were opened, as the node has them. */
+/** Budgets as used by the node. */
 export interface OpenBudgets extends Budgets {
-  /** A row of the admin list, from what is replicated and what only this node knows. */
+  /** Returns a row of the admin list, from replicated state and what only this node knows. */
   row(question: BucketQuestion): BudgetRow;
-  /** Names of the buckets that this node's ledger holds. */
+  /** Returns the names of the buckets in this node's ledger. */
   buckets(): Iterable<string>;
-  /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
+  /** Returns the ledger's time, in milliseconds since 1970, which determines the windows in which requests are charged. */
   now(): number;
-  /** Another process of this node borrows from here on; see `lend.ts`. */
+  /** Opens a loan account for another process of this node; see `lend.ts`. */
   lendTo(recall: Recall): BorrowingProcess;
-  /** Of a process that borrows: what nothing here may come to need of a share goes back at once. */
+  /** In a process that borrows: returns at once what it does not need of a share. */
   giveBack(name: ShareName): GivenBack | undefined;
-  /** Sends what was spent and is not yet told, in place of at its time; resolves once that was answered, or given up. */
+  /** Sends unreported charges now instead of at their time; resolves once they were answered or given up. */
   tell(): Promise<void>;
-  /** Nothing is reserved from here on. Gives back what is not used and reports what was spent, for two seconds at most. */
+  /** Stops reserving, returns unused units and reports charges, for at most two seconds (one without a leader). */
   close(): Promise<void>;
 }
 
@@ -111,37 +118,37 @@ export type UsageReport = Pick<Report, "inc" | "rows">;
 
 export type ReportOutcome =
   | { readonly kind: "answered"; readonly rows: readonly ReportAnswer[] }
-  /** By the state machine; `code` is stable. */
+  /** Refused by the state machine; `code` is stable. */
   | { readonly kind: "refused"; readonly code: string };
 
-/** The cluster, as far as budgets need it. */
+/** The part of the cluster that budgets need. */
 export interface UsageReports {
   /**
-   * Carries the command `usage.report`, again and again under one sequence until its outcome is known or `signal` is
-   * aborted. Rejects when it is not known; the command may yet be applied then.
+   * Sends the command `usage.report`, repeatedly under one sequence number until its outcome is known or `signal` is aborted.
+   * Rejects if the outcome is unknown; the command may still be applied later.
    */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** Number of start of this process in the cluster; 0 while it has none. */
+  /** Returns the number of this process's start in the cluster; 0 before it has one. */
   incarnation(): number;
-  /** Calls back when the number may be another. Gives the way to end it. */
+  /** Registers a listener for changes of the number. Returns a function that removes it. */
   onIncarnation(listener: () => void): () => void;
-  /** Time of the cluster's log as far as this node has applied it, in milliseconds since 1970; 0: nothing. */
+  /** Returns the time of the cluster's log as applied by this node, in milliseconds since 1970; 0 if nothing was applied. */
   logNow(): number;
-  /** Every member of the cluster knows pledges (feature level 2). */
+  /** Returns whether every member of the cluster supports pledges (feature level 2). */
   takesPledges(): boolean;
-  /** False: no leader is known, and a last report may wait for nobody. */
+  /** Returns whether a leader is known. Without one, a last report may get no answer. */
   hasLeader(): boolean;
 }
 
-/** Asks a process for what it does not use. Rejects when it does not answer in time. */
+/** Asks a process to return what it does not use. Rejects if it does not answer in time. */
 export type Recall = (name: ShareName, signal: AbortSignal) => Promise<GivenBack | undefined>;
 
-/** One other process of this node. */
+/** Loan account of another process of this node. */
 export interface BorrowingProcess {
-  /** As `UsageReports` has it. Waits a second at most. */
+  /** Applies a report as `UsageReports` does. Waits at most a second. */
   report(report: UsageReport, signal: AbortSignal): Promise<ReportOutcome>;
-  /** It holds nothing of these any more. */
+  /** Called when the process has nothing left of these shares. */
   forget(names: readonly ShareName[]): void;
-  /** It is gone, and all that it sent was read: what it may have spent is charged. */
+  /** Called when the process has ended and everything that it sent was read. Charges what it may have spent. */
   end(): void;
 }

@@ -1,4 +1,4 @@
-/** Spans and series in the words of OpenTelemetry's conventions for generative AI and MCP. */
+/** Spans and metrics according to OpenTelemetry's semantic conventions for generative AI and MCP. */
 export {
   type ConventionLabels,
   type ConventionMetrics,

@@ -1,38 +1,38 @@
 /**
- * The series of OpenTelemetry's conventions, under their names, units and bounds, beside our own. Source: semantic conventions for
- * generative AI, "Metrics", and for MCP, "Metrics" (1.45).
+ * Metrics of OpenTelemetry's semantic conventions, with their names, units and bounds, in addition to the gateway's own.
+ * Source: semantic conventions for generative AI, "Metrics", and for MCP, "Metrics" (1.45).
  *
- * As a client the gateway is measured attempt by attempt, as a server request by request. Time to the first token is that to the first
- * bytes of an event stream: of an answer in one piece nobody can tell it.
+ * The client metrics measure each attempt, the server metrics each request. Time to the first token is measured to the first
+ * bytes of an event stream; it is not known for other answers.
  */
 import type { Family, Histogram, Instruments } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import { modelOf, operationOf, systemOf } from "./names.ts";
 
-/** Of a request of the data plane; one object a set. */
+/** Labels of a request. The same set is always the same object. */
 export interface ConventionLabels {
   readonly route: string;
   /** Name or pattern of the configuration. */
   readonly model: string;
-  /** By the catalog's name, or the provider's own. */
+  /** Name of the provider in the catalog, otherwise its configured name. */
   readonly maker: string;
 }
 
 export interface ServedStream {
-  /** Seconds from the request's begin to the first bytes. */
+  /** Seconds from the arrival of the request to the first bytes. */
   readonly firstBytes: number;
-  /** Undefined: not told. */
+  /** `undefined` if not reported. */
   readonly outputTokens: number | undefined;
 }
 
-/** `error`: its kind, or empty. Times are seconds. */
+/** Recorder of the metrics. `error`: kind of failure, or empty. Times are in seconds. */
 export interface ConventionMetrics {
-  /** Of one attempt, or of one answer within a session. */
+  /** Records the usage of one attempt, or of one answer within a session. */
   used(labels: ConventionLabels, usage: Usage): void;
   attempted(labels: ConventionLabels, seconds: number, error: string): void;
-  /** `stream`: of an answer that was an event stream and did not fail. */
+  /** Records a request. `stream`: set for an event stream that did not fail. */
   served(labels: ConventionLabels, seconds: number, error: string, stream: ServedStream | undefined): void;
-  /** `method`: of a closed list. */
+  /** Records a call to an MCP server. `method`: from a closed list. */
   mcpAttempted(method: string, seconds: number, error: string): void;
   mcpServed(method: string, seconds: number, error: string): void;
 }
@@ -54,7 +54,7 @@ interface Families {
   readonly perToken: Family<Histogram>;
 }
 
-/** `mcpVersion`: the revision that is spoken. */
+/** Creates the metrics. `mcpVersion`: the MCP revision that the gateway speaks. */
 export function createConventionMetrics(instruments: Instruments, mcpVersion: string): ConventionMetrics {
   const seconds = (name: string, help: string, bounds: readonly number[], labels: readonly string[]) =>
     instruments.histogram(name, help, bounds, labels, "s");
@@ -107,7 +107,7 @@ export function createConventionMetrics(instruments: Instruments, mcpVersion: st
   const mcp = (family: Family<Histogram>, method: string, error: string): Histogram =>
     family.with(method, mcpVersion, method === "tools/call" ? "execute_tool" : "", error);
 
-  // Sets are few, and each is one object for as long as the process lives.
+  // There are few label sets, and each is one object for the life of the process.
   const known = new Map<ConventionLabels, ModelSeries | undefined>();
   const seriesOf = (labels: ConventionLabels): ModelSeries | undefined => {
     const before = known.get(labels);
@@ -129,7 +129,7 @@ export function createConventionMetrics(instruments: Instruments, mcpVersion: st
   };
 }
 
-/** Children of one label set, each made when it is first needed, so that no empty series is shown. */
+/** Child metrics of one label set, created on first use so that no empty series is exported. */
 class ModelSeries {
   readonly #families: Families;
   readonly #values: readonly string[];

@@ -1,14 +1,14 @@
 /**
- * What OpenTelemetry's semantic conventions for generative AI call our routes and the makers of providers (1.45). Everything here comes
- * from closed lists or the configuration, so that it may stand in spans and label series.
+ * Names in OpenTelemetry's semantic conventions for generative AI of routes and of makers of providers (1.45). All of them come
+ * from closed lists or the configuration, so they are safe in spans and labels.
  */
 
 export interface Operation {
   /** `gen_ai.operation.name`. */
   readonly name: string;
-  /** `gen_ai.output.type`; undefined: the request says, in what nobody reads here. */
+  /** `gen_ai.output.type`; `undefined` if it depends on the request, which is not parsed for it. */
   readonly output: "text" | "image" | "speech" | undefined;
-  /** Its answers are texts that end for a reason. */
+  /** Whether its answers are texts with a finish reason. */
   readonly hasReasons?: boolean;
 }
 
@@ -35,10 +35,10 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["audio_translations", TEXT],
 ]);
 
-/** Undefined: the conventions have no name for what the route does. */
+/** Returns `undefined` if the conventions have no name for the route's operation. */
 export const operationOf = (route: string): Operation | undefined => OPERATIONS.get(route);
 
-/** Names of the catalog that are called otherwise there. */
+/** Names of the catalog that differ in the conventions. */
 const SYSTEMS: ReadonlyMap<string, string> = new Map([
   ["azure-openai", "azure.ai.openai"],
   ["azure-foundry", "azure.ai.inference"],
@@ -52,16 +52,19 @@ const SYSTEMS: ReadonlyMap<string, string> = new Map([
   ["xai", "x_ai"],
 ]);
 
-/** `gen_ai.provider.name` of a provider, by what the catalog calls its maker; one that the conventions do not name keeps its own. */
+/**
+ * Returns `gen_ai.provider.name` for a maker's name in the catalog. A maker that the conventions do not name keeps its own
+ * name.
+ */
 export const systemOf = (maker: string): string => SYSTEMS.get(maker) ?? maker;
 
-/** `gen_ai.request.model` of a label; empty: it stands for no model. */
+/** Returns `gen_ai.request.model` for a label; empty if the label is not a model. */
 export const modelOf = (label: string): string => (label === "none" || label === "other" ? "" : label);
 
-/** What kind of failure an answer is; empty: none. `code`: the refusal's, or empty. */
+/** Returns the kind of failure of an answer, or empty. `code`: code of the refusal, or empty. */
 export const errorOf = (status: number, code: string): string => (code === "" && status >= 400 ? String(status) : code);
 
-/** The same of an attempt; `outcome` is an `AttemptResult`. */
+/** Returns the kind of failure of an attempt, or empty. `outcome`: an `AttemptResult`. */
 export function attemptErrorOf(outcome: string, status: number | null): string {
   if (status !== null && status >= 400) return String(status);
   return outcome === "answered" || outcome === "abandoned" ? "" : outcome;

@@ -1,19 +1,25 @@
 /**
- * What an answer of a server or agent says of a call that failed within it, whatever the status around it. Source: semantic
- * conventions for JSON-RPC and for MCP, `rpc.response.status_code` and `error.type` (1.45).
+ * Failure that the answer of an MCP server or agent reports for a call, whatever its HTTP status. Source: semantic conventions
+ * for JSON-RPC and for MCP, `rpc.response.status_code` and `error.type` (1.45).
  */
 import type { SpanAttributes } from "../../../base/index.ts";
 
-/** A code of JSON-RPC, as text; `tool_error`: the tool itself says that it failed. Of a closed list, for label series. */
+/**
+ * Code of a JSON-RPC error as text, or `tool_error` if the tool reports its own failure. From a closed list, so it is safe as a
+ * label.
+ */
 export type RpcFailure = string;
 
-/** Of JSON-RPC 2.0 itself, and what it leaves to servers; MCP's and A2A's own are among those. */
+/**
+ * Returns whether the code is reserved by JSON-RPC 2.0, either for itself or for servers, which includes the codes of MCP and
+ * A2A.
+ */
 const isReserved = (code: number): boolean =>
   code === -32_700 || (code >= -32_603 && code <= -32_600) || (code >= -32_099 && code <= -32_000);
 const OTHER = "_OTHER";
 const TOOL_ERROR = "tool_error";
 
-/** Of one message; undefined: it tells no failure. */
+/** Returns the failure that a message reports, or `undefined` if there is none. */
 export function rpcFailureOf(message: string): RpcFailure | undefined {
   if (!message.includes('"error"') && !message.includes('"isError"')) return undefined;
   const { error, result } = membersOf(parsed(message));

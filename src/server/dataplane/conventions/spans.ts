@@ -1,7 +1,7 @@
 /**
- * What spans say in the words of OpenTelemetry's conventions. Source: semantic conventions for generative AI, "Spans", and for MCP,
- * "Spans" (1.45). Left out, since callers write them: ids of JSON-RPC messages and of sessions, names of prompts and of tools that no
- * server has listed, and URIs of resources.
+ * Span attributes of OpenTelemetry's semantic conventions. Source: semantic conventions for generative AI, "Spans", and for
+ * MCP, "Spans" (1.45). Values that callers choose are left out: ids of JSON-RPC messages and of sessions, names of prompts and
+ * of tools that no server has listed, and URIs of resources.
  */
 import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanWords, StartedAttempt } from "../../../base/index.ts";
 import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
@@ -12,7 +12,7 @@ import { failureAttributes, type RpcFailure, rpcFailureOf } from "./rpc.ts";
 
 const NOTHING: SpanAttributes = {};
 
-/** Of a request or attempt at a model; undefined: the conventions have no words for what the route does. */
+/** Returns the name and attributes of a model request or attempt, or `undefined` if the conventions have none for the route. */
 export function modelWords({ route, model: label, maker }: ConventionLabels, streams: boolean): SpanWords | undefined {
   const operation = operationOf(route);
   if (operation === undefined) return undefined;
@@ -30,18 +30,18 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
   };
 }
 
-/** A call of a server or agent, in the words of the conventions. */
+/** Span of a call of an MCP server or agent. */
 export interface AgentWords {
   readonly words: SpanWords;
-  /** `mcp.method.name`; undefined: it is a call of an agent. */
+  /** `mcp.method.name`; `undefined` for a call of an agent. */
   readonly mcpMethod: string | undefined;
-  /** That its answer tells, whatever its status. */
+  /** Failure that the answer reports, whatever its status. */
   failure: RpcFailure | undefined;
 }
 
 /**
- * `method`: as the caller wrote it; one that MCP does not have is told as `_OTHER`. `name`: as configured. `tool`: that is
- * called, by a name that the server has listed.
+ * Returns the name and attributes of a call. `method`: as the caller wrote it; a method that MCP does not define becomes
+ * `_OTHER`. `name`: as configured. `tool`: name of the called tool, if the server has listed it.
  */
 export function agentWords(kind: AgentProtocol, name: string, method: string, tool?: string): AgentWords {
   if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER", tool);
@@ -76,13 +76,13 @@ const mcpWords = (method: string, tool: string | undefined): AgentWords => ({
   failure: undefined,
 });
 
-/** What a message of the answer says of the call. */
+/** Notes the failure that a message of the answer reports, if any. */
 export function noteFailure(called: AgentWords | undefined, message: string): void {
   const failure = called && rpcFailureOf(message);
   if (called !== undefined && failure !== undefined) called.failure = failure;
 }
 
-/** The words of a call that is over. */
+/** Returns the name and attributes of a call that has ended. */
 export const calledWords = (called: AgentWords | undefined): SpanWords | undefined =>
   called && {
     name: called.words.name,
@@ -118,7 +118,10 @@ export interface ServedRequest {
   readonly told: Told | undefined;
 }
 
-/** Of a request to a model once it is over, with what was learnt of it; undefined as for `modelWords`. */
+/**
+ * Returns the name and attributes of a model request that has ended, including what the answer reported; `undefined` as for
+ * `modelWords`.
+ */
 export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanWords | undefined {
   const words = modelWords(labels, streams);
   if (words === undefined) return undefined;
@@ -128,7 +131,7 @@ export function requestWords({ labels, streams, usage, told }: ServedRequest): S
   };
 }
 
-/** The same attempts, each of which says what it is, and at its end what was learnt. */
+/** Wraps a tracer so that attempts get the attributes of the conventions, at their beginning and at their end. */
 export function inWords(
   tracer: AttemptTracer,
   words: () => SpanWords | undefined,

@@ -1,15 +1,15 @@
 /**
- * What spans tell of a model's answer: why it ended, and which model gave it where that is a name of the configuration. Read from the bytes
- * as they pass, by patterns that cannot stand in a text of JSON, whose quotes are escaped; nothing is kept but names of closed lists.
- * Only of requests that are traced.
+ * Reads the finish reasons of a model's answer for its span, and the model that answered if the configuration names it. The
+ * bytes are searched as they pass, with patterns that cannot match inside JSON strings, whose quotes are escaped. Only names
+ * from closed lists are kept. Used only for traced requests.
  */
 import { type Downstream, Passing } from "../../upstream/index.ts";
 
-/** Of both dialects; any other is told as `other`. */
+/** Finish reasons of both dialects; any other is reported as `other`. */
 const REASONS: ReadonlySet<string> = new Set([
   ...["stop", "length", "content_filter", "tool_calls", "function_call"],
   ...["end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded"],
-  // Of a response, what it ended as.
+  // Final states of a response.
   ...["completed", "incomplete", "failed"],
 ]);
 
@@ -17,15 +17,15 @@ const REASON =
   /"(?:finish|stop)_reason"\s*:\s*"([a-z_]{1,40})"|"type"\s*:\s*"response\.(completed|incomplete|failed)"/g;
 const MODEL = /"model"\s*:\s*"([^"\\]{1,200})"/;
 
-/** Of what a pattern may be cut into by the end of a chunk. */
+/** Bytes kept from the previous chunk, because a match may span two chunks. */
 const OVERLAP_BYTES = 256;
-/** Within which the model is named. */
+/** Bytes at the beginning of an answer that are searched for the model. */
 const MODEL_WITHIN_BYTES = 4_096;
-/** Answers of several choices end for several reasons. */
+/** Maximum number of different reasons. An answer with several choices may have several. */
 const MAX_REASONS = 8;
 
 export class ToldAnswer extends Passing {
-  /** Names of the configuration that the answer may be by. */
+  /** Configured names of the model that may answer. */
   readonly #named: readonly string[];
   readonly #reasons = new Set<string>();
   #model: string | undefined;
@@ -37,12 +37,12 @@ export class ToldAnswer extends Passing {
     this.#named = named;
   }
 
-  /** In order of their first. */
+  /** Different finish reasons, in order of their first occurrence. */
   get reasons(): readonly string[] {
     return [...this.#reasons];
   }
 
-  /** Undefined: not told, or no name of the configuration. */
+  /** `undefined` if the model was not named, or is not named in the configuration. */
   get model(): string | undefined {
     return this.#model;
   }

@@ -1,6 +1,6 @@
 /**
- * The card of a fronted agent as its clients are answered, signed where the deployment has keys. Source: a2a reference, 8
- * and 9; specification document 3 (`a2a_cards`); design decisions, section 7.
+ * Serves the card of a fronted agent, signed if the deployment has keys. Source: a2a reference, 8 and 9; specification document
+ * 3 (`a2a_cards`); design decisions, section 7.
  */
 import { createHash } from "node:crypto";
 import { FlattenedSign } from "jose";
@@ -15,10 +15,10 @@ import type { Projected } from "./own-cards.ts";
 
 export const CARD_KEYS_PATH = "/.well-known/a2a-jwks.json";
 
-/** Of cards and of their keys. */
+/** Caching of cards and of the keys that sign them. */
 export const CARD_CACHE_CONTROL = "public, max-age=300";
 
-/** Pairs of every answer: cards are read by pages too. */
+/** Header pairs of every answer: browser pages of all origins may read cards. */
 export const CARD_HEADERS: readonly string[] = [
   "access-control-allow-origin",
   "*",
@@ -28,7 +28,7 @@ export const CARD_HEADERS: readonly string[] = [
   "A2A-Version, A2A-Extensions, Authorization, Content-Type",
 ];
 
-/** Rejects with the refusal. */
+/** Returns the card. Rejects with the refusal. */
 export async function cardDocument(
   { fronted }: AgentPlace,
   { governance: { auth, publicUrl }, cardKeys: { keys } }: Snapshot,
@@ -49,7 +49,7 @@ export async function cardDocument(
     url: `${publicUrl}/a2a/${fronted.name}`,
     needsBearer: auth !== undefined,
     openIdConnectUrl: issuer && `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`,
-    // `GetExtendedAgentCard` is refused: its answer would name the agent's own address.
+    // `GetExtendedAgentCard` is refused, because its answer would contain the agent's own address.
     hasExtendedCard: false,
   };
   const card = await ownCards.of(fronted, publicUrl, terms);
@@ -62,7 +62,7 @@ interface Signed {
   readonly document: Promise<Pick<OwnDocument, "body" | "etag"> & { readonly etag: string }>;
 }
 
-/** The last of each agent: a signature is another each time, and readers ask whether a card has changed. */
+/** Last signed card of each agent. Each signature differs, so without a cache every read would look like a changed card. */
 const signed = new WeakMap<Fronted, Signed>();
 
 function signedCard(agent: Fronted, card: Projected, key: CardKey | undefined, publicUrl: string): Signed["document"] {
@@ -72,7 +72,7 @@ function signedCard(agent: Fronted, card: Projected, key: CardKey | undefined, p
   if (before?.content === content) return before.document;
   const document = signCard(card, payloads, key, publicUrl).then((body) => ({
     body,
-    // Weak, so that all nodes say the same of what they sign each for itself.
+    // A weak tag, because every node signs by itself, but all must report the same tag.
     etag: `W/"${createHash("sha256").update(content).digest("base64url")}"`,
   }));
   signed.set(agent, { content, document });

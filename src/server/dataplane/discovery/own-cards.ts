@@ -1,7 +1,7 @@
 /**
- * Cards of agents as the agents themselves publish them. A sound one is kept for five minutes, and shown for a day while
- * its agent cannot be reached; one that cannot be had is asked for again after ten seconds. Many who ask at once wait for
- * one request. Source: a2a reference, 8.
+ * Cache of the cards that agents publish. A valid card is fresh for five minutes, and is shown for up to a day while its agent
+ * cannot be reached. A failed fetch is repeated after ten seconds at the earliest. Concurrent callers share one request.
+ * Source: a2a reference, 8.
  */
 import { asRefusal, type FetchShared, fetchAlone, GatewayError, type Log } from "../../../base/index.ts";
 import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
@@ -15,27 +15,27 @@ const FETCH_LIMIT_MS = 10_000;
 export type Projected = Extract<CardReading, { kind: "card" }>["card"];
 
 export interface OwnCards {
-  /** The agent's card as the gateway shows it. Rejects with `upstream_unreachable` or `unsupported_version`. */
+  /** Returns the agent's card as the gateway shows it. Rejects with `upstream_unreachable` or `unsupported_version`. */
   of(agent: Fronted, publicUrl: string, terms: CardTerms): Promise<Projected>;
-  /** Forgets those of other agents. */
+  /** Drops the cards of all other agents. */
   keepOnly(agents: readonly Fronted[]): void;
 }
 
 export interface OwnCardsOptions {
   readonly origins: Pick<Origins, "pool">;
   readonly presenter: Pick<Presenter, "present">;
-  /** Milliseconds of the monotonic clock. */
+  /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
-  /** Left out where this process shares with no other. */
+  /** Absent if this process shares fetches with no other. */
   readonly fetchShared?: FetchShared;
 }
 
 interface Kept {
-  /** As the agent published it. */
+  /** Card as the agent published it. */
   text: string | undefined;
   readAt: number;
-  /** Of the last fetch. */
+  /** Number of the last fetch. */
   number: number;
   failure: GatewayError | undefined;
   failedAt: number;
@@ -61,7 +61,8 @@ export function createOwnCards(options: OwnCardsOptions): OwnCards {
       return;
     }
     const { problem, isOld, isDown } = { isOld: false, isDown: false, problem: "", ...reading };
-    // What answers that there is none, or another, is believed.
+    // An agent that answers that there is no card, or sends an invalid one, is believed at once; the old card is only kept
+    // while the agent is unreachable.
     if (!isDown || now() - one.readAt >= STALE_MS) one.text = undefined;
     Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() - ageMs });
     if (!isOwn) return;
@@ -106,7 +107,7 @@ const empty = (): Kept => ({
   shown: undefined,
 });
 
-/** Whoever is asked, and with what. */
+/** Returns the cache key: the agent and the credential that it is called with. */
 const keyOf = ({ name, cardUrl, channel }: Fronted): string =>
   JSON.stringify([name, cardUrl, channel.credential?.digest]);
 
@@ -129,12 +130,15 @@ function projected(text: string, agent: Fronted, publicUrl: string, terms: CardT
 }
 
 export type FetchedCard =
-  /** `isShown`: the credential that it was asked with is in it. */
+  /** `isShown`: the text contains the credential that was sent with the request. */
   | { readonly kind: "text"; readonly text: string; readonly isShown: boolean }
-  /** `isDown`: that it is down may pass. */
+  /** `isDown`: the failure may be temporary. */
   | { readonly kind: "refused"; readonly problem: string; readonly isDown: boolean };
 
-/** Our credential goes to the origin of the agent's calls alone; one that only a caller has is not presented at all. */
+/**
+ * Fetches the card of an agent. The gateway's credential is only sent to the origin of the agent's calls, and a credential that
+ * depends on the caller is not sent at all.
+ */
 export async function fetchOwnCard(
   { origins, presenter }: Pick<OwnCardsOptions, "origins" | "presenter">,
   { cardUrl = "", channel }: Fronted,

@@ -1,4 +1,4 @@
-/** The registry of fronted MCP servers: what a caller may reach. Source: mcp-registry reference, 1 to 6; design decisions, 7. */
+/** Registry of the fronted MCP servers that a caller may use. Source: mcp-registry reference, 1 to 6; design decisions, 7. */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { answerRegistry, isOfRegistry, NO_PUBLIC_URL, REGISTRY_HEADERS } from "../../core/agents/index.ts";
@@ -7,10 +7,10 @@ import type { FrontedSnapshot } from "../../snapshot/index.ts";
 import type { Standing } from "../governance/standing.ts";
 import type { OwnDocument } from "../own-document.ts";
 
-/** Pairs of every answer, refusals included. */
+/** Header pairs of every answer, including refusals. */
 export const SHARED_HEADERS: readonly string[] = REGISTRY_HEADERS.flat();
 
-/** What a browser asks before it sends a credential. */
+/** Answer to the preflight that a browser sends before it sends a credential. */
 export const PREFLIGHT: OwnDocument = { status: 204, body: "" };
 
 export function isRegistryRequest({ url = "/" }: Pick<IncomingMessage, "url">): boolean {
@@ -34,7 +34,7 @@ export function registryDocument(
   const { status, contentType, body } = answer;
   if (status !== 200) return { status, contentType, body, code: CODES.get(status) ?? "invalid_request" };
   const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
-  // A caller's own: another may reach other servers.
+  // The answer is private, because another caller may see other servers.
   return { contentType, body, etag, cacheControl: "private, no-cache" };
 }
 

@@ -1,7 +1,6 @@
 /**
- * What the data plane tells without a credential: where tokens come from, for the gateway as a whole and for each of its
- * MCP servers; and by which keys cards are signed. Source: RFC 9728; mcp reference, 12; a2a reference, 9; design decisions,
- * section 7.
+ * Documents that need no credential: where to get tokens for the gateway and for each MCP server, and the keys that sign agent
+ * cards. Source: RFC 9728; mcp reference, 12; a2a reference, 9; design decisions, section 7.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -16,12 +15,12 @@ const PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource";
 const OF_SERVER = `${PROTECTED_RESOURCE}/mcp/`;
 
 export interface WellKnown {
-  /** Label of its metrics. */
+  /** Route label in metrics. */
   readonly route: string;
   readonly document: OwnDocument;
 }
 
-/** Undefined: the request is for something else. Throws `not_found`. */
+/** Returns `undefined` if the request is for something else. Throws `not_found`. */
 export function wellKnown(
   { url = "/", method }: Pick<IncomingMessage, "url" | "method">,
   { governance: { auth }, fronted, cardKeys: { jwks } }: Snapshot,
@@ -52,7 +51,7 @@ function cardKeysDocument(jwks: string | undefined): OwnDocument {
   return { body: jwks, contentType: "application/jwk-set+json", etag, cacheControl: CARD_CACHE_CONTROL };
 }
 
-/** As it is called by whoever asks: clients compare the resource with the address that they call. */
+/** Returns the server's name as the client wrote it: clients compare the resource with the address that they call. */
 function serverNamed(path: string): string | undefined {
   try {
     return decodeURIComponent(path.replace(/\/$/, ""));

@@ -1,6 +1,6 @@
 /**
- * Access rules over a request at one hop: refused, or allowed, and recorded where a rule decided. Source: specification
- * document 3 (`access_rules[]`), document 1 (Errors); design decisions, section 4.
+ * Settles the verdict of access rules on a request: refuses or allows it, and records it if a rule decided. Source:
+ * specification document 3 (`access_rules[]`), document 1 (Errors); design decisions, section 4.
  */
 
 import type { Log } from "../../../base/index.ts";
@@ -14,15 +14,18 @@ import { type RecordTemplate, templateOf } from "./record-templates.ts";
 import type { Standing } from "./standing.ts";
 
 export interface DecisionSinks {
-  /** Undefined where nothing is recorded: a process without state has no rules either. */
+  /** `undefined` if nothing is recorded: a process without state has no rules either. */
   readonly trail: DecisionTrail | undefined;
   readonly metrics: DecisionMetrics;
   readonly log: Log;
-  /** Takes the name of the rule that let the request pass. */
+  /** Receives the name of the rule that admitted the request. */
   readonly facts: { allowedBy: string | undefined; readonly trace?: { suspended(): void } | undefined };
 }
 
-/** Undefined: allowed. Throws `audit_unavailable` when the decision cannot be recorded. */
+/**
+ * Records a verdict. Returns the refusal, or `undefined` if the request is allowed. Throws `audit_unavailable` if the decision
+ * cannot be recorded.
+ */
 export function settleVerdict(
   verdict: Verdict,
   request: DecidedRequest,
@@ -45,7 +48,10 @@ export function settleVerdict(
     : new GatewayError(verdict.code, verdict.message, { by: { kind: "rule", name: ruleName(verdict.by) } });
 }
 
-/** A profile may name a rule as the deployment does: `profile staff/no-previews`; the deployment's has its name alone. */
+/**
+ * Returns the rule's name for display. A profile and the deployment may have rules of the same name, so the profile's is shown
+ * as `profile staff/no-previews`.
+ */
 const ruleName = ({ rule, layer }: Pick<Decision, "rule" | "layer">): string =>
   layer.kind === "profile" ? `profile ${layer.profile}/${rule}` : rule;
 
@@ -66,7 +72,7 @@ function recordFor(verdict: Verdict, request: DecidedRequest, standing: Standing
     : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, standing));
 }
 
-/** A record of which mostly no more is needed than its text. */
+/** Record whose data is only built if the cached text of its template cannot be used. */
 class PreparedDecision implements DecisionRecord {
   readonly event = "access.decision";
   readonly controls: readonly string[];
@@ -86,14 +92,14 @@ class PreparedDecision implements DecisionRecord {
 
 function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: Standing): DecisionRecord {
   const { decisions, skipped } = verdict;
-  // The last match decides: an allow of the deployment's list gives way to what the profile's says.
+  // The last match decides: the profile's rules override an allow of the deployment's rules.
   const by = verdict.kind === "error" ? verdict.by : (decisions.at(-1) ?? skipped.at(-1));
   const controls = [...decisions, ...skipped, ...(verdict.kind === "error" ? [verdict.by] : [])];
   const { key, agent, user, issuer } = caller;
   return {
     event: "access.decision",
     controls: [...new Set(controls.flatMap((it) => it.controls))],
-    // In the order of the canonical form, which spares the trail to sort them.
+    // In the order of the canonical form, so that the trail need not sort the members.
     data: {
       agent: agent === undefined ? null : agent.subject,
       budget: profile.budget?.name ?? null,

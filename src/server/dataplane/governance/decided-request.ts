@@ -1,14 +1,14 @@
 import type { Hop } from "../../core/policy/index.ts";
 
-/** What a record says of the request. */
+/** Description of a request in records. */
 export interface DecidedRequest {
   readonly requestId: string;
   readonly hop: Hop;
   readonly route: string;
-  /** Provider, server or peer. */
+  /** Provider, MCP server or agent. */
   readonly to: string;
-  /** As the client asked for it; undefined where there is none. */
+  /** Model as the client requested it; `undefined` without one. */
   readonly model: string | undefined;
-  /** Tool, prompt or resource that the request names; undefined at hops that have none. */
+  /** Tool, prompt or resource that the request names; `undefined` for traffic types without these. */
   readonly name?: string;
 }

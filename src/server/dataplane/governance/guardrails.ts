@@ -1,6 +1,6 @@
 /**
- * What guardrails made of a request of the data plane, and of its answer, told of with whose it is. Source: specification
- * document 1 (Errors); design decisions, sections 4 and 11.
+ * Records what guardrails did with a request and its answer, together with the caller. Source: specification document 1
+ * (Errors); design decisions, sections 4 and 11.
  */
 import {
   type Direction,
@@ -17,7 +17,7 @@ import { shown } from "../whose.ts";
 import type { DecidedRequest } from "./decided-request.ts";
 import type { Standing } from "./standing.ts";
 
-/** Throws `audit_unavailable` when what a rule did cannot be recorded. */
+/** Settles the inspection of a request. Throws `audit_unavailable` if an action of a rule cannot be recorded. */
 export const settleInspection = (
   guarded: Guarded,
   request: DecidedRequest,
@@ -25,7 +25,10 @@ export const settleInspection = (
   sinks: GuardrailSinks,
 ): Settled => settleJudged(guarded, factsIn("request", request, standing), sinks);
 
-/** Once, when it is over or refused. Throws `audit_unavailable` when what a rule did cannot be recorded. */
+/**
+ * Settles the inspection of an answer. Called once, when it has ended or is refused. Throws `audit_unavailable` if an action of
+ * a rule cannot be recorded.
+ */
 export const settleAnswer = (
   judged: Omit<JudgedWhole, "found">,
   request: DecidedRequest,
@@ -37,7 +40,7 @@ const factsIn =
   (direction: Direction, request: DecidedRequest, standing: Standing): (() => Facts) =>
   () => ({ ...factsOf(request, standing), direction });
 
-/** Values that a server or agent is sent as they once were. Throws `audit_unavailable`. */
+/** Records the values that are restored for a server or agent. Throws `audit_unavailable`. */
 export function recordRestored(
   restored: Readonly<Record<string, number>>,
   request: DecidedRequest,

@@ -1,4 +1,4 @@
-/** Who sends a request, before a byte of its body is read. Source: design decisions, sections 1 and 2. */
+/** Authenticates the caller of a request, before a byte of its body is read. Source: design decisions, sections 1 and 2. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../base/index.ts";
 import {
@@ -12,21 +12,21 @@ import {
 import type { Governance } from "../../snapshot/index.ts";
 import type { Governing } from "../ports.ts";
 
-/** The check of a token ends by itself; a client that leaves meanwhile finds nobody waiting. */
+/** Token checks have a timeout of their own, so they are not aborted when the client leaves. */
 const NEVER = new AbortController().signal;
 
 /**
- * Caller of the last request of each connection, by the text of its `authorization` header. A `Map` compares hashes first,
- * so that the time does not tell how much of another text is the same.
+ * Caller of the last request of each connection, by the text of its `authorization` header. A `Map` compares hashes first, so
+ * the timing does not reveal how much of another text matches.
  */
 const lastOf = new WeakMap<object, ReadonlyMap<string, Caller>>();
 
-/** Scheme and key have 70 characters; a header with more is not kept in memory. */
+/** Maximum length of a remembered header. Scheme and key have 70 characters. */
 const MAX_KEPT_LENGTH = 128;
 
 type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
 
-/** Makes the same answer whatever was wrong; `fault` and `key` are for those who run the gateway. */
+/** Returns the refusal, which is the same whatever was wrong; `fault` and `key` are only shown to operators. */
 const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
     challenge: challengeOf(auth, server),
@@ -38,7 +38,7 @@ const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: s
     },
   });
 
-/** Throws when the key that a request came with was taken away since: a body may take minutes to arrive. */
+/** Throws if the caller's credential was withdrawn since it was accepted: a body may take minutes to arrive. */
 export function recogniseAgain(
   caller: Caller,
   { auth }: Governance,
@@ -50,17 +50,17 @@ export function recogniseAgain(
 
 export interface Asked {
   readonly requestId: string;
-  /** Of a WebSocket subprotocol. */
+  /** Credential from a WebSocket subprotocol. */
   readonly protocolToken?: string | undefined;
-  /** Names of the MCP server asked for. */
+  /** Names of the MCP server that the request is for. */
   readonly servers?: readonly string[] | undefined;
-  /** The one of them that stands in the path: a refusal tells where tokens for it come from. */
+  /** The name in the path: a refusal says where to get tokens for it. */
   readonly challenged?: string | undefined;
 }
 
 /**
- * At once but for a token that is seen for the first time. Throws, or rejects with, `unauthenticated`: one answer whatever
- * was wrong.
+ * Returns the caller, synchronously unless a token is seen for the first time. Throws, or rejects with, `unauthenticated`,
+ * which is the same whatever was wrong.
  */
 export function identify(
   request: IncomingMessage,

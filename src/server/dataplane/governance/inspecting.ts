@@ -1,4 +1,4 @@
-/** The inspection of a request at any hop: what it says is judged, settled, and told of by a span of its own. */
+/** Inspects a request of any traffic type: applies guardrails, settles their decisions, and adds a span. */
 import { GatewayError } from "../../../base/index.ts";
 import {
   type Annotation,
@@ -23,15 +23,18 @@ export interface InspectedWhat {
 }
 
 /**
- * What detectors that run beside the call make of a request: an error that the answer is then. Undefined: nobody is waited
- * for. It goes on when the client has left, for its words have too.
+ * Verdict of detectors that run in parallel with the call: an error becomes the answer. `undefined` if there is nothing to wait
+ * for. The inspection continues after the client has left, because its text was already sent to the upstream.
  */
 export type BesideVerdict = Promise<GatewayError | undefined> | undefined;
 
 export interface Inspected {
-  /** By segment; undefined: nothing is rewritten. */
+  /** New texts by segment; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
-  /** Once, when the request is about to go on. Throws where the verdict is there already. */
+  /**
+   * Starts the parallel detectors. Called once, when the request is about to be forwarded. Throws if the verdict is immediately
+   * negative.
+   */
   readonly beside: () => BesideVerdict;
 }
 
@@ -39,7 +42,7 @@ const NOTHING_FOUND: readonly Annotation[] = [];
 
 const NEVER = new AbortController().signal;
 
-/** Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`. */
+/** Inspects the segments of a request. Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`. */
 export async function inspectSegments(
   guard: Guard,
   segments: readonly Segment[],
@@ -99,7 +102,7 @@ async function traced(
   }
 }
 
-/** Work that ends when nobody waits for it any more. It asks for the signal where it does not end at once. */
+/** Runs work that is aborted when the client leaves. The work requests the signal only if it does not finish synchronously. */
 async function untilGone<Value>(
   exchange: Exchange,
   work: (signal: () => AbortSignal) => Value | Promise<Value>,

@@ -1,8 +1,8 @@
-/** What rules decided, by rule. Names come from the configuration. */
+/** Metrics of rule decisions. Names come from the configuration. */
 import type { Instruments } from "../../../base/index.ts";
 
 export interface DecisionMetrics {
-  /** `profile`: whose rule it is; empty: the deployment's. */
+  /** Counts a decision. `profile`: profile of the rule; empty for a rule of the deployment. */
   decided(rule: string, profile: string, action: "allow" | "deny"): void;
   failed(rule: string, profile: string, error: string): void;
 }

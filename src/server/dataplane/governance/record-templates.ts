@@ -1,6 +1,6 @@
 /**
- * Templates of records: the same caller, decided by the same rule, on the same route to the same upstream for the same
- * model, is recorded by the same text but for the id of the request. Bounded in bytes, since clients name models.
+ * Templates of audit records: decisions of the same rule on the same caller, route, upstream and model differ only in the
+ * request's id. The cache is bounded in bytes, since clients choose model names.
  */
 import type { Decision } from "../../core/policy/index.ts";
 import type { PreparedRecord } from "../ports.ts";
@@ -13,17 +13,17 @@ export interface RecordTemplate {
   readonly template: PreparedRecord["template"];
 }
 
-/** Of all callers; an estimate. When it is reached, all are forgotten and made again. */
+/** Estimated limit over all callers. When it is reached, the cache is cleared. */
 const MAX_BYTES = 8 << 20;
-/** A template's text in two pieces, and its entry. */
+/** Estimated size of an entry with the two parts of its text. */
 const ENTRY_BYTES = 2_500;
-/** In UTF-16 code units. */
+/** Maximum length of a key, in UTF-16 units. */
 const MAX_NAME = 256;
 
 let known = new WeakMap<Standing, Map<string, RecordTemplate>>();
 let bytes = 0;
 
-/** `undefined` if the names of the request are too long to be kept. */
+/** Returns the template, or `undefined` if the names of the request are too long to be kept. */
 export function templateOf(
   decision: Decision,
   kind: string,

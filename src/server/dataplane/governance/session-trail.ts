@@ -1,6 +1,6 @@
 /**
- * The audit trail as a session writes to it: what refuses is recorded each time, of what rules did else a bounded number a
- * minute, and one record sums up the rest. So a session that chats fills no trail, and every message is accounted for.
+ * Audit trail of a session. Every refusal is recorded; other actions of rules are recorded up to a number per minute, and one
+ * record sums up the rest. So a long session cannot fill the trail, and every message is accounted for.
  */
 import { performance } from "node:perf_hooks";
 import type { RecordData, RecordValue } from "../../core/guardrails/index.ts";
@@ -10,11 +10,11 @@ export const RECORDS_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
 export interface SessionTrail extends DecisionTrail {
-  /** Records what has not been told yet. */
+  /** Records what is still pending. */
   close(): void;
 }
 
-/** What is to be told together: of one event and direction. */
+/** Pending records of one event and direction, to be summed up. */
 interface Untold {
   messages: number;
   last: DecisionRecord;
@@ -24,7 +24,7 @@ interface Untold {
   readonly detectors: Record<string, Record<string, number>>;
 }
 
-/** As records of decisions hold them. */
+/** Matches as they appear in decision records. */
 type Matched = {
   readonly rule: string;
   readonly action: string;
@@ -34,14 +34,14 @@ type Matched = {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** `monotonic`: milliseconds. */
+/** Returns the trail of a session. `monotonic`: returns milliseconds. */
 export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () => performance.now()): SessionTrail {
   const untold = new Map<string, Untold>();
   let begunAt = monotonic();
   let told = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Throws where the trail does. */
+  /** Records the sums. Throws as the trail does. */
   const tell = (): void => {
     for (const [key, summed] of untold) {
       trail.decided(summedUp(summed));
@@ -53,7 +53,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
     try {
       tell();
     } catch {
-      later(); // the trail is full, which whoever asks next is told
+      later(); // the trail is full; the next request that records is refused
     }
   };
   const later = (): void => {
@@ -83,7 +83,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
       try {
         tell();
       } catch {
-        // nobody is left to refuse; the trail counts what it could not take
+        // no peer is left to refuse; the trail counts records that it could not take
       }
     },
   };

@@ -1,6 +1,6 @@
 /**
- * A caller under one configuration: what holds for each of its requests, found once. Source: specification document 1
- * (Authentication, data plane 5), document 3 (`profiles[]`).
+ * Effective profile of a caller under one configuration, which is determined once and applies to all its requests. Source:
+ * specification document 1 (Authentication, data plane 5), document 3 (`profiles[]`).
  */
 import { GatewayError } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
@@ -13,20 +13,20 @@ export interface Standing {
   readonly governance: Governance;
   readonly profile: Profile;
   readonly variables: CallerVariables;
-  /** As the ledger of usage names it: the name of its key, or issuer and subject; empty: nobody was recognised. */
+  /** Name in the usage ledger: the name of the key, or issuer and subject; empty if the caller was not authenticated. */
   readonly name: string;
-  /** That the profile's budget is spent from; empty without one. */
+  /** Bucket of the profile's budget; empty without one. */
   readonly bucket: string;
-  /** Models are kept from the caller, by its profile's list or by a rule, or what they use is counted: see `Route.guard`. */
+  /** Whether the profile's list or a rule restricts models, or a budget counts their usage; see `Route.guard`. */
   readonly isRestricted: boolean;
 }
 
-/** A caller is one object as long as it stays the same, and lives as long as somebody holds it. */
+/** Cache by caller. A caller stays the same object as long as it does not change. */
 const known = new WeakMap<Caller, Standing>();
 
 /**
- * Throws `policy_denied` when the caller's profile is not configured: a profile narrows, so that to go on without it
- * would let the caller do more than was meant.
+ * Returns the effective profile. Throws `policy_denied` if the caller's profile is not configured: profiles restrict, so
+ * continuing without one would allow more than intended.
  */
 export function standingOf(caller: Caller, governance: Governance): Standing {
   const before = known.get(caller);
@@ -49,7 +49,10 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
   return standing;
 }
 
-/** UTF-16 units; of a longer name the end is replaced by a digest, so that two callers stay two. */
+/**
+ * Maximum length of a name, in UTF-16 units. The end of a longer name is replaced by a digest, so that different callers keep
+ * different names.
+ */
 const MAX_NAME_LENGTH = 128;
 const DIGEST_LENGTH = 16;
 

@@ -1,4 +1,4 @@
-/** What operators have switched off. Source: design decisions, section 2 (`suspended`) and section 3. */
+/** Checks for what operators have suspended. Source: design decisions, section 2 (`suspended`) and section 3. */
 import { GatewayError } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import type { SuspendedKind, Suspension, Suspensions } from "../ports.ts";
@@ -15,7 +15,7 @@ const NOUNS: Readonly<Record<SuspendedKind, string>> = {
   issuer: "The issuer",
 };
 
-/** Throws `suspended` when the caller's key, profile or issuer is. */
+/** Throws `suspended` if the caller's key, profile or issuer is suspended. */
 export function admitCaller({ key, profile, issuer }: Caller, suspensions: Suspensions): void {
   if (!suspensions.any) return;
   if (key !== undefined) refuseSuspended("key", key.name, suspensions);
@@ -28,7 +28,7 @@ export function refuseSuspended(kind: SuspendedKind, name: string, suspensions: 
   if (suspension !== undefined) throw suspendedError(kind, name, suspension, suspensions.now());
 }
 
-/** `now`: that of the suspensions, in milliseconds since 1970. */
+/** Returns the refusal. `now`: time of the suspensions, in milliseconds since 1970. */
 export function suspendedError(
   kind: SuspendedKind,
   name: string,
@@ -36,7 +36,7 @@ export function suspendedError(
   now: number,
 ): GatewayError {
   const isCallers = CALLERS_OWN.has(kind);
-  // A caller knows its own key, and need not learn what profile or issuer are called here.
+  // The name is left out for the caller's own key, profile or issuer: it knows its key, and need not learn internal names.
   const named = isCallers ? NOUNS[kind] : `${NOUNS[kind]} ${name}`;
   const why = reason === "" ? "." : `: ${reason}`;
   return new GatewayError("suspended", `${named} is suspended${why}`, {

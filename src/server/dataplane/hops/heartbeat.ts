@@ -1,20 +1,23 @@
 /**
- * Keeps a stream that the gateway writes itself alive: load balancers end connections that are silent for a minute, and
- * models think for longer. Source: design decisions, section 20; WHATWG HTML, section 9.2.7.
+ * Sends heartbeats on a stream that the gateway writes itself: load balancers end connections that are silent for a minute, and
+ * models may think longer. Source: design decisions, section 20; WHATWG HTML, section 9.2.7.
  */
 import { performance } from "node:perf_hooks";
 import { type Downstream, headerValue, Passing } from "../../upstream/index.ts";
 
-/** Milliseconds without a byte. */
+/** Default interval without a byte, in milliseconds. */
 export const HEARTBEAT_MS = 15_000;
 
-/** A comment, which clients of events pass over. */
+/** Comment, which clients of event streams ignore. */
 const COMMENT = Buffer.from(": keep-alive\n\n");
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** `ms`: 0 for none. `to` must be written by the gateway alone: bytes of a provider are never added to. */
+/**
+ * Adds heartbeats to `to`. `ms`: interval, 0 for none. Only the gateway may write to `to`: nothing is inserted into a
+ * provider's own bytes.
+ */
 export function withHeartbeat(to: Downstream, ms: number): Downstream {
   return ms === 0 ? to : new Heartbeat(to, ms);
 }
@@ -23,13 +26,13 @@ class Heartbeat extends Passing {
   readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
   #writtenAt = 0;
-  /** What was written ends with an event, so that a comment stands between two. */
+  /** Whether the written bytes end with a complete event, so that a comment can follow. */
   #isBetween = true;
-  /** The last byte and the one before it. */
+  /** The last bytes written. */
   #last = 0;
   #lastButOne = 0;
   #lastButTwo = 0;
-  /** The client takes no more for now. */
+  /** Whether the client's buffer is full. */
   #isFull = false;
 
   constructor(to: Downstream, ms: number) {
@@ -89,7 +92,7 @@ class Heartbeat extends Passing {
       return;
     }
     const left = this.#writtenAt + this.#ms - performance.now();
-    // A timer may fire a little early.
+    // A timer may fire slightly early.
     const isDue = left <= 1;
     if (isDue && this.#isBetween && !this.#isFull) {
       super.write(COMMENT);
@@ -112,7 +115,7 @@ class Heartbeat extends Passing {
     this.#isBetween = this.#endsBlankLine();
   }
 
-  /** Two line ends, each of them LF, CR LF or CR. */
+  /** Returns whether the stream ends with two line ends, each of them LF, CR LF or CR. */
   #endsBlankLine(): boolean {
     if (this.#last === CR) return this.#lastButOne === CR;
     if (this.#last !== LF) return false;

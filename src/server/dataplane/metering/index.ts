@@ -1,4 +1,4 @@
-/** What a request used. */
+/** Metering of requests and sessions. */
 export { createMeter, type MeterOptions } from "./meter.ts";
 export { createUsageMetrics, type Doubt, type UsageMetrics } from "./metrics.ts";
 export { beginUse, type RequestUse } from "./request-use.ts";

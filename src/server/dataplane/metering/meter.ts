@@ -1,16 +1,18 @@
 /**
- * Reads what one request used from its answer as it passes, and charges it once.
+ * Reads the usage of one request from its answer as it passes, and charges it once.
  *
- *   answered 2xx with usage            that usage
- *   answered 2xx without, it should    what was reserved, and it is counted as missing
- *   answered 2xx without, it may       nothing
- *   told what cannot be                what is left of it, and no less than what was reserved
- *   answered with an error             what it told, else nothing
- *   ended by an error of its own       what it told, else a token an event
- *   broken off, or the client left     what is known, else what was reserved, or a token an event where that is more
- *   moved on from                      what is known, else nothing
- *   timed out before an answer         its input, as it was estimated
- *   never sent                         nothing
+ *   answer                                        charge
+ *   2xx with usage                                that usage
+ *   2xx without, on a route that always has it    the reservation; counted as missing
+ *   2xx without, where usage is optional          nothing
+ *   impossible usage                              its plausible part, but at least the reservation
+ *   error status                                  the reported usage, if any
+ *   stream that ends with its own error           the reported usage, otherwise one token per event
+ *   broken off, or the client left                the known usage, otherwise the reservation or one token per event,
+ *                                                 whichever is more
+ *   failed, and another attempt followed          the known usage, if any
+ *   timed out before an answer                    the estimated input
+ *   never sent                                    nothing
  *
  * Source: design decisions, section 6; lessons P12 to P16.
  */
@@ -31,42 +33,42 @@ import type { Charge } from "../budgets/index.ts";
 import type { Doubt, UsageMetrics } from "./metrics.ts";
 import type { Account, Meter, Shown } from "./types.ts";
 
-/** Roles, starts and stops of blocks, pings. */
+/** Number of events without tokens: roles, starts and stops of blocks, pings. */
 const EVENTS_AROUND = 8;
 
 export interface MeterOptions {
-  /** Undefined: counted, and nobody pays. */
+  /** `undefined` if the request is counted but not charged. */
   readonly charge: Charge | undefined;
   readonly route: Pick<Route, "name" | "usage">;
-  /** Of the model: a name or pattern of the configuration. */
+  /** Label of the model: a name or pattern of the configuration. */
   readonly label: string;
   readonly metrics: UsageMetrics;
-  /** Told of each provider what its attempts were charged, in cost units. */
+  /** Receives the cost units charged for the attempts at each provider. */
   readonly spent: (provider: string, units: number) => void;
-  /** Told of usage as it is counted. */
+  /** Receives usage as it is counted. */
   readonly counted?: (usage: Usage) => void;
   readonly account?: Account | undefined;
 }
 
-/** An attempt as far as it has come. */
+/** State of an attempt. */
 interface Attempt {
   readonly provider: string;
   readonly model: string;
-  /** Of its answer. */
+  /** Dialect of the answer. */
   readonly dialect: Dialect;
   result: AttemptResult | undefined;
   hasTimedOut: boolean;
-  /** Of an answer that goes to the client. */
+  /** Status of an answer that is sent to the client. */
   status: number | undefined;
   isEnded: boolean;
   isBroken: boolean;
-  /** It said itself that it failed. */
+  /** Whether the answer itself reported a failure. */
   hasErred: boolean;
   stream: StreamUsage | undefined;
-  /** Of the stream so far. */
+  /** Number of events of the stream so far. */
   events: number;
   body: BodyUsage | undefined;
-  /** Of the usage that was charged last, as it flowed. */
+  /** Total tokens charged last while streaming. */
   chargedTokens: number | undefined;
 }
 
@@ -74,11 +76,11 @@ export function createMeter(options: MeterOptions): Meter {
   return new AttemptMeter(options);
 }
 
-/** A class, since there is one for each request: its methods are made once. */
+/** A class rather than an object literal, because there is one per request and the methods are created once. */
 class AttemptMeter implements Meter {
   readonly #options: MeterOptions;
   #attempt: Attempt | undefined;
-  /** Units that were told to `spent`. */
+  /** Units already reported to `spent`. */
   #told = 0;
   #isClosed = false;
 
@@ -166,7 +168,7 @@ class AttemptMeter implements Meter {
     this.#count();
   }
 
-  /** At the first that is known, and then as often as it has grown by enough to be worth a pricing. */
+  /** Charges the first known usage of a stream, and then each time it has grown enough to be worth a price calculation. */
   #flow(usage: Usage | undefined): void {
     const attempt = this.#attempt;
     const { charge } = this.#options;
@@ -197,7 +199,7 @@ class AttemptMeter implements Meter {
         } else if (attempt.stream === undefined || attempt.stream.isFinal) {
           charge?.settle(usage);
         } else {
-          charge?.abort(usage); // whoever ends without its last count has told a part
+          charge?.abort(usage); // a stream without its final count has reported only a part
         }
         if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
           metrics.missing(attempt.provider, route.name);
@@ -220,7 +222,7 @@ class AttemptMeter implements Meter {
     }
   }
 
-  /** What the last attempt came to, for those who only look. */
+  /** Reports the usage of the last attempt to metrics, ledger and statistics. */
   #count(): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
@@ -244,8 +246,9 @@ class AttemptMeter implements Meter {
 }
 
 /**
- * `failed`: it gave no answer that is paid for. `interrupted`: it was under way, and the rest of it is not known to us.
- * `erred`: it told that it failed. `timed out`: nothing of an answer came, and the provider may have worked on the input all the same.
+ * Returns the outcome of an attempt. `failed`: no answer that is charged. `interrupted`: the answer broke off, so the rest of
+ * its usage is unknown. `erred`: the answer reported a failure. `timed out`: no answer came, though the provider may have
+ * processed the input.
  */
 function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }: Attempt): Outcome {
   if (status !== undefined && (hasErred || !isSuccess(status))) return "erred";
@@ -257,25 +260,25 @@ function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }:
 
 type Outcome = "complete" | "interrupted" | "erred" | "timed out" | "failed";
 
-/** Each event of a stream brings a token or more, but for a few around them. */
+/** Returns a lower bound of the output: each event of a stream has at least one token, except for a few. */
 function atLeastOf({ events }: Attempt): Usage | undefined {
   const tokens = events - EVENTS_AROUND;
   return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
 }
 
-/** A response that failed is told by its own event; any other answer by an error. */
+/** Returns whether an event reports a failure: the failed event of a response, or an error in any other stream. */
 const tellsFailure = (data: string, events: number): boolean =>
   (events === 1 || data.includes('"error"')) && (FAILED_EVENT.test(data) || errorInEvent(data) !== undefined);
 
 const FAILED_EVENT = /"type"\s*:\s*"response\.failed"/;
-/** Within a text the quotes would be escaped. */
+/** Texts in an answer cannot match, because their quotes are escaped. */
 const FAILED_RESPONSES = ['"status":"failed"', '"status": "failed"'];
 const isFailedResponse = (chunk: Buffer): boolean => FAILED_RESPONSES.some((text) => chunk.includes(text));
 
 const isMissing = ({ stream }: Attempt, usage: Usage | undefined): boolean =>
   usage === undefined || stream?.isFinal === false;
 
-/** Of these an answer may have failed within, and then it used nothing. */
+/** Routes on which a 200 answer can still report a failure; then nothing is charged. */
 const MAY_USE_NOTHING: ReadonlySet<string> = new Set(["responses", "responses_compact"]);
 
 function doubtOf(
@@ -294,7 +297,7 @@ const usageOf = ({ stream, body }: Attempt): Usage | undefined => stream?.usage 
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Nobody here undoes an encoding: its usage cannot be read. */
+/** Returns whether the answer has a content encoding, which the meter cannot read. */
 function isEncoded(headers: readonly string[]): boolean {
   const encoding = headerValue(headers, "content-encoding");
   return encoding !== undefined && encoding.toLowerCase() !== "identity";

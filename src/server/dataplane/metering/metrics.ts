@@ -1,25 +1,25 @@
-/** The series of usage. `model` is a name or pattern of the configuration, never what a caller wrote. */
+/** Metrics of usage. `model` is a name or pattern of the configuration, never a caller's text. */
 import type { Counter, Instruments, Log } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 
 export interface UsageMetrics {
-  /** Of one attempt, or of one answer within a session. */
+  /** Counts the usage of one attempt, or of one answer within a session. */
   used(provider: string, model: string, usage: Usage): void;
-  /** An answer told no usage although those of its route do, or only a part of it. */
+  /** Counts an answer that reported no usage or only a part of it, on a route whose answers report usage. */
   missing(provider: string, route: string): void;
-  /** An answer told usage that is not taken at its word. Also told in the log, at most once a minute a provider. */
+  /** Counts an answer whose reported usage is not trusted, and logs it at most once a minute per provider. */
   doubted(provider: string, route: string, doubt: Doubt): void;
 }
 
 /**
- * `impossible`: a count is negative, a fraction, no number or beyond all bounds. `shrank`: less than the same stream had told
- * before. `nothing`: no token at all, of an answer that has some.
+ * Reason for distrust. `impossible`: a count is negative, fractional, not a number or out of range. `shrank`: less than the
+ * same stream reported before. `nothing`: no tokens in an answer that must have some.
  */
 export type Doubt = "impossible" | "shrank" | "nothing";
 
 const QUIET_MS = 60_000;
 
-/** Cached and newly cached tokens are parts of the input, reasoning is a part of the output. */
+/** Counters by kind. Cached and newly cached tokens are parts of the input, reasoning is a part of the output. */
 interface Kinds {
   readonly input: Counter;
   readonly output: Counter;
@@ -28,7 +28,7 @@ interface Kinds {
   readonly reasoning: Counter;
 }
 
-/** `monotonic`: milliseconds. */
+/** Creates the metrics. `monotonic`: returns milliseconds. */
 export function createUsageMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,
@@ -61,7 +61,8 @@ export function createUsageMetrics(
     const more = before === undefined ? 0 : before.untold;
     log.warn("a provider tells usage that cannot be, and is not charged by it alone", { provider, route, doubt, more });
   };
-  // Joining label values costs more than counting. Both names come from the configuration, which bounds the maps.
+  // Joining label values costs more than counting, so child metrics are cached. Both names come from the configuration, which
+  // bounds the maps.
   const children = new Map<string, Map<string, Kinds>>();
   const kindsOf = (provider: string, model: string): Kinds => {
     let models = children.get(provider);

@@ -1,6 +1,6 @@
 /**
- * What one request, or one WebSocket session, adds to the ledger of usage: told once, when it is over; a session tells as it
- * goes, since it may last for hours.
+ * Entry of one request or WebSocket session in the usage ledger. A request is added once, at its end; a session is added in
+ * parts, since it may last for hours.
  */
 import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
@@ -10,26 +10,26 @@ import type { UsageLedger } from "./used.ts";
 
 export interface UseOf {
   readonly hop: Use["hop"];
-  /** Provider, server or agent that is asked first. */
+  /** Provider, MCP server or agent of the first attempt. */
   readonly provider: string;
-  /** Of the model: a name or pattern of the configuration, which stands for it while no provider has answered for it. */
+  /** Label of the model: a name or pattern of the configuration. It is used until a provider has answered for the model. */
   readonly label?: string;
-  /** Name of the route, or none. */
+  /** Name of the route; absent without one. */
   readonly route?: string;
   readonly isSession?: boolean;
 }
 
-/** Whose it is: name as the ledger has it. */
+/** Caller, with its name in the ledger. */
 type User = Pick<Standing, "name"> & { readonly profile: Pick<Standing["profile"], "name"> };
 
-/** Undefined: nobody keeps a ledger. */
+/** Returns `undefined` if no ledger is kept. */
 export const beginUse = (ledger: UsageLedger | undefined, user: User, of: UseOf): RequestUse | undefined =>
   ledger && new RequestUse(ledger, user, of);
 
-/** UTF-16 units. */
+/** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
 
-/** A class, since there is one for each request: its methods are made once. */
+/** A class rather than an object literal, because there is one per request and the methods are created once. */
 export class RequestUse implements Account {
   readonly #ledger: UsageLedger;
   readonly #user: User;
@@ -40,7 +40,7 @@ export class RequestUse implements Account {
   #units = 0;
   #unmeasured = 0;
   #isEnded = false;
-  /** Of the last attempt; undefined: there was none. */
+  /** Provider of the last attempt; `undefined` without one. */
   #asked: string | undefined;
   #askedModel = "";
 
@@ -64,7 +64,7 @@ export class RequestUse implements Account {
     this.#unmeasured += 1;
   }
 
-  /** An attempt begins; of the last one the request is counted. */
+  /** Notes an attempt. The request is counted for the last one. */
   asked(provider: string, model: string): void {
     this.#asked = provider;
     this.#askedModel = model;
@@ -76,7 +76,10 @@ export class RequestUse implements Account {
     if (this.#of.isSession === true) this.#tell(0, 0);
   }
 
-  /** Once, at the very end. A model that no provider has answered for is not named: a caller may write anything. */
+  /**
+   * Adds the rest. Called once, at the very end. A model is only named if a provider answered for it, because callers may write
+   * anything.
+   */
   end(hasFailed: boolean): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -117,5 +120,5 @@ export class RequestUse implements Account {
   }
 }
 
-/** Routes whose work providers report by other counters than tokens: pictures, characters, seconds. */
+/** Routes whose usage providers measure in images, characters or seconds rather than tokens. */
 const MEDIA = /^(?:images|audio|videos)(?:_|$)/;

@@ -1,23 +1,23 @@
-/** Reads what a WebSocket session uses from its upstream's messages, and charges it as it goes. Source: lessons P8, P12. */
+/** Reads the usage of a WebSocket session from its upstream's messages, and charges it continuously. Source: lessons P8, P12. */
 import { createSessionUsage, type SessionAnswer, type Usage } from "../../core/dialects/index.ts";
 import type { SessionCharge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
 import type { Account, SessionMeter } from "./types.ts";
 
 export interface SessionMeterOptions {
-  /** Undefined: counted, and nobody pays. */
+  /** `undefined` if the session is counted but not charged. */
   readonly charge: SessionCharge | undefined;
   readonly provider: string;
   /** Name of the route. */
   readonly route: string;
-  /** Of the model: a name or pattern of the configuration. */
+  /** Label of the model: a name or pattern of the configuration. */
   readonly label: string;
-  /** As the provider was sent it; empty where the session names none. */
+  /** Model as sent to the provider; empty if the session names none. */
   readonly model?: string;
   readonly metrics: UsageMetrics;
-  /** Told what the session was charged, in cost units. */
+  /** Receives the cost units charged for the session. */
   readonly spent: (units: number) => void;
-  /** Told of usage as it is counted. */
+  /** Receives usage as it is counted. */
   readonly counted?: (usage: Usage) => void;
   readonly account?: Account | undefined;
 }

@@ -1,7 +1,7 @@
-/** The ledger of usage as the data plane has it: it is told, and asked nothing. */
+/** Usage ledger as seen by the data plane, which only writes to it. */
 import type { Use } from "../../core/budgets/index.ts";
 
 export interface UsageLedger {
-  /** In memory; waits for nothing and never throws. */
+  /** Adds to the ledger in memory. Never waits and never throws. */
   add(use: Use): void;
 }

@@ -1,11 +1,13 @@
-/** A question to a model in each dialect, and what the answer says. Source: judge-formats reference, 1; dialects reference. */
+/**
+ * Formats a question to a model in each dialect, and parses the answer. Source: judge-formats reference, 1; dialects reference.
+ */
 import { GatewayError } from "../../../base/index.ts";
 import type { Dialect } from "../../core/dialects/index.ts";
 import type { ModelQuestion, ModelSaid } from "../../snapshot/index.ts";
 
 export const PATHS: Readonly<Record<Dialect, string>> = { compat: "/v1/chat/completions", messages: "/v1/messages" };
 
-/** `model`: as the provider is sent it. */
+/** Returns the body of the request. `model`: as sent to the provider. */
 export function bodyFor(dialect: Dialect, question: ModelQuestion, model: string): string {
   const { system, turns, maxTokens, template } = question;
   const messages = turns.map(({ role, text }) => ({
@@ -26,7 +28,7 @@ type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
-/** Throws `upstream_incomplete` for what is no answer of a model. */
+/** Parses the answer. Throws `upstream_incomplete` if it is not the answer of a model. */
 export function saidIn(dialect: Dialect, body: Buffer): ModelSaid {
   let value: unknown;
   try {
@@ -61,7 +63,7 @@ function messagesSaid({ type, content, stop_reason: reason, usage }: Members): M
   return { text, isFinished, promptTokens: countOf(membersOf(usage)["input_tokens"]) };
 }
 
-/** A string, or parts that are all of text. */
+/** Returns the text of a string or of an array of text parts; otherwise `undefined`. */
 function textOf(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return undefined;

@@ -1,11 +1,11 @@
-/** The side that faces a client, where there is none: an answer is gathered, up to a bound. */
+/** Downstream without a client: gathers an answer in memory, up to a limit. */
 import { GatewayError } from "../../../base/index.ts";
 import type { Account } from "../../memory/index.ts";
 import type { Downstream } from "../../upstream/index.ts";
 import type { AnswerMeter } from "../metering/index.ts";
 
 export interface Gathered extends Downstream {
-  /** Once all attempts are over. Throws the refusal where there is no answer that came whole. */
+  /** Returns the answer after all attempts. Throws the refusal if no complete answer came. */
   readonly answer: () => Buffer;
   readonly close: () => void;
 }
@@ -13,7 +13,7 @@ export interface Gathered extends Downstream {
 export interface GatherOptions {
   readonly maxBytes: number;
   readonly meter: AnswerMeter;
-  /** Bytes that have come are counted there; whoever gave it gives them back. */
+  /** Accounts for the received bytes; the caller releases them. */
   readonly account: Account;
 }
 
@@ -71,7 +71,7 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
       signal.throwIfAborted();
       if (failure !== undefined) throw failure;
       if (!isEnded) throw new GatewayError("upstream_incomplete", "its provider gave no answer");
-      // What a provider says of an error may repeat what it was sent.
+      // The body is left out, because a provider's error may repeat what it was sent.
       if (status !== 200) throw new GatewayError("upstream_unreachable", `its provider answered ${status}`);
       return Buffer.concat(chunks, bytes);
     },

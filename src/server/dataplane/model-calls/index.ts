@@ -1,2 +1,2 @@
-/** Calls that the gateway makes itself, for its detectors. */
+/** Calls that the gateway itself makes for its detectors. */
 export { createModelCalls } from "./model-calls.ts";

@@ -1,6 +1,6 @@
 /**
- * Questions that detectors ask models of configured providers: with credential, suspensions, retry, failover, statistics and
- * metering as a request has them; without access rules, lists, budgets and guardrails, which would ask again. Source:
+ * Model calls of detectors to configured providers. They have credential, suspensions, retry, failover, statistics and metering
+ * like a request, but no access rules, model lists, budgets and guardrails, which would call detectors again. Source:
  * architecture, port `CallModel`.
  */
 import { randomUUID } from "node:crypto";
@@ -23,7 +23,7 @@ import type { ProviderStatistics } from "../statistics.ts";
 import { bodyFor, PATHS, saidIn } from "./dialects.ts";
 import { type Gathered, gather } from "./gathered.ts";
 
-/** A verdict is a few words. */
+/** Maximum size of an answer. A verdict is only a few words. */
 const MAX_ANSWER_BYTES = 1 << 20;
 
 const MESSAGES_VERSION = "2023-06-01";
@@ -33,7 +33,7 @@ type CallPorts = Pick<
   "snapshot" | "origins" | "admission" | "presenter" | "metrics" | "governing" | "statistics"
 >;
 
-/** Providers are those of the configuration in force when the question is asked. */
+/** Returns the function that calls a model. It uses the providers of the configuration in force at the time of the call. */
 export function createModelCalls(ports: CallPorts): CallModel {
   return async (question, signal, tracer) => {
     signal.throwIfAborted();
@@ -70,7 +70,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
   };
 }
 
-/** The texts as they are sent; once, since an attempt begins when the one before it is over. */
+/** Returns the size of the texts, which are in memory once at a time, because attempts follow each other. */
 const bytesOf = ({ system = "", turns }: ModelQuestion): number =>
   turns.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(system));
 
@@ -82,7 +82,7 @@ interface Asking {
   readonly ports: CallPorts;
 }
 
-/** The channel that answered last. */
+/** Forwards a question. Returns the channel that answered last. */
 async function ask(
   question: ModelQuestion,
   addressed: Provider,
@@ -109,7 +109,7 @@ async function ask(
     origins: ports.origins,
     requestId: request,
     presenter: ports.presenter,
-    // No header of the answer goes to anybody.
+    // No header of the answer is passed on.
     presented: () => undefined,
     downstream,
     attempting: ({ provider, model, channel: by }, isRetry) => {
@@ -158,11 +158,11 @@ async function ask(
 interface Admitted {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
-  /** As this provider is sent it. */
+  /** Model as sent to this provider. */
   readonly model: string;
 }
 
-/** Who may be asked, in order; `refusal`: why nobody, where that is so. Throws where the model is suspended. */
+/** Returns the candidates in order, and in `refusal` the reason if there are none. Throws if the model is suspended. */
 function candidatesOf(
   { provider: name, model: asked, template }: ModelQuestion,
   addressed: Provider,
@@ -174,7 +174,7 @@ function candidatesOf(
   const candidates = [addressed, ...others].flatMap((provider): readonly Admitted[] => {
     const model = provider.aliases.get(asked) ?? asked;
     const ofModel = suspended("model", [asked, model], suspensions);
-    // As of a request: a provider that is suspended is stood in for, a model is not.
+    // As for requests: another provider may replace a suspended provider, but not a suspended model.
     if (provider === addressed && ofModel !== undefined) throw ofModel;
     const refused = ofModel ?? suspended("provider", [provider.name], suspensions);
     refusal ??= refused;

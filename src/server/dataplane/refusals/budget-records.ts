@@ -1,6 +1,6 @@
 /**
- * A budget that refuses, in the audit trail: one record a minute for each budget, whatever the number of its refusals, the
- * first at once. A record tells how many there were since the one before, and of the last of them whose it was.
+ * Audit records of budget refusals. Each budget has at most one record per minute, the first of them immediately. A record
+ * contains the number of refusals since the one before, and the caller of the last one.
  */
 import type { Caller } from "../../auth/index.ts";
 import { nameOf } from "../whose.ts";
@@ -8,9 +8,9 @@ import type { Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;
 
-/** The trail, as far as it is needed here. */
+/** The part of the audit trail that is used here. */
 export interface Decisions {
-  /** Throws when it cannot be recorded. */
+  /** Throws if the record cannot be written. */
   decided(record: {
     readonly event: "access.decision";
     readonly controls: readonly string[];
@@ -20,7 +20,7 @@ export interface Decisions {
 
 export interface BudgetRecords {
   refused(refusal: Refusal): void;
-  /** Records what has not been told yet. */
+  /** Records what is still pending. */
   close(): void;
 }
 
@@ -42,7 +42,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
       });
       return true;
     } catch {
-      return false; // the trail is full or over, which it counts itself; what could not be told is told later
+      return false; // the trail is full or closed, which it counts itself; the refusals stay pending
     }
   };
 
@@ -81,7 +81,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
   };
 }
 
-/** As the records of access rules name a caller. */
+/** Returns the caller's fields as in records of access rules. */
 function whose(caller: Caller | undefined): Readonly<Record<string, string | null>> {
   return {
     caller: caller?.kind ?? null,

@@ -1,4 +1,4 @@
-/** What this node refused, for people who look and for the audit trail. */
+/** Refusals of this node, for its operators and for the audit trail. */
 
 export { type BudgetRecords, recordBudgets } from "./budget-records.ts";
 export {

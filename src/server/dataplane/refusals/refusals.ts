@@ -1,40 +1,40 @@
 /**
- * What this node refused in the last hour, for people who look: who was refused, with which code, and what refused it. The
- * list `refusals` of the admin API shows it (design decisions, section 3). Answers that a provider's failure led to are none:
- * they stand with the provider.
+ * Refusals of this node in the last hour: who was refused, with which code, and by what. The list `refusals` of the admin API
+ * shows them (design decisions, section 3). Answers about a provider's failure are not included; they are shown with the
+ * provider.
  *
- * What is held is bounded, whoever calls: past `MAX_ROWS` callers who were not seen in the hour are told as one, by code
- * and cause, so that who invents names neither fills the memory nor pushes out what is there.
+ * Memory is bounded, whoever calls: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can
+ * neither fill the memory nor displace existing rows.
  */
 import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import { nameOf } from "../whose.ts";
 import { Tally } from "./tally.ts";
 
-/** Of callers; each takes less than 1 KiB. */
+/** Maximum number of rows for individual callers. Each takes less than 1 KiB. */
 export const MAX_ROWS = 1_000;
-/** Of callers that are told as one; beyond it, what refused them is not told. */
+/** Maximum number of rows for combined callers; beyond it they are combined by code alone. */
 const MAX_OTHERS = 200;
 /** Maximum number of unknown key ids that are listed by id: a client may invent as many as it likes. */
 export const MAX_UNKNOWN_KEYS = 100;
-/** Buckets of budgets that refused somebody; beyond it those of the last minute are not told. */
+/** Maximum number of budget buckets with refusals in the last minute; further ones are not counted. */
 const MAX_BUCKETS = 4_096;
 
 const HOUR_SECONDS = 3_600;
 export interface Refusal {
-  /** Undefined: nobody was recognised. */
+  /** `undefined` if the caller was not authenticated. */
   readonly caller: Caller | undefined;
   readonly code: RefusalCode;
   readonly by: RefusedBy | undefined;
   readonly requestId: string;
-  /** Of one that another process tells: when it was, in microseconds of the machine's monotonic clock. */
+  /** Time of a refusal reported by another process, in microseconds of the machine's monotonic clock. */
   readonly at?: number;
 }
 
 export interface CountedRefusal {
-  /** `unrecognised`: its credential was none that is accepted; `others`: more callers than are told one by one. */
+  /** `unrecognised`: the credential was not accepted. `others`: combined callers above the limit. */
   readonly callerKind: Caller["kind"] | "unrecognised" | "others";
-  /** Name, where one is known; of `unrecognised` the id of the key that was presented and is not known. */
+  /** Name of the caller if known. For `unrecognised`, the id of the unknown key that was presented. */
   readonly caller: string | undefined;
   readonly code: RefusalCode;
   readonly by: Pick<RefusedBy, "kind" | "name"> | undefined;
@@ -49,17 +49,17 @@ export interface CountedRefusal {
 
 export interface Refusals {
   refused(refusal: Refusal): void;
-  /** Of the last hour. */
+  /** Returns the refusals of the last hour. */
   read(): readonly CountedRefusal[];
-  /** Requests that this bucket of a budget refused in the last minute. */
+  /** Returns the number of requests that this budget bucket refused in the last minute. */
   ofBucket(bucket: string): number;
-  /** How soon what is read may be another though nothing is refused, in milliseconds; undefined: not at all. */
+  /** Returns the milliseconds after which the rows may change without new refusals, or `undefined` if they will not. */
   changesInMs(): number | undefined;
-  /** Calls back once, as soon as something is refused. One listener at a time; undefined takes it off. */
+  /** Calls the listener once, as soon as something is refused. There is one listener at a time; `undefined` removes it. */
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-/** They stand with the provider, or are no refusal. */
+/** Failures of upstreams, which are shown with the provider instead. */
 const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
   "upstream_unreachable",
   "upstream_timeout",
@@ -68,10 +68,10 @@ const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
   "upstream_redirect",
 ]);
 
-/** What a profile refuses says so nowhere else: it does nothing but allow. */
+/** Codes that a profile causes. Their errors do not name the profile, because it is not a rule that denies. */
 const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
-/** What refused it, where that is known. */
+/** Returns the cause of a refusal if it is known. */
 export const causeOf = ({ caller, code, by }: Pick<Refusal, "caller" | "code" | "by">): RefusedBy | undefined =>
   by ??
   (caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined);
@@ -81,11 +81,11 @@ interface Row {
   readonly fixed: Pick<CountedRefusal, "callerKind" | "caller" | "code" | "by" | "firstAt">;
   lastAt: number;
   lastRequest: string;
-  /** As `Refusal` has it. */
+  /** Highest `at` of the refusals so far, or 0. */
   lastTold: number;
 }
 
-/** `onRefused`: told of each that is told here. */
+/** Creates the counts. `onRefused`: receives each refusal that is counted. */
 export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => void = () => undefined): Refusals {
   const rows = new Map<string, Row>();
   const others = new Map<string, Row>();
@@ -196,7 +196,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   };
 }
 
-/** Names a known key although what was presented with its id was not accepted, and gives the id of an unknown one. */
+/** Returns the name of a known key even if the presented secret was wrong, and the id of an unknown key. */
 function whoIs(caller: Caller | undefined, by: RefusedBy | undefined): Pick<CountedRefusal, "callerKind" | "caller"> {
   if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };

@@ -1,11 +1,11 @@
 /**
- * How often something happened in the last 60 seconds and in the last 60 minutes, those that run included. To count costs
- * an addition, and the clearing of slots that have passed; nothing is allocated after the start.
+ * Counts of the last 60 seconds and the last 60 minutes, including the current ones. Counting costs an addition and the
+ * clearing of slots that have passed; nothing is allocated after the start.
  */
 
 const SLOTS = 60;
 
-/** `second`: of a clock that never goes back, whole. */
+/** `second`: whole seconds of a monotonic clock. */
 export class Tally {
   readonly #seconds = new Slots();
   readonly #minutes = new Slots();
@@ -26,7 +26,7 @@ export class Tally {
 
 class Slots {
   readonly #counts = new Uint32Array(SLOTS);
-  /** The newest unit of time that was written. */
+  /** Newest unit of time that was written. */
   #last = Number.NEGATIVE_INFINITY;
 
   count(at: number): void {
@@ -36,7 +36,7 @@ class Slots {
     this.#counts[at % SLOTS] = (this.#counts[at % SLOTS] as number) + 1;
   }
 
-  /** Of the unit `at` and the 59 before; there is none before 0. */
+  /** Returns the sum of unit `at` and the 59 before it. There are no units before 0. */
   sum(at: number): number {
     let sum = 0;
     for (let unit = Math.max(at - SLOTS, this.#last - SLOTS, -1) + 1; unit <= this.#last; unit++) {

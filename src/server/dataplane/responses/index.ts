@@ -1,4 +1,4 @@
-/** The Responses API from providers that do not have it: what the node keeps for it. */
+/** State that the node keeps to serve the Responses API from providers without it. */
 export { readOwnId } from "./ids.ts";
 export { DEFAULT_MEMORY_BYTES } from "./item-memory.ts";
 export { mayRefer, referredIn, withItems } from "./references.ts";

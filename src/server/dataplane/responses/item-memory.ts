@@ -1,32 +1,32 @@
 /**
- * Output items of translated answers, for the references to them that the most used client sends by itself. In memory
- * alone, for their caller alone, for an hour. Source: design decisions, section 18; Responses reference, 5.5.
+ * Memory of output items of translated answers, for the references to them that the most used client sends by default. Items
+ * are kept in memory only, for their caller only, for one hour. Source: design decisions, section 18; Responses reference, 5.5.
  *
- * One caller has a quarter of the room at most, so that none can make the gateway forget the others' items.
+ * A caller may use at most a quarter of the memory, so that none can displace the items of all others.
  */
 import { FifoMap } from "../../../base/index.ts";
 
 export interface ItemMemory {
   /** `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
-  /** JSON text. */
+  /** Returns JSON text. */
   recall(caller: string, id: string): string | undefined;
-  /** Forgets all items of one response; false: there was none. */
+  /** Forgets all items of one response. Returns false if there were none. */
   forget(caller: string, isOfResponse: (id: string) => boolean): boolean;
   bytes(): number;
 }
 
 export interface ItemMemoryOptions {
-  /** 0: nothing is remembered. */
+  /** 0 disables the memory. */
   readonly maxBytes: number;
-  /** Milliseconds; never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
 export const DEFAULT_MEMORY_BYTES = 64 << 20;
 const KEPT_MS = 3_600_000;
 const SHARE = 4;
-/** What an item costs beside its text, roughly. */
+/** Approximate memory of an item beyond its text. */
 const ITEM_COST = 256;
 
 interface Kept {
@@ -85,7 +85,7 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       dropOldest(caller.items, () => caller.bytes + size <= share);
       dropOldest(all, () => bytes + size <= maxBytes);
       const kept: Kept = { caller, id, item, until: time + KEPT_MS, size };
-      callers.set(name, caller); // its last item may just have been dropped
+      callers.set(name, caller); // dropping its last item may have removed it
       caller.items.set(id, kept);
       caller.bytes += size;
       all.set(kept, kept);

@@ -1,21 +1,21 @@
 /**
- * References to items in a request for a response, put in the items' place: guardrails, rules, budgets and providers see
- * them as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
+ * Replaces references to items in a Responses request by the items, so that guardrails, rules, budgets and providers see them
+ * as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
  */
 import { type JsonSource, Verbatim, writeJson } from "../../core/dialects/index.ts";
 import { OWN_MARK, readOwnId } from "./ids.ts";
 
 const MARK = Buffer.from(OWN_MARK);
 
-/** More items than any client refers to in a request. */
+/** Maximum number of references in a request. No real client sends as many. */
 export const MAX_REFERENCES = 1_024;
 
-/** False: there is none of ours. */
+/** Returns false if the body certainly contains no generated id. */
 export function mayRefer(body: Buffer): boolean {
   return body.includes(MARK);
 }
 
-/** Ids of ours that the request refers to, each once. `request`: as parsed. */
+/** Returns the generated ids that the request refers to, each once. `request`: parsed body. */
 export function referredIn(request: unknown): readonly string[] {
   const ids = new Set<string>();
   for (const item of itemsOf(request)) {
@@ -25,7 +25,7 @@ export function referredIn(request: unknown): readonly string[] {
   return [...ids].slice(0, MAX_REFERENCES);
 }
 
-/** The body with `items` (JSON text by id) in place of the references to them. */
+/** Returns the body with references replaced by `items` (JSON text by id). */
 export function withItems({ value, exact }: JsonSource, items: ReadonlyMap<string, string>): Buffer {
   const input = itemsOf(value).map((item) => {
     const id = referenceOf(item);
@@ -39,7 +39,7 @@ export function withItems({ value, exact }: JsonSource, items: ReadonlyMap<strin
   return Buffer.from(writeJson(Object.fromEntries(members)));
 }
 
-/** The AI SDK writes the type, the published one may lack it. */
+/** Returns the id of a reference. The AI SDK writes the type, which is optional in the published schema. */
 function referenceOf(item: unknown): string | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return undefined;
   const { type = null, id, role } = item as { readonly type?: unknown; readonly id?: unknown; readonly role?: unknown };

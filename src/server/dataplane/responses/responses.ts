@@ -1,25 +1,25 @@
-/** What serving the Responses API from providers without it takes of a node: seals, ids, and the memory of items. */
+/** State that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
 import type { Instruments } from "../../../base/index.ts";
 import { newSeed, readOwnId, tagOf } from "./ids.ts";
 import { createItemMemory } from "./item-memory.ts";
 import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
-/** What a node asks another about items of a caller. */
+/** Question of one node to another about the items of a caller. */
 export type ItemQuestion =
   | { readonly kind: "items"; readonly caller: string; readonly ids: readonly string[] }
   | { readonly kind: "forget"; readonly caller: string; readonly id: string };
 
 export interface Responses {
   readonly seals: Seals;
-  /** Of one answer's ids; unique. */
+  /** Returns a unique seed for the ids of one answer. */
   seed(): string;
   /** `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
-  /** JSON text by id, of those that are remembered anywhere; each found within a quarter of a second or not at all. */
+  /** Returns the items that any node remembers, as JSON text by id. Each node has a quarter of a second to answer. */
   recall(caller: string, ids: readonly string[], signal: AbortSignal): Recalled | Promise<Recalled>;
-  /** Whether there was something of the response to forget. */
+  /** Forgets a response. Resolves to whether anything was remembered. */
   forget(caller: string, id: string, signal: AbortSignal): Promise<boolean>;
-  /** Of another node. Undefined: it asks nothing that is known here. */
+  /** Answers a question of another node. Returns `undefined` if the question is unknown. */
   answer(question: unknown): Buffer | undefined;
 }
 
@@ -27,22 +27,22 @@ export type Recalled = ReadonlyMap<string, string>;
 
 export interface ResponsesOptions {
   readonly nodeId: string;
-  /** Keys of the deployment, the current one first; undefined: it has none. */
+  /** Keys of the deployment, the current one first; `undefined` if it has none. */
   readonly keys: readonly SealKey[] | undefined;
-  /** 0: nothing is remembered. */
+  /** 0 disables the memory. */
   readonly memoryBytes: number;
-  /** Undefined: there are no other nodes. */
+  /** `undefined` if there are no other nodes. */
   readonly others?: Others | undefined;
-  /** This node has other processes that remember: who asks the node itself asks them. */
+  /** Whether other worker processes of this node remember items; a question to the node itself reaches them. */
   readonly hasSiblings?: boolean | undefined;
-  /** Milliseconds; never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly instruments: Instruments;
 }
 
 export interface Others {
   nodeIds(): readonly string[];
-  /** Undefined: no answer in time. Rejects with the signal's reason alone. */
+  /** Returns `undefined` if no answer came in time. Rejects only with the signal's reason. */
   ask(
     nodeId: string,
     question: unknown,
@@ -51,9 +51,9 @@ export interface Others {
 }
 
 const ASK_MS = 250;
-/** Questions under way: other nodes answer few at a time, and operators ask them too. */
+/** Maximum number of concurrent questions: other nodes answer few at a time, and operators' queries use the same path. */
 const MAX_ASKING = 8;
-/** Of an answer to another node, as UTF-8; what is more has to be sent by the client itself. */
+/** Maximum size of an answer to another node, in bytes of UTF-8. The client must send the items beyond it itself. */
 const MAX_TOLD_BYTES = 2_000_000;
 
 export function createResponses(options: ResponsesOptions): Responses {
@@ -89,7 +89,7 @@ export function createResponses(options: ResponsesOptions): Responses {
     return items;
   }
 
-  /** By node, of ids that were made there. */
+  /** Returns the ids by the node that generated them. */
   function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
     const byNode = new Map<string, string[]>();
     for (const other of others?.nodeIds() ?? []) {
@@ -162,7 +162,7 @@ export function createResponses(options: ResponsesOptions): Responses {
 
 const NOBODY: ReadonlyMap<string, readonly string[]> = new Map();
 
-/** Of a member of the cluster, of perhaps another version. */
+/** Parses the answer of another member, which may run another version. */
 function itemsIn(answer: Uint8Array): readonly (readonly [id: string, item: string])[] {
   let value: unknown;
   try {

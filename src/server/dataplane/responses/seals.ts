@@ -1,13 +1,13 @@
 /**
- * Reasoning as a client keeps it: encrypted, and bound to who asked, to the form and the maker of who answered, and to the
- * model as it was sent. What does not fit all of them cannot be opened, and nobody can put words into the assistant's
- * mouth. Source: Responses reference, 5.3 (AES-256-GCM, HKDF-SHA256); design decisions, section 18.
+ * Encryption of reasoning that a client keeps. It is bound to the caller, to the form and maker of the model that answered, and
+ * to the model name as sent. A text with any other binding cannot be opened, so nobody can forge the assistant's reasoning.
+ * Source: Responses reference, 5.3 (AES-256-GCM, HKDF-SHA256); design decisions, section 18.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { Form, ReasoningSeal, SealedBlock } from "../../core/dialects/index.ts";
 
 export interface SealKey {
-  /** 1 to 8 of `[A-Za-z0-9]`; tells nothing of the key. */
+  /** 1 to 8 characters of `[A-Za-z0-9]` that reveal nothing of the key. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Uint8Array;
@@ -15,7 +15,7 @@ export interface SealKey {
 
 export interface SealKeys {
   readonly current: SealKey;
-  /** `current`, and those that it took the place of. */
+  /** `current` and the keys that it replaced. */
   readonly all: readonly SealKey[];
 }
 
@@ -23,7 +23,7 @@ export interface SealBinding {
   readonly caller: string;
   readonly form: Form;
   readonly maker: string;
-  /** As the provider is sent it. */
+  /** Model as sent to the provider. */
   readonly model: string;
 }
 
@@ -34,10 +34,12 @@ const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Of sealed text; no thought comes near, and what is longer is not ours. */
+/** Maximum length of sealed text. No real reasoning is as long, so a longer text was not sealed here. */
 const MAX_SEALED = 4 << 20;
 
-/** `material`: keys of the deployment; undefined: it has none, and what is sealed can be opened until this process ends. */
+/**
+ * Derives the keys. `material`: keys of the deployment; if `undefined`, sealed text can only be opened until this process ends.
+ */
 export function sealKeysOf(material: readonly SealKey[] | undefined): SealKeys {
   const given = material?.length ? material : [{ id: "process", key: randomBytes(KEY_BYTES) }];
   const all = given.map(({ id, key }) => ({
@@ -73,10 +75,10 @@ function opened(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBl
   decipher.setAuthTag(text.subarray(-TAG_BYTES));
   try {
     const plain = Buffer.concat([decipher.update(text.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-    // Whoever could seal it wrote what the type says.
+    // Authenticated, so the content has the type that was sealed.
     return JSON.parse(plain.toString("utf8")) as readonly SealedBlock[];
   } catch {
-    return undefined; // changed on the way, or bound to another caller, maker or model
+    return undefined; // modified, or bound to another caller, form, maker or model
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * The answer of a server or agent on its way: message by message in an event stream, as one message otherwise. An old
- * revision is refused, lists show what the caller may call, guardrails read what is said; all else passes as it came.
- * Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
+ * Processes the answer of an MCP server or agent: message by message in an event stream, otherwise as one message. It refuses
+ * old protocol revisions, filters lists to what the caller may call, and lets guardrails inspect messages; everything else
+ * passes unchanged. Source: mcp reference, 6, 8 and 9; a2a reference, 7 and 10; design decisions, sections 7 and 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { JoinedMessages } from "../../../answers/index.ts";
@@ -17,33 +17,33 @@ import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer
 
 export interface AnswerTerms {
   readonly exchange: Pick<Exchange, "holding" | "cutOff" | "bearsCredential">;
-  /** The exchange, or what stands before it. */
+  /** The exchange, or a stage in front of it. */
   readonly to: Downstream;
   readonly call: AgentCall;
-  /** Undefined: nobody reads it. */
+  /** `undefined` if guardrails do not inspect the answer. */
   readonly judged: JudgedAnswer | undefined;
-  /** Once, before the end or a refusal: what to refuse it with, if a rule does. Throws `audit_unavailable`. */
+  /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
   readonly settled: () => GatewayError | undefined;
-  /** Undefined: the caller may call all of them, or this lists none. */
+  /** Returns whether the caller sees a tool in a list; `undefined` if all tools are shown, or the call lists none. */
   readonly shows: ((tool: string) => boolean) | undefined;
-  /** An answer to `tools/list`, as the server gave it. */
+  /** Receives an answer to `tools/list` as the server sent it. */
   readonly listed: (message: string) => void;
-  /** The server says that its tools are others now. */
+  /** Called when the server announces that its tools have changed. */
   readonly toolsChanged: () => void;
-  /** A message of the answer, as it came. */
+  /** Receives each message of the answer as the server sent it. */
   readonly told: (message: string) => void;
-  /** Calls back once the client has waited for long for the beginning of a stream. */
+  /** Calls `begin` after a client has waited long for the beginning of a stream. */
   readonly silent: (begin: () => void) => void;
 }
 
-/** Larger than any result that a model reads; longer ones pass, unless somebody must read them. */
+/** Larger than any result that a model reads. A longer answer passes unread unless it must be inspected. */
 const MAX_WHOLE_BYTES = 1 << 20;
 const MAX_LIST_BYTES = 32 << 20;
-/** Of events that wait for their judgement. */
+/** Maximum size of events that wait for their inspection. */
 const MAX_WAITING_BYTES = 256 << 10;
 const TOOLS_CHANGED = '"notifications/tools/list_changed"';
 
-/** Of what may be a message, whatever its type says. */
+/** Text that may be a message regardless of its content type. */
 const LIKE_JSON = /^\s*[[{]/;
 
 type Mode = "pass" | "events" | "whole" | "over";
@@ -58,11 +58,11 @@ export class AgentAnswer implements Downstream {
   readonly #terms: AnswerTerms;
   readonly #to: Downstream;
   #mode: Mode = "pass";
-  /** Until it has gone to the client. */
+  /** Set until it is sent to the client. */
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /** A mark of old revisions, which servers that speak both set too: what they say must show that it is of this one. */
+  /** Has `mcp-session-id`, like old revisions. Servers that speak both set it, too, so the message decides. */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
@@ -105,7 +105,7 @@ export class AgentAnswer implements Downstream {
     this.#encoding = encoding === "identity" ? undefined : encoding;
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
     this.#isJson = type.startsWith("application/json");
-    // An error may repeat what it was sent.
+    // An error may repeat what the server was sent.
     const isRead = this.#isJson || this.#isGuarded || status >= 400;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
@@ -113,7 +113,7 @@ export class AgentAnswer implements Downstream {
         return;
       }
       this.#mode = "events";
-      // The first message may be one that must not be shown.
+      // The first message may have to be withheld.
       if (this.#isGuarded) this.#terms.silent(() => this.#mode === "events" && this.#begin());
       else this.#begin();
       return;
@@ -192,7 +192,7 @@ export class AgentAnswer implements Downstream {
     return this.#to.write(chunk);
   }
 
-  /** False: the client is slow, or a judgement is waited for. */
+  /** Processes waiting events. Returns false if the client is slow or an inspection is pending. */
   #work(): boolean {
     let hasRoom = true;
     while (!this.#isBusy && this.#mode === "events") {
@@ -231,13 +231,13 @@ export class AgentAnswer implements Downstream {
       return;
     }
     const rest = this.#splitter.rest();
-    // Without its blank line it is no event, to any client; what an error follows would become one.
+    // Clients ignore an event without its final blank line, but an error frame that follows would complete it.
     if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#show(rest);
     this.#mode = "over";
     try {
       this.#terms.settled();
     } catch (error) {
-      // All of it was shown, piece by piece, each of which was allowed: who asks is told by the trail itself.
+      // Everything was already shown, and each part was allowed. The trail itself reports that it could not record.
       if (!(error instanceof GatewayError)) throw error;
     }
     if (this.#end instanceof Error) {
@@ -254,7 +254,7 @@ export class AgentAnswer implements Downstream {
     return this.#to.write(bytes);
   }
 
-  /** Undefined: it is refused. */
+  /** Returns the bytes to show, or `undefined` if the answer is refused. */
   #event(event: SseEvent): Later<Buffer | undefined> {
     const { data, bytes } = event;
     const { judged } = this.#terms;
@@ -278,7 +278,7 @@ export class AgentAnswer implements Downstream {
         this.#shownWhole(plain),
       );
     });
-    // Most are not waited for.
+    // Most answers are processed synchronously.
     if (made instanceof Promise) made.catch((error: unknown) => this.#refuse(error));
   }
 
@@ -299,7 +299,7 @@ export class AgentAnswer implements Downstream {
     });
   }
 
-  /** What the client is shown of it; undefined: nothing, it is refused. */
+  /** Returns the text to show, or `undefined` if the answer is refused. */
   #message(message: string, status: number): Later<string | undefined> {
     const { call, shows, listed, toolsChanged, told } = this.#terms;
     const { answer } = call;
@@ -326,7 +326,7 @@ export class AgentAnswer implements Downstream {
   #inspected(seen: string, isMessage: boolean): Later<string | undefined> {
     const { call, judged } = this.#terms;
     const texts = call.answer.texts(seen);
-    // A client might read what is not read here.
+    // A client might read text that is not readable here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
       return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun} sent what is not JSON.`));
     }
@@ -350,7 +350,7 @@ export class AgentAnswer implements Downstream {
     }
   }
 
-  /** What it says decides what of it is shown. */
+  /** Whether the content of messages decides what is shown. */
   get #isGuarded(): boolean {
     const { judged, shows } = this.#terms;
     return (judged ?? shows) !== undefined;
@@ -366,7 +366,7 @@ export class AgentAnswer implements Downstream {
     return this.#refuse(new GatewayError("unsupported_version", message));
   }
 
-  /** Nothing more of it is shown, and the server's work ends. */
+  /** Refuses the rest of the answer and stops the server's work. */
   #refuse(error: unknown): undefined {
     if (this.#mode === "over") return undefined;
     this.#mode = "over";

@@ -1,4 +1,4 @@
-/** Which server or agent a request is for, and whether the page that sends it may. */
+/** Finds the MCP server or agent of a request, and refuses browser pages of other origins. */
 import { GatewayError } from "../../../../base/index.ts";
 import { isForeignPage } from "../../../core/agents/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
@@ -8,7 +8,10 @@ import type { Exchange } from "../../exchange.ts";
 import type { Ports } from "../../ports.ts";
 import { type AgentPlace, agentPlace } from "./place.ts";
 
-/** The server or agent that the path names; undefined: it names none. Throws `forbidden` to a foreign page. */
+/**
+ * Returns the server or agent that the path names, or `undefined` if it names none. Throws `forbidden` for a page of another
+ * origin.
+ */
 export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPlace | undefined {
   const { request } = exchange;
   const place = agentPlace(request.url ?? "/", snapshot.fronted);
@@ -25,7 +28,7 @@ export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Por
   const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({
     host,
-    // The operator knows the page.
+    // The operator has listed the page's origin.
     origin: exchange.crossing?.isListed === true ? undefined : origin,
     isLoopback: isLoopback(request.socket.localAddress),
     publicOrigin,

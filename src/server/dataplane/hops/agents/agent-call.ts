@@ -1,4 +1,7 @@
-/** One call of a server or agent, as its protocol reads it: what the life of a request needs of it, and nothing of the wire. */
+/**
+ * One call of an MCP server or agent, parsed by its protocol: the parts that serving a request needs, independent of the wire
+ * format.
+ */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -26,7 +29,7 @@ import type { Fronted } from "../../../upstream/index.ts";
 export interface CallTexts {
   readonly texts: readonly AgentText[];
   readonly uninspected: AgentTexts["uninspected"];
-  /** New values of headers by lower-case name, beside the body. */
+  /** Returns the new body, and new values of headers by lower-case name. */
   readonly rewrite: (changes: readonly (string | undefined)[]) => {
     readonly body: string;
     readonly headers: ReadonlyMap<string, string>;
@@ -37,45 +40,45 @@ export interface AgentCall {
   readonly fronted: Fronted;
   /** JSON text. */
   readonly id: string;
-  /** As it was sent. */
+  /** Method as the caller wrote it. */
   readonly method: string;
-  /** Of a tool, prompt or resource; empty where it names none. */
+  /** Name of a tool, prompt or resource; empty without one. */
   readonly name: string;
   readonly isNotification: boolean;
-  /** Of a message of an agent. */
+  /** Role of a message to an agent. */
   readonly role?: string | undefined;
   readonly decide: (policy: AccessPolicy, caller: CallerVariables) => Verdict;
-  /** Throws `invalid_request`. */
+  /** Returns the texts to inspect. Throws `invalid_request`. */
   readonly texts: () => CallTexts;
-  /** To be sent on in place of what came. Undefined: it goes on as it came. */
+  /** Body to send instead of the original; `undefined` if that is sent unchanged. */
   readonly body: Buffer | undefined;
-  /** Headers that the server is sent in place of the client's. Names in lower case. */
+  /** Headers, by lower-case name, that replace the client's. */
   readonly headers: ReadonlyMap<string, string>;
   readonly answer: AnswerReading;
 }
 
-/** Whether a call carries what `restore` is of: arguments of a tool, or parts of a message. */
+/** Returns whether a call carries content to which `restore` applies: arguments of a tool, or parts of a message. */
 export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
   fronted.kind === "a2a" || method === "tools/call";
 
-/** How messages of the answer are read: each is one text of JSON. */
+/** Reads the messages of an answer, each of which is one JSON text. */
 export interface AnswerReading {
   readonly texts: (message: string) => AgentTexts | undefined;
-  /** It is of a revision that is not spoken here. */
+  /** Returns whether the message is of an unsupported protocol revision. */
   readonly isOld: (message: string, status: number) => boolean;
-  /** Undefined: the call lists no tools. */
+  /** `undefined` unless the call lists tools. */
   readonly tools: { readonly key: string; readonly isShareable: boolean } | undefined;
-  /** What tells clients that a message is of an old revision. */
+  /** Description of an old revision in refusals. */
   readonly whatIsOld: string;
 }
 
 export type CallReading =
   | { readonly kind: "call"; readonly call: AgentCall }
-  /** 202, and nothing is forwarded. */
+  /** Answered with 202; nothing is forwarded. */
   | { readonly kind: "dropped" }
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
-/** As refusals name it. */
+/** Returns the name of the server or agent in refusals. */
 export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
   noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
 });
@@ -114,7 +117,7 @@ function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): 
   };
 }
 
-/** Codes that servers of this revision answer with the status 400. */
+/** Error codes that servers of the current revision send with status 400. */
 const MODERN_FAULTS = /"code"\s*:\s*-(?:3202[0-2]|32602|32600|32601|32700)\b/;
 
 function isOldMcp(message: string, status: number): boolean {
@@ -129,7 +132,7 @@ function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, 
   if (reading.kind !== "read") return reading;
   const { request } = reading;
   const { id, method, role, taskId, contextId, parts } = request;
-  // Its answer names the agent's own address.
+  // The agent's extended card would contain the agent's own address.
   if (method === "GetExtendedAgentCard") return { kind: "refused", fault: a2aFault("no_extended_card", id) };
   return {
     kind: "call",

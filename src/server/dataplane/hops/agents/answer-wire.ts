@@ -1,9 +1,9 @@
-/** What an answer of a server or agent is on the wire: the headers that a client is shown, and its body as text. */
+/** Wire format of answers of MCP servers and agents: headers for the client, and the body as text. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Bearing, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
-/** Of the server's answer; all of it would set the client against the wrong party. */
+/** Headers of the server's answer that a client would wrongly attribute to the gateway. */
 const DROPPED: ReadonlySet<string> = new Set([
   "mcp-session-id",
   "set-cookie",
@@ -12,7 +12,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   "strict-transport-security",
 ]);
 
-/** Those that a client is shown. */
+/** Returns the headers that the client receives. */
 export function kept(headers: readonly string[]): readonly string[] {
   const pairs: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
@@ -22,7 +22,7 @@ export function kept(headers: readonly string[]): readonly string[] {
   return pairs;
 }
 
-/** Of a body that is whole and without encoding. */
+/** Returns the headers of a whole body of `length` bytes without content encoding. */
 export function ofLength(headers: readonly string[], length: number): readonly string[] {
   const isEncoded = headerValue(headers, "content-encoding") !== undefined;
   if (!isEncoded && headerValue(headers, "content-length") === String(length)) return headers;
@@ -35,13 +35,13 @@ export function ofLength(headers: readonly string[], length: number): readonly s
   return [...pairs, "content-length", String(length)];
 }
 
-/** As clients read it: without a byte order mark, and with a replacement for what is no UTF-8. */
+/** Decodes a body as clients do: without a byte order mark, and with replacement characters for invalid UTF-8. */
 export function textOf(body: Buffer): string {
   const text = body.toString("utf8");
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** Whether a message shows the credential that its sender was sent; some write a slash in JSON as an escape. */
+/** Returns whether a message contains the credential that its sender received. Some JSON writers escape slashes. */
 export function repeats(bears: Bearing | undefined, message: string): boolean {
   if (bears === undefined) return false;
   return bears("", message) || (message.includes("\\/") && bears("", message.replaceAll("\\/", "/")));
@@ -51,6 +51,6 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
   by: { kind: "guardrail", name: "response.on_oversize" },
 });
 
-/** `decode` speaks of requests. */
+/** Replaces an error of `decode`, whose message describes requests. */
 export const undecodable = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_invalid", "The answer does not decode within its bounds.", { cause });

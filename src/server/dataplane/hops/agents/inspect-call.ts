@@ -1,4 +1,4 @@
-/** Guardrails over a call of a server or agent, before it is forwarded. Source: design decisions, section 11. */
+/** Applies guardrails to a call of an MCP server or agent, before it is forwarded. Source: design decisions, section 11. */
 
 import type { GuardrailSinks } from "../../../core/guardrails/index.ts";
 import {
@@ -19,7 +19,7 @@ export interface InspectingCall {
   readonly exchange: Exchange;
   readonly standing: Standing;
   readonly decided: DecidedRequest;
-  /** The call as it came, without its content encoding. */
+  /** Body of the call without its content encoding. */
   readonly plain: Buffer;
   readonly held: Holding;
   readonly sinks: GuardrailSinks;
@@ -27,15 +27,15 @@ export interface InspectingCall {
 }
 
 export interface InspectedCall {
-  /** Undefined: no detector in force reads it. */
+  /** `undefined` if no detector reads the body. */
   readonly texts: CallTexts | undefined;
-  /** By text; undefined: nothing is rewritten. */
+  /** New texts by index; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   readonly occasion: Occasion;
   readonly verdict: BesideVerdict;
 }
 
-/** Throws `guardrail_denied`, `guardrail_error`, `overloaded`, `audit_unavailable` or `invalid_request`. */
+/** Inspects a call. Throws `guardrail_denied`, `guardrail_error`, `overloaded`, `audit_unavailable` or `invalid_request`. */
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
@@ -52,14 +52,14 @@ export async function inspectCall(
   const restores = restorer && hasArguments(call) ? turningBack(said, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
-  // Detectors that run beside the call read the texts still.
+  // Otherwise detectors that run in parallel with the call still read the texts.
   if (verdict === undefined) held.release(reading);
   return { texts, changes, occasion, verdict };
 }
 
 /**
- * A rule with `fpe` leaves values of the types that are turned back, and what is proven to be one of them whatever it was
- * found as: else it would be encrypted once more, and come as another value.
+ * Returns which findings a rule with `fpe` must leave alone: values of the restored types, and values proven to be encrypted
+ * ones whatever type they were found as. Otherwise they would be encrypted a second time and arrive as other values.
  */
 function turningBack(
   texts: CallTexts["texts"],

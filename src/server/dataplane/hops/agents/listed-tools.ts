@@ -1,19 +1,18 @@
 /**
- * Names of tools that servers have listed: what spans may call a tool by. One that no list had is a caller's own word, and is
- * told nowhere.
+ * Names of tools that servers have listed, which may appear in spans. Any other name is chosen by a caller and is not exported.
  */
 import { filterTools } from "../../../core/agents/index.ts";
 import type { Fronted } from "../../../upstream/index.ts";
 
-/** Of one server, in one configuration. */
+/** Maximum number of tools per server and configuration. */
 const MAX_TOOLS = 1_000;
 const MAX_LIST_LENGTH = 1 << 20;
-/** As MCP has names of tools. */
+/** Format of tool names in MCP. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 const listed = new WeakMap<Fronted, Set<string>>();
 
-/** `message`: an answer to `tools/list`. */
+/** Remembers the tools of a list. `message`: an answer to `tools/list`. */
 export function noteTools(fronted: Fronted, message: string): void {
   if (message.length > MAX_LIST_LENGTH) return;
   const names = listed.get(fronted) ?? new Set<string>();
@@ -24,6 +23,6 @@ export function noteTools(fronted: Fronted, message: string): void {
   });
 }
 
-/** The name itself where the server has listed it. */
+/** Returns the name if the server has listed it, otherwise `undefined`. */
 export const listedTool = (fronted: Fronted, name: string): string | undefined =>
   listed.get(fronted)?.has(name) === true ? name : undefined;

@@ -1,25 +1,25 @@
-/** Which fronted server or agent a path names. Source: specification document 1, Listeners; mcp-registry reference, 6. */
+/** Finds the MCP server or agent that a path names. Source: specification document 1, Listeners; mcp-registry reference, 6. */
 import type { FrontedSnapshot } from "../../../snapshot/index.ts";
 import type { Fronted, FrontedKind } from "../../../upstream/index.ts";
 
 export interface AgentPlace {
   readonly kind: FrontedKind;
-  /** Undefined: nobody of that name is configured, which only who is known here is told. */
+  /** `undefined` if the name is not configured, which only authenticated callers are told. */
   readonly fronted: Fronted | undefined;
-  /** The name, as the path has it. */
+  /** Decoded name from the path. */
   readonly asked: string;
   /** `card`: the card of an agent, which needs no credential. */
   readonly wants: "call" | "card";
-  /** Without its question mark. */
+  /** Query without its question mark. */
   readonly query: string;
 }
 
-/** Without a name it is of nobody, and its client is told where they are. */
+/** Matches a path without a name, too: its client is told the right path. */
 const KIND = /^\/(mcp|a2a)(?:[/?]|$)/;
 
 const CARD = "/.well-known/agent-card.json";
 
-/** Undefined: the path is of neither. */
+/** Returns `undefined` for a path of neither kind. */
 export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | undefined {
   const [, named] = KIND.exec(url) ?? [];
   const kind: FrontedKind | undefined = named === "mcp" || named === "a2a" ? named : undefined;

@@ -1,6 +1,6 @@
 /**
- * A call as its server or agent is sent it: rewritten by guardrails, and then with values turned back that only they are to
- * see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
+ * Builds a call as it is sent to its server or agent: rewritten by guardrails, and with encrypted values restored that only the
+ * server may see. Source: specification document 3, `mcp[].restore`; design decisions, section 11, Order.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Restorer } from "../../../snapshot/index.ts";
@@ -8,15 +8,18 @@ import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 import type { InspectedCall } from "./inspect-call.ts";
 
 export interface SentCall {
-  /** Undefined: it stays as it came. */
+  /** `undefined` if the call is sent unchanged. */
   readonly rewritten: ReturnType<CallTexts["rewrite"]> | undefined;
-  /** Values that were turned back, by type. */
+  /** Number of restored values by type. */
   readonly restored: Readonly<Record<string, number>>;
 }
 
 const NOTHING: Readonly<Record<string, number>> = {};
 
-/** Throws `body_too_large` where more would have to be tried than one call may cost, and `invalid_request`. */
+/**
+ * Returns the call to send. Throws `body_too_large` if it has more candidates for encrypted values than one call may cost, and
+ * `invalid_request`.
+ */
 export function sentCall(
   call: AgentCall,
   inspected: InspectedCall | undefined,

@@ -1,6 +1,6 @@
 /**
- * A call of a fronted server or agent, once its caller is known and its body is here: read, admit, reserve, inspect,
- * forward, settle, in the order of every request. It is never repeated and never moved: a call may have been done.
+ * Serves a call of an MCP server or agent whose caller and body are known. The stages are those of every request: read, admit,
+ * reserve, inspect, forward, settle. A call may have an effect, so it is never retried and has no failover.
  */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -50,13 +50,13 @@ export interface ServedCall {
   readonly place: AgentPlace;
   readonly standing: Standing;
   readonly snapshot: Snapshot;
-  /** The body as it came. */
+  /** Body as it was received. */
   readonly original: Buffer;
   readonly held: Holding;
   readonly ports: Ports;
 }
 
-/** Throws the refusal. */
+/** Serves the call. Throws its refusal. */
 export async function serveAgent(served: ServedCall): Promise<void> {
   const { exchange, place, standing, snapshot, original, held, ports } = served;
   const { request } = exchange;
@@ -108,10 +108,10 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const restorer = snapshot.guardrails.restorer(fronted.restore);
     const inspecting = { exchange, standing, decided, plain, held, sinks, restorer };
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // 403, 503
-    // Told of where it is waited for, which may never come to be.
+    // Handled where it is awaited, which may never happen.
     inspected?.verdict?.catch(() => undefined);
     if (exchange.gone) return;
-    // Dear enough to be made only where somebody listens.
+    // Creating it is expensive, so it only exists if answers are inspected.
     const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
     const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
     let isSettled = false;
@@ -180,7 +180,7 @@ const judgedAnswer = (
     ? undefined
     : new JudgedAnswer(guard, occasion, signal);
 
-/** Undefined: the caller may call every tool, or none is listed. */
+/** Returns `undefined` if the caller may call every tool, or the call lists none. */
 function showsOf(
   { answer, fronted }: AgentCall,
   { profile, variables }: Standing,
@@ -196,7 +196,7 @@ function answerWith(answer: AgentAnswer, message: string): void {
   answer.end();
 }
 
-/** What the call costs is held. Undefined: nobody counts. A notification costs nothing. */
+/** Reserves the cost of a call. Returns `undefined` if it is not charged, as for notifications. */
 async function reserve(
   { fronted, isNotification }: AgentCall,
   { profile, bucket }: Standing,
@@ -214,7 +214,10 @@ async function reserve(
   });
 }
 
-/** Whom the server or agent sees, where that is the caller: by the one credential that the caller was recognised by. */
+/**
+ * Returns the caller and the credential that authenticated it, for a server or agent that receives an exchanged token;
+ * otherwise `undefined`.
+ */
 function actingFor(
   { channel }: AgentCall["fronted"],
   request: IncomingMessage,
@@ -225,7 +228,10 @@ function actingFor(
   return { issuer, principal, token: credential.kind === "text" ? credential.text : undefined };
 }
 
-/** What a server says to one caller it may not say to another. */
+/**
+ * Returns the cache key of a list. With token exchange a list is cached per caller, because the server may show each caller
+ * other tools.
+ */
 const listKey = (key: string, acting: ActingFor | undefined): string =>
   acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
 
@@ -300,7 +306,7 @@ async function forwardCall(
         measured?.failed({ ...told, durationMs: failedAfterMs, error });
       }
       measured?.ended();
-      // Whoever could not be reached has done nothing.
+      // A server that could not be reached has done nothing, so there is no charge.
       if (result === "connect" || result === "refused") return;
       const before = charge?.spent ?? 0;
       charge?.settle(undefined);
@@ -320,7 +326,10 @@ async function forwardCall(
   await untilDone((done) => forward(options, done));
 }
 
-/** Those of a client's headers that concern the call. Source: mcp reference, 9; a2a reference, 10. */
+/**
+ * Returns the headers to send: the client's headers that concern the call, and those of the gateway. Source: mcp reference, 9;
+ * a2a reference, 10.
+ */
 function headersFor(
   { headers: own }: AgentCall,
   { rawHeaders }: IncomingMessage,

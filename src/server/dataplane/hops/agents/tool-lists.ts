@@ -1,11 +1,11 @@
 /**
- * Lists of tools that servers let everybody share, kept for as long as they said. What one configuration keeps goes with
- * it. Source: mcp reference, 11; design decisions, section 7.
+ * Cache of tool lists that servers declare shareable, for the lifetime that they state. It is discarded with the configuration.
+ * Source: mcp reference, 11; design decisions, section 7.
  */
 import { answerFromCache, shareableOf } from "../../../core/agents/index.ts";
 import type { Fronted } from "../../../upstream/index.ts";
 
-/** Pages and kinds of clients of one server. */
+/** Maximum number of lists per server: one for each page and kind of client. */
 const MAX_KEPT = 64;
 const MAX_LENGTH = 1 << 20;
 
@@ -17,7 +17,7 @@ interface Kept {
 
 const kept = new WeakMap<Fronted, Map<string, Kept>>();
 
-/** Undefined: the server is to be asked. `id`: JSON text. */
+/** Returns a cached answer, or `undefined` if the server must be asked. `id`: JSON text. */
 export function keptList(fronted: Fronted, key: string, id: string, now: number): string | undefined {
   const found = kept.get(fronted)?.get(key);
   if (found === undefined) return undefined;

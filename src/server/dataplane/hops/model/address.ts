@@ -1,4 +1,4 @@
-/** Finds out what a request is addressed to: its route, its model, and the provider that serves it. */
+/** Determines the target of a request: its route, its model and the provider that serves it. */
 import { GatewayError } from "../../../../base/index.ts";
 import {
   boundaryOf,
@@ -19,48 +19,48 @@ import type { Holding } from "../../../memory/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { holdValues, RequestContent } from "./request-content.ts";
 
-/** Where the model's name stands, so that an alias can be written in its place. */
+/** Location of the model's name in the request, so that an alias can be replaced. */
 export type ModelSpot =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly member: Member }
   | { readonly kind: "form"; readonly start: number; readonly end: number }
   | { readonly kind: "path"; readonly prefix: string }
   | { readonly kind: "query" }
-  /** Of a form-encoded body. */
+  /** Parameter of a form-encoded body. */
   | { readonly kind: "parameter" };
 
 export interface Target extends Routed {
   readonly route: Route;
   readonly dialect: Dialect;
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** Query with its question mark, or empty. */
   readonly query: string;
-  /** As the client asked for it. */
+  /** Model as the client requested it. */
   readonly model: string | undefined;
   readonly spot: ModelSpot;
-  /** Of the body; empty where the request names none. */
+  /** Content type of the body; empty if the request has none. */
   readonly contentType: string;
-  /** The body as it goes upstream when nothing changes. */
+  /** Body as it is sent upstream if nothing changes. */
   readonly original: Buffer;
-  /** The body with its content encoding taken off; the same buffer where there was none. */
+  /** Body without its content encoding; the same buffer as `original` if it has none. */
   readonly plain: Buffer;
-  /** True when `plain` is a JSON object. */
+  /** Whether `plain` is a JSON object. */
   readonly isJson: boolean;
-  /** There is a body in which a model may stand, and it is neither JSON nor the form that it says it is. */
+  /** Whether the body could name a model, but is neither JSON nor the kind of form that its content type declares. */
   readonly isUnread: boolean;
   readonly streams: boolean;
   readonly streamOptions: Member | undefined;
-  /** Of a chat or messages request; undefined on routes that nobody translates. */
+  /** Parsed content of a chat, messages or Responses request; `undefined` on routes that are never translated. */
   readonly content: RequestContent | undefined;
-  /** Of a message: what it asks of a conversation that the provider holds. */
+  /** Use of a thread that the provider keeps. Messages dialect only. */
   readonly thread: ThreadUse;
-  /** Where the body names models that some hosts fall back on by themselves; empty where it does not. */
+  /** Members with models that some hosts fall back to by themselves; empty without any. */
   readonly fallbacks: readonly Member[];
-  /** Guardrails rewrote it: `original` is not what the client sent, and has no content encoding. */
+  /** Whether the body was rewritten: `original` is then not what the client sent, and has no content encoding. */
   readonly isRewritten: boolean;
 }
 
-/** A request's line, read. */
+/** Parsed request line. */
 export interface Place {
   readonly route: Route;
   readonly dialect: Dialect;
@@ -70,15 +70,15 @@ export interface Place {
 
 export interface Payload {
   readonly contentType: string;
-  /** As the client sent it. */
+  /** Body as the client sent it. */
   readonly original: Buffer;
-  /** With its content encoding taken off. */
+  /** Body without its content encoding. */
   readonly plain: Buffer;
-  /** Holds what reading it takes. */
+  /** Accounts for the memory that parsing takes. */
   readonly held: Holding;
-  /** Told the model as soon as it is read, also of a request that is refused for it. */
+  /** Receives the model as soon as it is known, even if the request is then refused. */
   readonly facts?: { model: string | undefined };
-  /** Who serves a request that names no model, where that is not the default provider. */
+  /** Returns the provider for a request without a model, if that is not the default provider. */
   readonly modelless?: () => Routed | undefined;
 }
 
@@ -86,7 +86,7 @@ type Found = Pick<
   Target,
   "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
 > & {
-  /** Of a JSON object: as the scan found it. */
+  /** Result of the scan, for a JSON object. */
   readonly mayLose: boolean;
   readonly values: number;
 };
@@ -104,16 +104,19 @@ const NOTHING: Found = {
   spot: { kind: "none" },
 };
 
-/** In characters, as in a form: rules and routing go through it, and no model has a name that comes near. */
+/** Maximum length of a model name, in UTF-16 units. Rules and routing process the name, and real names are far shorter. */
 const MAX_MODEL_LENGTH = 1_024;
 
-/** White space before a JSON object. */
+/** Maximum length of the white space before a JSON object. */
 const MAX_SPACE = 1_024;
 
-/** `models` is OpenRouter's, `fallbacks` LiteLLM's. */
+/** `models` is a field of OpenRouter, `fallbacks` of LiteLLM. */
 const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
 
-/** Throws `invalid_request` or `model_not_found`. */
+/**
+ * Returns the target of a request. Throws `invalid_request` or `model_not_found`, and for a batch also `body_too_large` or
+ * `overloaded`.
+ */
 export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
   const found = readModel(snapshot, place, payload);
   const { model } = found;
@@ -181,7 +184,10 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
   }
 }
 
-/** What parses as JSON is read as JSON, whatever it says it is: so do servers that take both. */
+/**
+ * Finds the model in a body that is JSON or a form. Anything that parses as JSON is read as JSON regardless of its content
+ * type, as servers do that accept both.
+ */
 function readAny(plain: Buffer, contentType: string): Found {
   if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
   if (plain.length === 0) return NOTHING;
@@ -193,7 +199,7 @@ function readAny(plain: Buffer, contentType: string): Found {
   return { ...NOTHING, model: oneParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
 }
 
-/** Of whatever is in parts: some servers take them all for a form. */
+/** Returns the boundary of any multipart type, because some servers read all of them as forms. */
 export const formBoundary = (contentType: string): string | undefined =>
   /^multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;
 
@@ -221,7 +227,7 @@ function short(model: string): string {
 function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Found {
   const [model, stream, streamOptions, thread, ...fallbacks] = scan.members;
   const value = model === undefined ? undefined : valueOrRefuse(plain, model);
-  // Null is absence where the model is optional; where it is required it is refused as absent.
+  // `null` counts as absent: allowed where the model is optional, refused as missing where it is required.
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
   }
@@ -255,7 +261,10 @@ function readForm(plain: Buffer, boundary: string): Found {
   return { ...NOTHING, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
 }
 
-/** A batch names a model in each entry; one request goes to one provider, so they must agree on it. */
+/**
+ * Finds the model of a batch. Each entry names one, and all of them must have the same provider, because a request goes to one
+ * provider.
+ */
 function readBatch(snapshot: Snapshot, plain: Buffer, held: Holding): Found {
   const found = readJson(plain);
   holdValues({ plain, values: found.values }, held);

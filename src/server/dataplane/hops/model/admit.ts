@@ -1,6 +1,6 @@
 /**
- * Which channels may carry a request, for this caller. Each failover candidate is admitted like the first, when it is
- * needed; one that may not be used is passed over. Source: specification document 3 (`failover`, `access_rules[]`,
+ * Decides which channels may carry a request of this caller. A failover candidate is checked like the first provider, at the
+ * time it is needed; one that may not be used is skipped. Source: specification document 3 (`failover`, `access_rules[]`,
  * `profiles[]`); design decisions, section 2 (`suspended`).
  */
 import { GatewayError } from "../../../../base/index.ts";
@@ -21,49 +21,49 @@ import { type Sealing, type TranslatedCall, translateCall } from "./translated-c
 export interface Admitted {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
-  /** The model as this provider is sent it; undefined on a modelless route. */
+  /** Model as sent to this provider; `undefined` on a route without a model. */
   readonly model: string | undefined;
-  /** What the request uses and the channel cannot be told. */
+  /** Capabilities that the request uses and that the channel cannot express. */
   readonly lost: readonly Loss[];
-  /** Undefined: the channel speaks the client's dialect. */
+  /** Translated request; `undefined` if the channel speaks the client's dialect. */
   readonly translated: TranslatedCall | undefined;
 }
 
-/** The addressed provider, or whoever stands in for it, then its failover list, without those that were passed over. */
+/** Admitted candidates: the addressed provider, or its replacement, then its failover list without skipped providers. */
 export interface AdmittedList {
   readonly first: Admitted;
-  /** Counted from 0. Judges as many as it takes, each once. */
+  /** Returns a candidate; positions count from 0. It checks as many providers as needed, each of them once. */
   at(position: number): Admitted | undefined;
-  /** False: `at` answers undefined. */
+  /** Returns false if `at` returns `undefined` for the position. */
   mayHave(position: number): boolean;
-  /** Of the addressed provider. */
+  /** Failover triggers of the addressed provider. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
   /**
-   * The same list for a request whose texts were rewritten: whoever was admitted stays so, and channels are chosen and
-   * prepared for what it says now. Throws as `admit` does where a channel cannot carry it. This one is used no more.
+   * Returns the same list for a rewritten request: admitted providers stay admitted, and their channels are chosen and prepared
+   * again. Throws as `admit` does if a channel cannot carry it. The original list must not be used afterwards.
    */
   readdressed(target: Target): AdmittedList;
 }
 
 export interface Governed extends RouteCaller {
   readonly requestId: string;
-  /** Undefined where nothing can be suspended. */
+  /** `undefined` if nothing can be suspended (flag mode). */
   readonly suspensions: Suspensions | undefined;
-  /** Of the caller; undefined: the request is none for a response. */
+  /** Seals reasoning for the caller; `undefined` unless the request is for the Responses API. */
   readonly sealing: Sealing | undefined;
   readonly sinks: DecisionSinks;
 }
 
 type Outcome =
   | { readonly kind: "admitted"; readonly admitted: Admitted }
-  /** Another may stand in for who is passed over, and for nobody who is refused. */
+  /** `passed`: the next provider may replace this one. `refused`: the first provider's refusal ends the request. */
   | { readonly kind: "passed" | "refused"; readonly error: GatewayError };
 
 const NONE: readonly string[] = [];
 
 const isGoverned = ({ standing, suspensions }: Governed): boolean => standing.isRestricted || suspensions?.any === true;
 
-/** Throws what the request is refused for. */
+/** Returns the admitted providers of a request, or throws its refusal. */
 export function admit(snapshot: Snapshot, target: Target, governed: Governed): AdmittedList {
   const beside = isGoverned(governed) ? namedBeside(target) : NONE;
   if (governed.suspensions?.any === true) {
@@ -106,7 +106,7 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
   throw primary.kind === "passed" ? primary.error : new Error("a candidate that was admitted is not there");
 }
 
-/** Of a failover candidate, in the midst of an attempt: one whose decision cannot be recorded is passed over too. */
+/** Checks a failover candidate between attempts. A candidate whose decision cannot be recorded is skipped, too. */
 function judgeNext(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
   try {
     return judge(provider, target, beside, governed);
@@ -116,7 +116,7 @@ function judgeNext(provider: Provider, target: Target, beside: readonly string[]
   }
 }
 
-/** In the order of the decisions: suspensions, subset of the pool, access rules, model list, capabilities. */
+/** Checks one provider. The order is: suspensions, pool subset, access rules, model list, capabilities. */
 function judge(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
   const { standing, requestId, suspensions, sinks } = governed;
   const { model: asked } = target;
@@ -145,7 +145,10 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   return { kind: "admitted", admitted: admittedTo(provider, target, model, governed) };
 }
 
-/** Where the whole pool would serve, it may not: what is confined stays so wherever a request goes. */
+/**
+ * Returns the refusal for a pool without the required subset. The rest of the pool must not serve the request: a confined
+ * caller stays confined on failover, too.
+ */
 const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
   new GatewayError(
     "no_pool_subset",
@@ -153,7 +156,7 @@ const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
     { param: "model" },
   );
 
-/** Throws `fidelity_loss` or `invalid_request`. */
+/** Chooses and prepares the channel. Throws `fidelity_loss` or `invalid_request`. */
 function admittedTo(
   provider: Provider,
   target: Target,
@@ -166,13 +169,13 @@ function admittedTo(
   return { provider, channel, model, lost: alsoLost.length === 0 ? lost : [...lost, ...alsoLost], translated: call };
 }
 
-/** Of a request, or of an event within its session; undefined where there is none. */
+/** Model named by a request or by an event of a session; `undefined` without one. */
 export interface NamedModel {
   readonly model: string | undefined;
   readonly upstreamModel: string | undefined;
 }
 
-/** Records what a rule decided. */
+/** Evaluates the access rules and records their decision. Returns the refusal, if any. */
 export function deniedByRules(
   provider: Provider,
   { route }: Target,

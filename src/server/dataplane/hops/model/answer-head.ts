@@ -1,4 +1,4 @@
-/** Status and headers of an answer, which wait for the first byte that may be shown. */
+/** Status and headers of an answer. They are held back until the first byte that may be shown. */
 import { performance } from "node:perf_hooks";
 import { type AnswerType, isBodiless, type Mending, typeOf } from "../../../answers/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
@@ -33,32 +33,32 @@ export class AnswerHead {
     return isBodiless(this.#exchange.request.method, this.#status);
   }
 
-  /** Content encoding; empty where there is none. */
+  /** Content encoding; empty without one. */
   get encoding(): string {
     const named = headerValue(this.#headers, "content-encoding")?.trim().toLowerCase() ?? "";
     return named === "identity" ? "" : named;
   }
 
-  /** The body's encoding was taken off. */
+  /** Corrects the headers after the body was decoded to `length` bytes. */
   decoded(length: number): void {
     this.#headers = headersOf(this.#headers, { isDecoded: true, length });
   }
 
-  /** Calls `open` if nothing was sent for so long, in milliseconds; 0: never. For a stream that keeps silent. */
+  /** Calls `open` if the head of a stream is still held back after `ms` milliseconds; 0 for never. */
   whenSilent(ms: number, open: () => void): void {
     if (ms > 0 && this.type.name === "text/event-stream" && this.#status < 300) {
       this.#silence = setTimeout(open, ms).unref();
     }
   }
 
-  /** Time that passed until now was the provider's. */
+  /** Counts the time since the last call as time spent waiting for the provider. */
   waited(): void {
     const now = performance.now();
     this.#exchange.waited(now - this.#cameAt);
     this.#cameAt = now;
   }
 
-  /** Once. Throws where they cannot be written. */
+  /** Sends the head. Called once. Throws if the headers cannot be written. */
   send(mending: Mending): void {
     this.#isSent = true;
     clearTimeout(this.#silence);

@@ -1,4 +1,7 @@
-/** What was decided of one answer, told once: counted, recorded, on its span, and in its headers where they are not gone. */
+/**
+ * Records the guardrail decisions on one answer once: in metrics, audit trail and span, and in the headers if they have not
+ * been sent.
+ */
 import { GatewayError } from "../../../../base/index.ts";
 import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/index.ts";
 import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
@@ -17,16 +20,19 @@ export interface Recording {
 
 export interface Inspecting extends Recording {
   readonly guard: Guard;
-  /** Of the request. */
+  /** Inspection state of the request. */
   readonly occasion: Occasion;
-  /** A stream that is silent for so many milliseconds is begun. */
+  /** Milliseconds of silence after which the head of a stream is sent. */
   readonly heartbeatMs: number;
 }
 
 export interface InspectedDownstream extends Downstream {
-  /** The answer came encoded. What it unpacks to is known only at its end: nothing of a whole one is shown before. */
+  /**
+   * Whether the answer is decoded from a content encoding. Its decoded size is only known at the end, so nothing of an answer
+   * that is not a stream is shown before.
+   */
   isDecoded: boolean;
-  /** Once nothing of the answer is judged any more; undefined: it is so. */
+  /** Returns a promise that resolves when the inspection of the answer has ended, or `undefined` if it has already. */
   readonly over: () => Promise<void> | undefined;
 }
 
@@ -44,12 +50,12 @@ export class AnswerRecord {
     this.#span = to.span?.inspection("response");
   }
 
-  /** Headers are about to go: they tell of the rules that acted until now. */
+  /** Lists the rules that have acted so far in the headers, which are about to be sent. */
   tellHeaders(): void {
     if (!this.#isSettled) this.#tell(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }
 
-  /** Once. What the answer is refused for; undefined: it is not, or that was told before. */
+  /** Records the decisions. Returns the refusal of the answer, or `undefined` if it is not refused or was settled before. */
   settle(): GatewayError | undefined {
     if (this.#isSettled) return undefined;
     this.#isSettled = true;

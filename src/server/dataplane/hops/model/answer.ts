@@ -1,6 +1,6 @@
 /**
- * An answer that must change a little on its way: event by event in a stream, once in a JSON body, not at all otherwise;
- * and one that is metered as it passes.
+ * Edits an answer on its way to the client: each event of a stream, a JSON body once, anything else not at all. It also meters
+ * the answer.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -17,19 +17,19 @@ import { Gathering, type Holding } from "../../../memory/index.ts";
 import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
 import type { AnswerMeter } from "../../metering/index.ts";
 
-/** A larger JSON answer passes as it comes; models lists and completions are far below. */
+/** Maximum size of a JSON answer that is edited; a larger one passes unchanged. Models lists and completions are far smaller. */
 const MAX_REWRITTEN_BYTES = 32 << 20;
 
-/** `over`: nothing more goes to the client. */
+/** `over`: nothing more is sent to the client. */
 type Mode = "pass" | "events" | "whole" | "over";
 
 export interface Rewrites {
   readonly edits: AnswerEdits | undefined;
   /** Applied to a whole JSON body after the edits. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
-  /** Sees the answer as it came, before the client sees what is made of it. */
+  /** Reads the original answer, before it is edited. */
   readonly meter: AnswerMeter | undefined;
-  /** What is held of the answer. */
+  /** Accounts for the memory held for the answer. */
   readonly holding: Holding;
 }
 
@@ -37,7 +37,10 @@ export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
   return new Rewriting(to, rewrites);
 }
 
-/** A class, since there is one for each request: a literal with a getter is a shape of its own each time it is made. */
+/**
+ * A class rather than an object literal, because each evaluation of a literal with a getter creates a new hidden class, and
+ * there is one object per request.
+ */
 class Rewriting extends Passing {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
@@ -45,9 +48,9 @@ class Rewriting extends Passing {
   readonly #holding: Holding;
   #mode: Mode = "pass";
   #shown: ReturnType<AnswerMeter["started"]> = "nothing";
-  /** Undefined unless events are looked into. */
+  /** `undefined` unless events are parsed. */
   #splitter: SseSplitter | undefined;
-  /** Of the event that is not whole yet, as far as they are counted. */
+  /** Accounted bytes of the incomplete event. */
   #eventBytes = 0;
   #held: Gathering | undefined;
   #hasRead = false;
@@ -107,7 +110,7 @@ class Rewriting extends Passing {
     return this.#mode === "events" ? hasRoom : super.write(chunk);
   }
 
-  /** Whether the client has room; undefined: it was written nothing. */
+  /** Processes an event. Returns whether the client has room, or `undefined` if nothing was written. */
   #event(event: SseEvent): boolean | undefined {
     if (this.#shown === "events" && event.data !== undefined) {
       this.#hasRead = true;
@@ -118,10 +121,13 @@ class Rewriting extends Passing {
     return bytes === undefined || bytes.length === 0 ? undefined : super.write(bytes);
   }
 
-  /** Most chunks of a stream need no look into their events. */
+  /**
+   * Returns the bytes to send if the chunk can be forwarded without parsing its events, as most chunks can; otherwise
+   * `undefined`.
+   */
   #unread(chunk: Buffer, splitter: SseSplitter): Buffer | undefined {
     const isMetered = this.#shown === "events";
-    // The first event may be an error, in whatever form.
+    // The first event may be an error in any form.
     const isFirst = !this.#hasRead && isMetered;
     if (isFirst || !splitter.isEmpty) return undefined;
     const text = chunk.toString("latin1");
@@ -145,7 +151,7 @@ class Rewriting extends Passing {
     return true;
   }
 
-  /** The answer's beginning is with the client: what there is no room for cannot be refused any more. */
+  /** Breaks the answer off if the memory budget is exhausted: its beginning has been sent, so it can no longer be refused. */
   #orBreakOff(hold: () => void): boolean {
     try {
       hold();

@@ -1,21 +1,21 @@
 /**
- * An answer that the client is not sent a byte of before the verdict over its request is there. Until then some of it is
- * held, and then the upstream waits, as for a client that is slow.
+ * Holds back an answer until the verdict on its request is known. Some bytes are buffered; after that the upstream must wait,
+ * as for a slow client.
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
 import { Gathering } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 
-/** Held before the upstream waits; whoever hands over more at once is not cut short below `MAX_HELD_BYTES`. */
+/** Buffered bytes from which on the upstream must wait. Bytes that arrive despite this are accepted up to `MAX_HELD_BYTES`. */
 const MAX_READY_BYTES = 64 << 10;
 const MAX_HELD_BYTES = 64 << 20;
 
 type Client = Downstream & Pick<Exchange, "cutOff" | "holding">;
 
 /**
- * Runs `forward` beside `verdict`, and returns when both are over; rejects as `forward` does, once the verdict is there. An
- * error of the verdict is the answer, whatever the upstream says, and ends the call.
+ * Runs `forward` in parallel with `verdict` and waits for both. Rejects as `forward` does, after the verdict. If the verdict is
+ * an error, that is the answer whatever the upstream says, and the call ends.
  */
 export async function whileJudged(
   client: Client,
@@ -97,21 +97,21 @@ class Awaiting implements Downstream {
     else this.#end = end;
   }
 
-  /** The client may have it: what is held now, and what comes as it comes. */
+  /** Releases the buffered answer to the client; from then on chunks pass directly. */
   pass(): void {
     this.#isPassing = true;
     if (this.gone) return;
     try {
       this.#start?.();
     } catch (cause) {
-      // It cannot be passed on, so it is none.
+      // An answer whose headers cannot be written is invalid.
       const message = "The provider's answer could not be read: one of its headers cannot be passed on.";
       this.#to.cutOff(new GatewayError("upstream_invalid", message, { cause }));
       return;
     }
     const { bytes } = this.#held;
     const hasRoom = bytes === 0 || this.#to.write(this.#held.take());
-    // What the client has not taken yet is counted until it is done with.
+    // Bytes that the client has not taken yet stay accounted until the exchange ends.
     if (hasRoom) this.#to.holding.release(bytes);
     if (this.#end !== undefined) this.#end();
     else if (hasRoom && this.#isPaused) this.#drain?.();

@@ -1,8 +1,8 @@
 /**
- * Which of a provider's channels carries a request, and what is lost on the way.
+ * Chooses the channel of a provider that carries a request, and determines what is lost on it.
  *
- * Source: design decisions, section 6 (choice among channels: no loss first, then own surface, then same dialect, then
- * order of definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
+ * Source: design decisions, section 6 (choice among channels: no loss first, then own surface, then same dialect, then order of
+ * definition); specification document 3 (`channels`, `caps`, `require_caps`, `on_fidelity_loss`).
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -26,41 +26,50 @@ import type { Target } from "./address.ts";
 
 export interface ChosenChannel {
   readonly channel: UpstreamChannel;
-  /** What it serves the route by; undefined: the channel is sent the request in its own form. */
+  /** Route by which the channel serves the request after translation; `undefined` if the request is sent in its own form. */
   readonly counterpart: Counterpart | undefined;
-  /** Of capabilities that the request uses, hard and soft. */
+  /** Lost capabilities that the request uses, hard and soft. */
   readonly lost: readonly Loss[];
 }
 
-/** Of a history that comes from another provider; a provider of the dialect refuses it, and is sent the rest. */
+/**
+ * Loss of unsigned thinking from another provider in the history: providers of the messages dialect refuse it, so the rest is
+ * sent.
+ */
 export const UNSIGNED_THINKING: Loss = { capability: "hint", isHard: false, place: "messages" };
 
-/** Of a history that another channel answered, which alone could open it. */
+/** Loss of reasoning that another channel sealed, which only that channel could open. */
 export const SEALED_THINKING: Loss = { capability: "thinking_replay", isHard: false, place: "input" };
 
 const FOREIGN_SEALS: readonly Loss[] = [SEALED_THINKING];
 
-/** Of a request for a thread that the channel's provider would not hold; it is sent the rest. */
+/** Loss of a thread that the channel's provider does not keep: the request is sent without it. */
 export const NO_THREAD: Loss = { capability: "thread", isHard: false, place: "thread" };
 
-/** What bytes are sent without. */
+/** Losses that also apply to requests that are not translated. */
 const PASSING: ReadonlySet<Loss> = new Set([UNSIGNED_THINKING, NO_THREAD, SEALED_THINKING]);
 
 const NOTHING_LOST: readonly Loss[] = [];
 
-/** Of what is lost, what the request is sent without: bytes go as they are, whatever the channel makes of them. */
+/**
+ * Returns the losses that are removed from the request. An untranslated request is otherwise sent unchanged, whatever the
+ * channel makes of it.
+ */
 export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
   return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it.isStripped === true || PASSING.has(it));
 }
 
-/** `model`: as the provider is sent it. Throws `fidelity_loss` or, where the body must be read for it, `invalid_request`. */
+/**
+ * Returns the best channel. `model`: as sent to the provider. Throws `fidelity_loss`, `thread_not_found` or, if the body must
+ * be parsed, `invalid_request`.
+ */
 export function chooseChannel(
   provider: Provider,
   target: Target,
   model: string | undefined,
   { requireCaps, budget }: Profile,
 ): ChosenChannel {
-  // What is not told with the request cannot be counted before it is sent.
+  // Messages of a thread that are not part of the request cannot be counted before it is sent.
   const needsHistory = budget !== undefined;
   let best: ChosenChannel | undefined;
   let bestRank = Number.POSITIVE_INFINITY;
@@ -71,7 +80,7 @@ export function chooseChannel(
     if (served === undefined) continue;
     const counterpart = served === "as_it_is" ? undefined : served;
     const isOther = counterpart !== undefined;
-    // Bytes of a client go to the model's maker as they are, who knows best what the model takes of them.
+    // The model's maker gets untranslated requests unchecked, because it knows best which of the fields the model accepts.
     const isJudged = isOther || !listed.isOwnSurface || requireCaps.length > 0;
     const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
     const missing = requireCaps.length === 0 ? undefined : requireCaps.find((name) => !channel.claims(name));
@@ -99,7 +108,7 @@ export function chooseChannel(
   return best;
 }
 
-/** What the operator has taken out refuses nothing. */
+/** Marks losses of fields that the operator strips, which must not cause a refusal. */
 function strippedOf(
   { strippedFields: stripped }: Provider,
   lost: readonly Loss[],
@@ -111,17 +120,17 @@ function strippedOf(
   return withoutStripped(lost, { form, to: counterpart?.form ?? form, request: content.source.value, stripped });
 }
 
-/** What the caller's profile requires is no hint to it, in whatever form it would be lost. */
+/** Makes every loss of a capability that the profile requires a hard one. */
 function withRequired(lost: readonly Loss[], required: readonly string[]): readonly Loss[] {
   if (required.length === 0 || lost.length === 0) return lost;
   return lost.map((loss) => (required.includes(loss.capability) ? { ...loss, isHard: true } : loss));
 }
 
-/** Whether a channel of the provider serves the route for some model, in whatever form. */
+/** Returns whether any channel of the provider serves the route for some model, translated or not. */
 export const couldServe = ({ channels }: Provider, route: Route, dialect: Dialect): boolean =>
   channels.some((channel) => servedBy(channel, { route, dialect }, undefined) !== undefined);
 
-/** Undefined: the channel does not serve the route. */
+/** Returns how the channel serves the route, or `undefined` if it does not. */
 export function servedBy(
   channel: UpstreamChannel,
   { route, dialect }: Pick<Target, "route" | "dialect">,
@@ -138,7 +147,7 @@ export function servedBy(
 function lostOn(channel: UpstreamChannel, counterpart: Counterpart | undefined, target: Target): readonly Loss[] {
   const isOther = counterpart !== undefined;
   const lost = lostOf(channel, counterpart, target);
-  // Where the provider holds no threads, `create` would be refused as a field that it does not know.
+  // A provider without threads would refuse `create` as an unknown field.
   const isLeftOut = !isOther && target.thread === "create" && !channel.claims("thread");
   return isLeftOut ? [...lost.filter(({ capability }) => capability !== "thread"), NO_THREAD] : lost;
 }
@@ -149,7 +158,7 @@ function lostOf(
   { content, plain, dialect }: Target,
 ): readonly Loss[] {
   if (content === undefined) return NOTHING_LOST;
-  // Whoever serves responses itself is sent them as they are, and keeps what they ask of it.
+  // A provider with a native Responses API gets the request unchanged and supports whatever it uses.
   if (counterpart === undefined && content.form === "responses")
     return mayHoldSealed(plain) ? FOREIGN_SEALS : NOTHING_LOST;
   const to = counterpart?.form ?? content.form;
@@ -163,10 +172,13 @@ function lostOf(
   return losses(content.usesTo(to), way, channel);
 }
 
-/** Who serves responses itself keeps what others cannot: it comes first, whatever is lost there. */
+/**
+ * Penalty for translating a Responses request: a channel with a native Responses API keeps state that others cannot, so it
+ * comes first regardless of losses.
+ */
 const SECOND_CHOICE = 16;
 
-/** Lower is better; channels of one rank go by the order in which they are defined. */
+/** Returns the rank of a channel. Lower is better; ties are resolved by the order of definition. */
 function rankOf(
   { isOwnSurface }: UpstreamChannel,
   { isOther, isSecondChoice }: { readonly isOther: boolean; readonly isSecondChoice: boolean },
@@ -179,7 +191,7 @@ function rankOf(
 const SEND_ALL = "send the whole conversation as `input`, or ask for another model";
 const COUNT_SELF = "count by the `usage` of answers, or ask for another model";
 
-/** Beside a route that others serve too: what they have not that these need, and what there is to do. */
+/** Missing capability and advice for routes that only some channels serve. */
 const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
   ["responses_compact", { param: "compaction", advice: "ask for a summary by a request of its own, or another model" }],
   ["conversations", { param: "stored_responses", advice: SEND_ALL }],
@@ -219,7 +231,10 @@ function wouldLose(
   return new GatewayError("fidelity_loss", message, { param });
 }
 
-/** The official SDK sends the whole conversation then, as a new thread or as none. */
+/**
+ * Returns the refusal of a thread. On this code the official SDK sends the whole conversation again, as a new thread or without
+ * one.
+ */
 function noThread(needsHistory: boolean): GatewayError {
   const why = needsHistory
     ? "The caller's budget must see the whole conversation"

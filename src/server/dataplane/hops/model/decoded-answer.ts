@@ -1,13 +1,13 @@
-/** An answer that comes encoded although none was asked for. */
+/** Decodes an answer that has a content encoding although none was requested. */
 import { GatewayError } from "../../../../base/index.ts";
 import { UnreadableAnswer } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 
-/** An answer that comes encoded, and what it unpacks to. */
+/** Maximum size of an encoded answer, and of its decoded form. */
 export const MAX_ENCODED_BYTES = 32 << 20;
 
-/** Throws `UnreadableAnswer`, or `overloaded`. */
+/** Returns the decoded body. Throws `UnreadableAnswer` or `overloaded`. */
 export async function decodedAnswer(body: Buffer, encoding: string, holding: Holding): Promise<Buffer> {
   if (body.length === 0) return body;
   try {

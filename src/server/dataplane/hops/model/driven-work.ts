@@ -1,8 +1,8 @@
-/** Work on an answer that may take longer than the call that asked for it, and a provider that waits meanwhile. */
+/** Runs work on an answer that may be asynchronous, and makes the provider wait meanwhile. */
 import type { Later } from "../../../core/guardrails/index.ts";
 
 export interface DrivingPorts {
-  /** Some work is done: what came of it can be shown. */
+  /** Called when some work is done and its result can be shown. */
   readonly out: () => void;
   readonly fail: (error: unknown) => void;
   readonly isOver: () => boolean;
@@ -10,11 +10,11 @@ export interface DrivingPorts {
 
 export class DrivenWork {
   readonly #ports: DrivingPorts;
-  /** Works that are under way. */
+  /** Number of running tasks. */
   #pending = 0;
-  /** The client is slow. */
+  /** Whether the client is slow. */
   #isFull = false;
-  /** The provider may go on. */
+  /** Lets the provider continue. */
   #resume: (() => void) | undefined;
 
   constructor(ports: DrivingPorts) {
@@ -25,7 +25,7 @@ export class DrivenWork {
     this.#resume = listener;
   }
 
-  /** The client takes no more for now. */
+  /** Called when the client's buffer is full. */
   full(): void {
     this.#isFull = true;
   }
@@ -35,7 +35,7 @@ export class DrivenWork {
     if (this.#pending === 0) this.#resume?.();
   }
 
-  /** Does it and shows what came of it, then `next`. False: the provider is to wait until it is resumed. */
+  /** Runs `work`, shows its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
   drive(work: () => Later<void>, next?: () => void): boolean {
     const { out, fail, isOver } = this.#ports;
     if (isOver()) return true;

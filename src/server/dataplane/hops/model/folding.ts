@@ -1,4 +1,4 @@
-/** A stream that nobody asked for, on its way to a client of the same dialect, who is given the whole answer. */
+/** Folds a stream into a whole answer, for a client of the same dialect that did not request a stream. */
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import { AnswerProblem, type FoldedForm, foldAnswer, type Route } from "../../../core/dialects/index.ts";
@@ -6,10 +6,10 @@ import { Gathering, type Holding } from "../../../memory/index.ts";
 import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
-/** A larger answer is no completion. */
+/** Maximum size of a folded stream. No real completion is larger. */
 const MAX_STREAM_BYTES = 32 << 20;
 
-/** Headers that speak of the bytes of the stream. RFC 9110; RFC 9530; RFC 3230. */
+/** Headers that describe the bytes of the stream. Source: RFC 9110; RFC 9530; RFC 3230. */
 const OF_THE_STREAM: ReadonlySet<string> = new Set([
   ...["content-type", "content-length", "content-digest", "repr-digest", "digest", "content-md5", "etag"],
   "cache-control",
@@ -22,14 +22,14 @@ const FORMS: ReadonlyMap<string, FoldedForm> = new Map([
   ["responses", "responses"],
 ]);
 
-/** Form of the whole answers of a route; undefined: its streams are not folded. */
+/** Returns the form of whole answers on a route, or `undefined` if its streams are not folded. */
 export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefined => FORMS.get(name);
 
 export interface FoldingOptions {
   readonly form: FoldedForm;
-  /** What is held of the answer. */
+  /** Accounts for the memory held for the answer. */
   readonly holding: Holding;
-  /** Milliseconds spent waiting for the rest of the answer: none of it is ours. */
+  /** Receives the milliseconds spent waiting for the rest of the answer, which are not overhead of the gateway. */
   readonly waited: (ms: number) => void;
 }
 
@@ -42,12 +42,12 @@ interface Head {
 
 class FoldedAnswer extends Passing {
   readonly #options: FoldingOptions;
-  /** Undefined: the answer is no stream, and passes. */
+  /** `undefined` if the answer is not a stream and passes unchanged. */
   #head: Head | undefined;
   #held: Gathering | undefined;
   #begunAt = 0;
   #isOver = false;
-  /** Ends the attempt at the provider, as if the client had left. */
+  /** Ends the attempt at the provider as if the client had left. */
   #leave: (() => void) | undefined;
 
   constructor(to: Downstream, options: FoldingOptions) {

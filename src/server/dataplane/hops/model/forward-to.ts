@@ -1,6 +1,6 @@
 /**
- * Whom an admitted request is carried to, what each attempt is measured by, and what its answer passes on its way to the
- * client.
+ * Forwards an admitted request: builds the candidates, measures each attempt, and assembles the stages that an answer passes on
+ * its way to the client.
  */
 import type { Done } from "../../../../base/index.ts";
 import { type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
@@ -42,31 +42,34 @@ import { type Remembering, translating } from "./translating.ts";
 
 export interface Forwarding {
   readonly exchange: Exchange;
-  /** Where answers go: the exchange, or what stands before it. */
+  /** Receiver of answers: the exchange, or a stage in front of it. */
   readonly downstream: Downstream;
   readonly target: Target;
   readonly snapshot: Snapshot;
   readonly standing: Standing;
   readonly meter: Meter | undefined;
-  /** Of the request. */
+  /** Accounts for memory held for the request. */
   readonly held: Holding;
-  /** Undefined: the request is none for a response. */
+  /** `undefined` unless the request is for the Responses API. */
   readonly asResponse: ResponseCaller | undefined;
   readonly ports: Ports;
-  /** Undefined: guardrails do not apply to the answer. */
+  /** `undefined` if guardrails do not inspect the answer. */
   readonly answering?: Inspecting | undefined;
 }
 
-/** Who a candidate's answer goes to. `remembering`: items of it, as they are shown. */
+/** Returns the receiver of a candidate's answer. `remembering`: receives items of the answer as they are shown. */
 type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
 
-/** `over` is told once, when the answer was delivered and judged or the client left, or of the refusal. */
+/**
+ * Forwards the request. `over` is called once: when the answer was delivered and inspected, when the client left, or with the
+ * refusal.
+ */
 export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: Done): void {
   const { exchange, downstream, target, meter, ports, answering } = forwarding;
   let measured: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
   let begunAt = 0;
-  /** Of the attempt under way: what it answered could not be read. */
+  /** Whether the answer of the current attempt could not be read. */
   let isUnreadable = false;
   const fault = (kind: FailureKind, reason: string, status: number | null): void =>
     logUpstreamFault(ports.log, {
@@ -117,7 +120,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       exchange.asked = `Provider ${provider.name}`;
       exchange.onUnreadable = unreadable;
       exchange.use?.asked(provider.name, model);
-      // Counts what the attempt before it used, which is its provider's.
+      // Also counts the usage of the previous attempt, which belongs to its own provider.
       meter?.attempting(provider, model, channel.dialect);
       measured = ports.statistics?.of(provider.name, labels.model);
       measured?.begun(isRetry);
@@ -162,14 +165,14 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     tracer: tracedAttempts(forwarding, meter),
   };
   forward(options, (error) => {
-    // The provider may be done, and the judgement not.
+    // The provider may have finished before the inspection has.
     const judged = error === undefined ? inspected?.over() : undefined;
     if (judged === undefined) over(error);
     else judged.then(() => over(), over);
   });
 }
 
-/** Where guardrails hold nothing back, what ends the stream goes on from what was told. */
+/** If guardrails hold nothing back, a failing stream ends with frames that continue what was already sent. */
 const endsAs =
   (exchange: Exchange) =>
   (stream: StreamTranslation): void => {
@@ -188,19 +191,25 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
   };
 }
 
-/** How long models make an answer is known once they are read, and some providers know no HEAD of them. */
+/**
+ * Returns the method of the upstream request. HEAD of a models route becomes GET: the answer's length is only known after it
+ * was read, and some providers do not support HEAD there.
+ */
 const askedOf = ({ name }: Route, method: string): string =>
   method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
 
-/** Routes whose answers a model makes, or that tell of models. Files, stored objects and unknown paths may hold an error of their own. */
+/**
+ * Returns whether an answer of the route may report an error inside a success status. This applies to answers that a model
+ * generates and to models lists; files, stored objects and unknown paths may contain error objects of their own.
+ */
 const maybeError = ({ usage, form, modelRequired, name }: Route): boolean =>
   name === "models" || (name !== "compat_other" && (usage !== "none" || form !== undefined || modelRequired));
 
-/** Whether the deployment governs the request or pays for it; otherwise answers pass byte for byte. */
+/** Returns whether the deployment governs the request or pays for it. Otherwise answers pass byte for byte. */
 const isOurs = ({ channel }: Admitted, { ports, answering, meter }: Forwarding): boolean =>
   ports.governing !== undefined || answering !== undefined || meter !== undefined || channel.credential !== undefined;
 
-/** `mayMove`: another attempt may follow. */
+/** Builds a candidate. `mayMove`: another attempt may follow. */
 function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client, mayMove: boolean): Candidate {
   const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
   return {
@@ -239,7 +248,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           extend,
           streams,
           requestId,
-          // Where guardrails look at the answer, what they let go is what is remembered.
+          // With guardrails, only what they released is remembered.
           remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
           began,
           meter,
@@ -257,7 +266,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           retypes: route.form !== undefined,
         };
       }
-      // Nothing is looked into that nothing depends on; and an answer passes as it came where nothing is ours.
+      // Answers are only parsed if something depends on it.
       const mapsErrors = isOurs(admitted, forwarding);
       const looksInside = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
       const reads = isList || meter !== undefined || (mayMove && looksInside);

@@ -1,6 +1,6 @@
 /**
- * Routes on which a profile's limits could be walked around: a batch file or a stored object names models that nobody
- * sees here, and an ephemeral credential calls the provider past us. Source: design decisions, section 6.
+ * Refuses routes that would bypass a profile's limits: a batch file or a stored object names models that the gateway does not
+ * see, and an ephemeral credential calls the provider directly. Source: design decisions, section 6.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -14,17 +14,17 @@ import {
 import type { Standing } from "../../governance/standing.ts";
 import type { Target } from "./address.ts";
 
-/** The caller of a request, as far as it decides which routes are open to it. */
+/** Properties of the caller that decide which routes are allowed. */
 export interface RouteCaller {
   readonly standing: Standing;
-  /** Guardrails apply to it. */
+  /** Whether guardrails apply to the caller. */
   readonly isInspected: boolean;
 }
 
-/** What lists of refusals name, of a caller whom guardrails apply to. */
+/** Cause shown in lists of refusals for a caller with guardrails. */
 const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
-/** `beside`: of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or `invalid_request`. */
+/** Checks the route. `beside`: result of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or `invalid_request`. */
 export function guardRoute(target: Target, beside: readonly string[], { standing, isInspected }: RouteCaller): void {
   const { route, model, plain, isUnread } = target;
   const { isRestricted, profile, governance } = standing;
@@ -44,7 +44,7 @@ export function guardRoute(target: Target, beside: readonly string[], { standing
       by: NOT_INSPECTED,
     });
   }
-  // Rules were asked for the one model only: where one asks for it, there can be no other.
+  // Rules were evaluated for one model only, so if a rule reads the model, there can be no other.
   const mayFallBack = policy.readsModel ? NO_MODEL : allows;
   if (mayFallBack !== undefined && !target.fallbacks.every((it) => areAllowed(plain, it, mayFallBack))) {
     throw new GatewayError("model_not_allowed", OTHERS, { param: "model" });
@@ -64,13 +64,13 @@ export function guardRoute(target: Target, beside: readonly string[], { standing
 
 const NO_MODEL = (): boolean => false;
 
-/** A list of names, all allowed; or nothing. */
+/** Returns whether the member is `null` or a list of allowed names. */
 function areAllowed(plain: Buffer, member: Member, allows: (model: string) => boolean): boolean {
   try {
     const names = memberValue(plain, member) ?? [];
     return Array.isArray(names) && names.every((name) => typeof name === "string" && allows(name));
   } catch {
-    return false; // an escape that is none
+    return false; // invalid escape
   }
 }
 

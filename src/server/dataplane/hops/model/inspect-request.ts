@@ -1,7 +1,7 @@
 /**
- * Guardrails over a model request: it goes on as it is, goes on with texts rewritten, or is refused. Once, in the client's
- * dialect and before a channel is prepared, so that translation and failover see only what was let through. Source: design
- * decisions, section 11.
+ * Applies guardrails to a model request, which is passed, rewritten or refused. This happens once, in the client's dialect and
+ * before a channel is prepared, so that translation and failover only see what was passed. Source: design decisions, section
+ * 11.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { readTexts } from "../../../core/dialects/index.ts";
@@ -30,9 +30,9 @@ export interface Inspecting {
 }
 
 export interface InspectedRequest {
-  /** What is served from now on: the target that was asked about, or another where texts were rewritten. */
+  /** Target to serve: the original one, or a new one if texts were rewritten. */
   readonly target: Target;
-  /** Its numbers of placeholders are those of the answer too. */
+  /** Inspection state, whose placeholder numbers also apply to the answer. */
   readonly occasion: Occasion;
   readonly verdict: BesideVerdict;
 }
@@ -40,8 +40,8 @@ export interface InspectedRequest {
 const NO_SEGMENTS: readonly Segment[] = [];
 
 /**
- * Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`; `invalid_request` where the body
- * cannot be read, for nobody knows then what it says.
+ * Inspects a request. Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`, and `invalid_request`
+ * if the body cannot be read, because its content is then unknown.
  */
 export async function inspectRequest(
   guard: Guard,
@@ -49,7 +49,7 @@ export async function inspectRequest(
   { snapshot, exchange, standing, held, sinks }: Inspecting,
 ): Promise<InspectedRequest> {
   const { plain } = target;
-  // A form is mostly files, which are looked at where they are.
+  // Most of a form is files, which are inspected in place.
   const isForm = /^\s*multipart\//i.test(target.contentType);
   const reading = guard.inspectsBody && !isForm ? readingBytes(plain) : 0;
   held.hold(reading);
@@ -60,7 +60,7 @@ export async function inspectRequest(
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const said = texts === undefined ? NO_SEGMENTS : [...texts.texts, ...texts.seams].map(segmentOf);
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
-  // Texts of the body are first, so that changes of theirs have their places.
+  // Texts of the body come first, so that their changes keep the same indexes.
   const segments = beside.length === 0 ? said : [...said, ...beside];
   const occasion: Occasion = {
     variables: variablesOf(target, standing),
@@ -75,20 +75,23 @@ export async function inspectRequest(
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();
-  // Detectors that run beside the call read the texts still.
+  // Otherwise detectors that run in parallel with the call still read the texts.
   if (verdict === undefined) held.release(reading);
   return { target: inspected, occasion, verdict };
 
   function rewrittenTarget(body: Buffer): Target {
     held.hold(body.length);
     const { contentType } = target;
-    // Whatever was found at a place in the body stands elsewhere now.
+    // Positions in the rewritten body differ, so it is addressed again.
     const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
     return { ...rewritten, isRewritten: true };
   }
 }
 
-/** Written out: a copy by spread takes longer than all rules of a policy. */
+/**
+ * Returns the variables for guardrail conditions. Written out because spreading an object is slower than evaluating all rules
+ * of a policy.
+ */
 export const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
   key: variables.key,
   agent: variables.agent,

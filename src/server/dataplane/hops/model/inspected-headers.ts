@@ -13,9 +13,9 @@ export function headersOf(headers: readonly string[], mending: Mending): readonl
     if (lower === "content-length") {
       if (!isStream) kept.push(name, String(length));
     } else if (isDecoded && lower === "content-encoding") {
-      // It was taken off.
+      // Dropped: the body was decoded.
     } else if (HEADERS_OF_THE_BODY.has(lower)) {
-      // It is of other bytes.
+      // Dropped: it describes the original bytes.
     } else if (isTranscoded && lower === "content-type") {
       kept.push(name, inUtf8(value));
     } else kept.push(name, value);

@@ -1,7 +1,8 @@
 /**
- * An answer before the guard, last before the client: whatever provider and channel it came from, the text that is judged is
- * the text that leaves. Headers wait for the first byte that may be shown, so that what is refused before it is refused by
- * its status. Source: design decisions, section 11; guardrails reference, 5.3; specification document 3, `response`.
+ * Applies guardrails to an answer as the last stage before the client, so that the inspected text is the text that is sent,
+ * whatever provider and channel it came from. Headers are held back until the first byte that may be shown, so that an answer
+ * refused before it has an error status. Source: design decisions, section 11; guardrails reference, 5.3; specification
+ * document 3, `response`.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -32,7 +33,7 @@ export function inspecting(to: Downstream, exchange: Exchange, options: Inspecti
   return new InspectedAnswer(to, exchange, options);
 }
 
-/** `head`: its kind is not told yet. `over`: nothing more goes to the client. */
+/** `head`: the kind of the body is not known yet. `over`: nothing more is sent to the client. */
 type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 
 class InspectedAnswer implements InspectedDownstream {
@@ -47,20 +48,20 @@ class InspectedAnswer implements InspectedDownstream {
     isOver: () => this.#isOver(),
   });
   #mode: Mode = "head";
-  /** Undefined until the provider answers. */
+  /** `undefined` until the provider answers. */
   #start: AnswerHead | undefined;
-  /** Of a body whose kind is not told yet. */
+  /** First bytes of a body whose kind is not known yet. */
   #head: Buffer = NO_BYTES;
   #held: Gathering | undefined;
   isDecoded = false;
-  /** Undefined until it is known to be a stream. */
+  /** `undefined` unless the answer is a stream. */
   #events: AnswerEvents | undefined;
-  /** Of the stream and of what is not an event yet, as far as they are counted. */
+  /** Accounted bytes of the stream, including the incomplete event. */
   #heldBytes = 0;
-  /** What the answer is to be, once it was judged whole. */
+  /** Answer to send after a whole body was inspected. */
   #made: MadeAnswer | undefined;
   #record: AnswerRecord | undefined;
-  /** The provider has said all. */
+  /** Whether the provider has sent everything. */
   #isEnded = false;
   #leave: (() => void) | undefined;
   #whenOver: (() => void) | undefined;
@@ -139,7 +140,7 @@ class InspectedAnswer implements InspectedDownstream {
           return;
         }
         this.#look(NO_BYTES, true);
-        // Its kind is told now.
+        // The kind is known now.
         if (this.#mode !== "head") this.end();
         return;
       case "encoded":
@@ -170,7 +171,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#to.breakOff(cause);
   }
 
-  /** The first bytes of a body that is not encoded, or no longer. */
+  /** Determines the kind of a body from its first bytes, once it is decoded. */
   #look(chunk: Buffer, isAll: boolean): boolean {
     this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
     const kind = kindOf(this.#type(), this.#head, isAll);
@@ -233,7 +234,7 @@ class InspectedAnswer implements InspectedDownstream {
     return true;
   }
 
-  /** False: it is refused. */
+  /** Handles a body above the inspection limit. Returns false if it is refused. */
   #oversize(): boolean {
     const { guard, sinks } = this.#options;
     sinks.metrics.oversize();
@@ -253,7 +254,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#start?.decoded(plain.length);
     this.#mode = "head";
     this.write(plain);
-    // It passed, or is judged from here on.
+    // It is now passed, or inspected from here on.
     if (!this.#isOver()) this.end();
   }
 
@@ -292,25 +293,25 @@ class InspectedAnswer implements InspectedDownstream {
     this.#to.end();
   }
 
-  /** As it came: there is nothing more to judge. */
+  /** Passes the answer unchanged, since there is nothing left to inspect. */
   #pass(): void {
     this.#record?.settle();
     this.#mode = "passing";
     this.#open({});
   }
 
-  /** What comes in one read is looked at before any of it is shown: a status says more than an event. */
+  /** Inspects all events of one read before any of them is shown, because an error status is clearer than an error event. */
   #outSoon(): void {
     if (this.#events === undefined || this.#isEnded || this.#start?.isSent === true) this.#out();
     else queueMicrotask(() => this.#out());
   }
 
-  /** Shows what may be shown, or refuses. */
+  /** Sends what may be shown, or refuses the answer. */
   #out(): void {
     if (this.#isOver()) return;
     const events = this.#events;
     const frames = events?.take();
-    // Nothing of it is with the client yet, and a status says more than an event.
+    // Nothing has been sent yet, and an error status is clearer than an error event.
     const isLate = this.#answer.isRefused && this.#start?.isSent !== true;
     if (frames !== undefined && !isLate) {
       this.#open({ isStream: true });
@@ -334,12 +335,12 @@ class InspectedAnswer implements InspectedDownstream {
     try {
       this.#start.send(mending);
     } catch (error) {
-      // Headers that cannot be passed on make no answer, and whoever drives this expects no throw by now.
+      // Headers that cannot be written make the answer invalid; callers at this stage do not expect an exception.
       this.#fail(error);
     }
   }
 
-  /** The client has been shown nothing for long. */
+  /** Sends the head after a long silence, and a sign of life if the stream is buffered. */
   #stayAlive(): void {
     this.#open({ isStream: true });
     if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(SIGN_OF_LIFE);
@@ -351,7 +352,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#exchange[this.#isEnded ? "endAs" : "cutOff"](error, stamp);
   }
 
-  /** What came is no answer, or there is no room for it. */
+  /** Fails an answer that cannot be read or for which no memory is left. */
   #fail(error: unknown): void {
     if (this.#isOver()) return;
     this.#record?.settle();
@@ -363,7 +364,7 @@ class InspectedAnswer implements InspectedDownstream {
     if (!this.#isEnded) this.#leave?.();
   }
 
-  /** False: there was no room, and it is refused. */
+  /** Returns false if the memory budget is exhausted and the answer was refused. */
   #orRefuse(hold: () => void): boolean {
     try {
       hold();

@@ -1,28 +1,28 @@
 /**
- * Models that a WebSocket client asks for within its session: a profile's list holds for them too. Source: specification
- * document 3, `allowed_models`; dialects reference, section 4.1.
+ * Checks the models that a WebSocket client names within its session against the profile's list. Source: specification document
+ * 3, `allowed_models`; dialects reference, section 4.1.
  */
 import { isUtf8 } from "node:buffer";
 import { type Member, memberValue, scanObject } from "../../../core/dialects/index.ts";
 
 /**
- * Where an event of the client names a model that will work for it: the event itself, its response, its session, and
- * below that what writes down the caller's speech, in the older shape of a session and in the newer.
+ * Member with the name of a model, and the objects in which it can occur in a client event: the event itself, its response, its
+ * session, and below that the transcription of the caller's speech in the older and newer form of a session.
  */
 const NAME = "model";
 const HOLDERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
 const MAX_LEVELS = 5;
 
-/** Some readers take no notice of case. */
+/** Case-insensitive, like some JSON parsers. */
 const QUOTED = /"model"/i;
-/** A longer message is looked into in any case. */
+/** Length up to which a message is searched for a model; a longer one is always parsed. */
 const MAX_SEARCHED_BYTES = 1 << 20;
-/** JSON may write any character of a name as an escape. */
+/** Escapes can spell any character of a member's name in JSON. */
 const ESCAPE = Buffer.from("\\u");
 
 export type ModelGate = (message: Buffer, isBinary: boolean) => boolean;
 
-/** True: the message may pass. One that two readers may read differently may not. */
+/** Returns a gate that tells whether a message may pass. A message that parsers may read differently may not. */
 export function modelGate(allows: (model: string) => boolean): ModelGate {
   const mayName = (bytes: Buffer, level: number): boolean => {
     const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...HOLDERS] : [NAME], true);
@@ -35,7 +35,7 @@ export function modelGate(allows: (model: string) => boolean): ModelGate {
     bytes[valueStart] !== 0x7b || mayName(bytes.subarray(valueStart, valueEnd), level + 1);
   return (message, isBinary) => {
     if (!mayNameModel(message)) return true;
-    // Sound holds any bytes; what is no text is JSON to nobody, unless to one who forgives it.
+    // Binary audio can contain any bytes. Bytes that are not UTF-8 are not JSON, except to a lenient parser.
     return (isBinary && !isUtf8(message) && !beginsObject(message)) || mayName(message, 1);
   };
 }
@@ -52,6 +52,6 @@ function isAllowed(bytes: Buffer, member: Member, allows: (model: string) => boo
     const model = memberValue(bytes, member);
     return typeof model !== "string" || allows(model);
   } catch {
-    return false; // an escape that is none: nobody can tell what it names
+    return false; // invalid escape: the name is ambiguous
   }
 }

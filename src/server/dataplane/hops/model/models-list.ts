@@ -1,7 +1,7 @@
 /**
- * The answers of `GET /v1/models`, in either dialect's shape: what the default provider lists, where there is one that does,
- * and the exact names and aliases of all providers beside it, and of both what the caller may ask for; and of
- * `GET /v1/models/{id}`. A client is shown the names that it can send back.
+ * Answers `GET /v1/models` in the shape of either dialect: the default provider's list, if it has one, plus the exact names and
+ * aliases of all providers, restricted to the models that the caller may use. Also answers `GET /v1/models/{id}`. Clients see
+ * names that they can send back.
  */
 import { type Dialect, memberValue, replaceValue, scanObject, translateModels } from "../../../core/dialects/index.ts";
 import { llmVariables } from "../../../core/policy/variables/index.ts";
@@ -18,16 +18,19 @@ export interface ListedModel {
 
 export interface ListChange {
   readonly listed: readonly ListedModel[];
-  /** Undefined: every model. */
+  /** `undefined` if every model is allowed. */
   readonly allows: ((model: string) => boolean) | undefined;
 }
 
 const MODELS_PATH = "/v1/models/";
 
-/** Rules may speak of one route: a model is listed that may be used on one of these. */
+/** Routes for which rules are evaluated: a model is listed if it may be used on one of them. */
 const ROUTES = ["chat_completions", "messages", "responses", "embeddings"] as const;
 
-/** What the caller may ask for now: by its profile's list, the rules, and what is suspended. Undefined: every model. */
+/**
+ * Returns which models the caller may use now according to its profile, rules and suspensions, or `undefined` if every model is
+ * allowed.
+ */
 export function allowedModels(
   snapshot: Snapshot,
   { profile, variables }: Standing,
@@ -50,7 +53,7 @@ export function allowedModels(
   };
 }
 
-/** What the gateway answers itself: the list, or one model, where no provider can be asked. Undefined: one is. JSON text. */
+/** Returns the list or the model as JSON text if no provider can be asked for it, otherwise `undefined`. */
 export function ownAnswer(
   snapshot: Snapshot,
   method: string | undefined,
@@ -70,7 +73,7 @@ function ownList({ defaultProvider, listed }: Snapshot, { dialect, query }: Plac
   return dialect === "messages" ? translateModels("messages", body, query) : body;
 }
 
-/** One that may not be used goes the way of all, which says why. */
+/** Returns one model. A model that the caller may not use takes the normal path, whose refusal gives the reason. */
 function ownModel({ route, listed }: Snapshot, { dialect, path }: Place, allows: () => ListChange["allows"]) {
   const model = listed.find(({ id }) => path === MODELS_PATH + id || path === MODELS_PATH + encodeURIComponent(id));
   if (model === undefined || tellsModels(route(model.id)?.provider)) return undefined;
@@ -80,7 +83,10 @@ function ownModel({ route, listed }: Snapshot, { dialect, path }: Place, allows:
 const tellsModels = (provider: Provider | undefined): boolean =>
   provider?.channels.some(({ claims }) => claims("models")) === true;
 
-/** The same buffer where nothing changes: it is no list. What is ours stands at the end of the last page. */
+/**
+ * Adds the gateway's models to the last page of a list, and removes models that are not allowed. Returns the same buffer if
+ * nothing changes or the body is not a list.
+ */
 export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows }: ListChange): Buffer {
   const scan = scanObject(body, ["data", "has_more"]);
   if (scan.kind !== "object") return body;
@@ -103,8 +109,8 @@ export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows
 }
 
 /**
- * One model that was asked for by its alias: under that name, whatever the provider calls it. The same buffer where the
- * answer is of no model. `alias`: as the client asked.
+ * Replaces the id of a model that was requested by an alias. Returns the same buffer if the answer contains no model. `alias`:
+ * as the client requested it.
  */
 export function namedAs(alias: string, body: Buffer): Buffer {
   const scan = scanObject(body, ["id"]);

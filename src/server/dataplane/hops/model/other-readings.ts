@@ -1,6 +1,6 @@
 /**
- * Models that a request names beside the one that we read: in its query, or in a body that is JSON and at the same time
- * the form that it says it is. A server may take any of them, so that what governs the model governs them all.
+ * Finds further models that a request names: in its query, or in a body that is JSON and at the same time a form of its content
+ * type. A server may use any of them, so the rules for models apply to all.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { findField, isFormEncoded, parametersNamed } from "../../../core/dialects/index.ts";
@@ -8,7 +8,7 @@ import { formBoundary, type Target } from "./address.ts";
 
 const NONE: readonly string[] = [];
 
-/** Without that of the target. Throws `invalid_request` where nobody can tell what another reader would take. */
+/** Returns the named models without the target's. Throws `invalid_request` if the body is ambiguous. */
 export function namedBeside({ query, contentType, plain, isJson, model }: Target): readonly string[] {
   const named = query === "" ? [] : parametersNamed(query.slice(1), "model").map(({ value }) => value);
   if (isJson && isFormEncoded(contentType)) {

@@ -1,6 +1,6 @@
 /**
- * Requests for responses, as far as this node itself has a part in them: who remembers for whom, references put in place,
- * and the routes of stored responses, which it has none of. Source: Responses reference, 5.1, 5.5 and 11.1.
+ * This node's part in Responses requests: the caller for whom items are remembered, the replacement of references, and the
+ * routes of stored responses, of which the gateway keeps none. Source: Responses reference, 5.1, 5.5 and 11.1.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -17,13 +17,16 @@ const CREDENTIALS = ["authorization", "x-api-key", "api-key"] as const;
 const NEVER = new AbortController().signal;
 const BELOW = "/v1/responses/";
 
-/** What is kept for a caller of responses. */
+/** Caller of the Responses API and the items that are remembered for it. */
 export interface ResponseCaller {
   readonly name: string;
   readonly responses: Responses;
 }
 
-/** Undefined: the route has nothing of it. Where the gateway recognises nobody, who brings the same credential is the same. */
+/**
+ * Returns `undefined` if the route is not part of the Responses API. Callers that are not authenticated are distinguished by
+ * their credential.
+ */
 export function responseCaller(
   { route }: Place,
   { caller }: Standing,
@@ -41,7 +44,7 @@ export function sealingFor({ name, responses }: ResponseCaller): Sealing {
   return (answering) => responses.seals({ caller: name, ...answering });
 }
 
-/** For one answer. */
+/** Returns the settings for remembering the items of one answer. */
 export function rememberingFor({ name, responses }: ResponseCaller, { content }: Target): Remembering {
   const request = content?.source.value as { readonly store?: unknown } | undefined;
   const isKept = request?.store !== false;
@@ -51,7 +54,10 @@ export function rememberingFor({ name, responses }: ResponseCaller, { content }:
   };
 }
 
-/** The same target where nothing of ours is referred to, or nothing of it is remembered. Throws as `address` does. */
+/**
+ * Replaces references by the remembered items. Returns the same target if it refers to none of them. Throws as `address` does,
+ * and `body_too_large`.
+ */
 export function withReferences(
   target: Target,
   { name, responses }: ResponseCaller,
@@ -76,8 +82,8 @@ export function withReferences(
 }
 
 /**
- * Of a response whose id is ours: none is stored, and one can be forgotten. Undefined: it is no such request, and the
- * provider knows. Throws `response_not_found`.
+ * Answers a request for a response whose id the gateway generated. Responses are not stored, so only a deletion of remembered
+ * items succeeds. Returns `undefined` for other requests, which the provider answers. Throws `response_not_found`.
  */
 export async function ownResponse(
   method: string,

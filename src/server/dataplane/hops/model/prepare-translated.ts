@@ -1,6 +1,6 @@
 /**
- * A translated request as its channel is sent it: nothing of the client's dialect goes along, neither its headers nor the
- * form of its credential. Source: dialects reference, 8.1, 8.2 and 6.
+ * Builds a translated request. Neither the headers of the client's dialect nor the form of its credential are forwarded.
+ * Source: dialects reference, 8.1, 8.2 and 6.
  */
 import type { Dialect } from "../../../core/dialects/index.ts";
 import { editObject } from "../../../core/dialects/index.ts";
@@ -9,13 +9,13 @@ import { lowerCase, upstreamHeaders } from "../../headers.ts";
 import type { ClientRequest } from "./prepare.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
-/** The version whose requests may still name sampling, which other dialects' clients do as a matter of course. */
+/** Version in which requests may still contain sampling parameters, which clients of other dialects commonly send. */
 const MESSAGES_VERSION = "2023-06-01";
 
-/** What all models of a provider fit on. */
+/** Page size that fits all models of a provider. */
 const MODELS_QUERY = "?limit=1000";
 
-/** Of a dialect, or of what the body was before it was translated. */
+/** Headers that belong to a dialect or describe the body before translation. */
 const FOREIGN_HEADERS: readonly string[] = [
   "accept",
   "accept-encoding",
@@ -72,14 +72,17 @@ function isForeign(name: string): boolean {
   return FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** Empty where one of ours is presented. */
+/** Returns the header pairs of the client's credential, or none if the gateway presents a credential of its own. */
 function clientCredential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {
   if (channel.credential !== undefined) return [];
   const key = clientKey(rawHeaders);
   return key === undefined ? [] : channel.presenting(key);
 }
 
-/** Where both headers stand there, the one of the messages dialect is meant (dialects reference, 1). */
+/**
+ * Returns the client's key. If both headers are present, the key header of the messages dialect wins (dialects reference,
+ * section 1).
+ */
 function clientKey(rawHeaders: readonly string[]): string | undefined {
   let bearer: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {

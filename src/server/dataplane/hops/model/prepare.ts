@@ -1,6 +1,6 @@
 /**
- * The request as one channel is sent it, and what must be done to its answer. Where nothing has to change, the client's
- * own bytes go out; otherwise the smallest change is made.
+ * Builds the request for a channel of the client's dialect, and the edits of its answer. If nothing has to change, the client's
+ * own bytes are sent; otherwise the change is as small as possible.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
@@ -21,9 +21,9 @@ import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.
 
 export interface Prepared {
   readonly request: UpstreamRequest;
-  /** The answer must be readable: no content encoding was asked for. */
+  /** Whether the answer must be readable, so that no content encoding is requested. */
   readonly reads: boolean;
-  /** Undefined when the answer passes as it comes. */
+  /** `undefined` if the answer passes unchanged. */
   readonly answerEdits: AnswerEdits | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface ClientRequest {
 }
 
 export interface AnswerReader {
-  /** The answer must be readable for another reason than its edits: the models list, its usage. */
+  /** Whether the answer must be readable for a reason other than its edits, such as a models list or metering. */
   readonly reads: boolean;
-  /** Guardrails read it: it must be whole as well. */
+  /** Whether guardrails inspect the answer, which must then also be complete. */
   readonly inspects: boolean;
 }
 
@@ -84,13 +84,19 @@ export function prepare(client: ClientRequest, target: Target, admitted: Admitte
   };
 }
 
-/** What is asked for in parts is not seen whole by anybody. */
+/** Headers for partial content, which would hide parts of an answer from the inspection. */
 const PARTS: readonly string[] = ["range", "if-range"];
 
-/** They are of what the client sent, which is not to be learnt behind us. RFC 9530; RFC 3230; RFC 1864. */
+/**
+ * Digests of the body that the client sent. They would reveal properties of text that guardrails removed. Source: RFC 9530; RFC
+ * 3230; RFC 1864.
+ */
 const DIGESTS: readonly string[] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-/** A body that a scan found sound may still hold an escape that is none, in a name or in `stream_options`. */
+/**
+ * Maps syntax errors to `invalid_request`: a body that passed the scan can still contain an invalid escape in a name or in
+ * `stream_options`.
+ */
 function readable<Read>(read: () => Read): Read {
   try {
     return read();
@@ -103,7 +109,7 @@ function readable<Read>(read: () => Read): Read {
   }
 }
 
-/** `edited`: as the client encoded it, where nothing was changed. */
+/** Applies `cut` to the body. `edited`: the original, still encoded bytes if nothing was changed so far. */
 function without(cut: (body: Buffer) => Buffer, edited: Buffer, { original, plain }: Target): Buffer {
   const whole = edited === original ? plain : edited;
   const kept = cut(whole);
@@ -112,12 +118,14 @@ function without(cut: (body: Buffer) => Buffer, edited: Buffer, { original, plai
 
 const WITHOUT_THREAD: ObjectEdits = { set: new Map(), remove: new Set(["thread"]), rename: new Map() };
 
-/** `edited`: as the client encoded it, where nothing was changed. */
+/** Removes the thread from the body. `edited`: the original, still encoded bytes if nothing was changed so far. */
 function threadless(edited: Buffer, { original, plain }: Target): Buffer {
   return editObject(edited === original ? plain : edited, WITHOUT_THREAD);
 }
 
-/** The SDK asks for the beta along with the thread; who has none refuses its name too. */
+/**
+ * Removes the beta of threads, which the SDK requests along with the thread. A provider without threads refuses its name, too.
+ */
 function leaveThreadsOut(pairs: string[]): void {
   for (let at = pairs.length - 2; at >= 0; at -= 2) {
     if (lowerCase(pairs[at] as string) !== "anthropic-beta") continue;
@@ -148,7 +156,7 @@ function editBody(target: Target, { provider, model }: Admitted, isAliased: bool
   return original;
 }
 
-/** True when the operator wants usage in streamed compat answers and the client did not ask for it itself. */
+/** Returns whether the operator wants usage in streamed compat answers and the client did not request it. */
 function needsUsage(target: Target, { provider }: Admitted): boolean {
   if (!provider.asksStreamUsage || !target.streams || !target.isJson) return false;
   if (target.route.name !== "chat_completions" && target.route.name !== "completions") return false;

@@ -1,6 +1,6 @@
 /**
- * Items of an answer as the client was shown them, where guardrails may have changed or withheld what the provider said:
- * what is remembered under an id is never more than its client knows.
+ * Remembers the items of an answer as the client was shown them. Guardrails may have changed or withheld some of the provider's
+ * text, and the memory must not contain more than the client has seen.
  */
 import { SseSplitter } from "../../../core/dialects/index.ts";
 import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
@@ -8,17 +8,17 @@ import type { Remembering } from "./translating.ts";
 
 const ITEM_DONE = "response.output_item.done";
 
-/** `to` as it is, told of the items in what passes. */
+/** Returns a stage that forwards to `to` unchanged and remembers the items. */
 export function rememberingShown(to: Downstream, { remember }: Remembering): Downstream {
   return remember === undefined ? to : new RememberedAnswer(to, remember);
 }
 
 class RememberedAnswer extends Passing {
   readonly #remember: NonNullable<Remembering["remember"]>;
-  /** Undefined: it is no stream. */
+  /** `undefined` if the answer is not a stream. */
   #events: SseSplitter | undefined;
   #isAnswer = false;
-  /** Of an answer that is no stream. */
+  /** Chunks of an answer that is not a stream. */
   readonly #chunks: Buffer[] = [];
 
   constructor(to: Downstream, remember: NonNullable<Remembering["remember"]>) {
@@ -67,6 +67,6 @@ function objectIn(json: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(json);
     return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
   } catch {
-    return {}; // a text that a guardrail put in the answer's place
+    return {}; // text that a guardrail substituted for the answer
   }
 }

@@ -1,22 +1,25 @@
-/** The body of a chat or messages request, read when somebody asks, and once. */
+/** Body of a chat, messages or Responses request, parsed on first use and once. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Form, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 
-/** No request of real clients comes near; what is parsed takes many times the memory of its text. */
+/**
+ * Maximum number of JSON values in a body. Real requests have far fewer, and parsed values take many times the memory of their
+ * text.
+ */
 const MAX_VALUES = 1_000_000;
-/** An empty object as the engine keeps it, and its place among others. */
+/** Memory of an empty object in the engine, including its slot in the parent. */
 const VALUE_BYTES = 64;
 
 export interface RequestText {
-  /** A JSON object that `scanObject` found sound. */
+  /** JSON object that `scanObject` accepted. */
   readonly plain: Buffer;
-  /** As the scan found them. */
+  /** Results of the scan. */
   readonly mayLose: boolean;
   readonly values: number;
 }
 
-/** Holds what parsing the text takes. Throws `body_too_large` or `overloaded`. */
+/** Accounts for the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
 export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held: Holding): void {
   if (values > MAX_VALUES) {
     throw new GatewayError("body_too_large", `The request body holds more than ${MAX_VALUES} JSON values.`);
@@ -24,7 +27,10 @@ export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held
   held.hold(2 * plain.length + VALUE_BYTES * values);
 }
 
-/** A class, since there is one for each request: a literal with getters is a shape of its own each time it is made. */
+/**
+ * A class rather than an object literal, because each evaluation of a literal with getters creates a new hidden class, and
+ * there is one object per request.
+ */
 export class RequestContent {
   readonly #form: Form;
   readonly #text: RequestText;
@@ -38,7 +44,7 @@ export class RequestContent {
     this.#held = held;
   }
 
-  /** Throws `invalid_request`, `body_too_large` or `overloaded`. */
+  /** Parsed body. Throws `invalid_request`, `body_too_large` or `overloaded`. */
   get source(): JsonSource {
     this.#source ??= read(this.#text, this.#held);
     return this.#source;
@@ -48,9 +54,9 @@ export class RequestContent {
     return this.#form;
   }
 
-  /** `to`: of what a channel would be sent. Throws as `source` does. */
+  /** Returns the capabilities that the request uses. `to`: form in which it would be sent. Throws as `source` does. */
   usesTo(to: Form): Uses {
-    // Only a request for a response is read for each by itself.
+    // Only for a Responses request does the result depend on the form.
     const key = this.#form === "responses" ? to : this.#form;
     const known = this.#uses.get(key);
     if (known !== undefined) return known;
@@ -60,7 +66,10 @@ export class RequestContent {
   }
 }
 
-/** The scan leaves escapes and control characters within strings alone, for they change nothing that it looks for. */
+/**
+ * Parses the body. The scan does not validate escapes and control characters within strings, because they do not affect its
+ * result.
+ */
 function read(text: RequestText, held: Holding): JsonSource {
   holdValues(text, held);
   try {

@@ -1,4 +1,4 @@
-/** What a request may cost is held before it goes anywhere, and who keeps account of what it uses is told. */
+/** Reserves the cost of a request before it is forwarded, and creates its meter. */
 import type { Charge } from "../../budgets/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Standing } from "../../governance/standing.ts";
@@ -8,11 +8,14 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { spendingOf } from "./spending.ts";
 
-/** For the ledger of usage: where the request goes, as far as that is known. */
+/** Returns the entry for the usage ledger: the destination of the request as far as known. */
 export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
   ({ hop: "llm", provider, label, route }) as const;
 
-/** What the request may cost is held; undefined: nobody counts. A promise only while an allowance must be waited for. */
+/**
+ * Reserves the cost of the request. Returns `undefined` if it is not metered, and a promise only if it must wait for an
+ * allowance.
+ */
 export function reserve(
   target: Target,
   first: Admitted,

@@ -1,4 +1,4 @@
-/** What a request asks of its caller's budget, before it goes anywhere. Source: cluster reference, 7.2 rule 1. */
+/** Budget demand of a request, before it is forwarded. Source: cluster reference, 7.2 rule 1. */
 import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
@@ -7,7 +7,7 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
-/** Undefined: nothing is spent on this route, or nobody counts. */
+/** Returns `undefined` if the route costs nothing or the caller has no budget. */
 export function spendingOf(
   target: Target,
   { provider, model = "", translated }: Admitted,
@@ -16,7 +16,7 @@ export function spendingOf(
   const { budget, name = "" } = standing.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
-  // Without a body there is nothing to work on, though the answer may tell of usage and is charged what it tells.
+  // Without a body there is no cost to estimate, but usage that the answer reports is charged.
   const bounds = route.usage === "always" || target.plain.length > 0 ? boundsOf(target, translated) : undefined;
   return {
     rule: budget,
@@ -27,22 +27,22 @@ export function spendingOf(
   };
 }
 
-/** Of what is sent: translation may have to raise or to state the bound of the output. */
+/** Returns the bounds of the request as sent: translation may have raised or added the output limit. */
 function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall | undefined): TokenBounds {
   if (translated === undefined) return tokenBounds(plain, isJson, route);
   return tokenBounds(translated.body, true, translated.route);
 }
 
 /**
- * Requests of very different sizes are not alike: what small ones cost would be held for large ones, and charged for those
- * that break off. Powers of four, of which there are few.
+ * Returns the size class of a request. Requests of very different sizes must not share an estimate: the cost of small ones
+ * would be reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
  */
 function sizeOf({ input, output, isOutputStated }: TokenBounds): string {
   const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);
   return `\0${power(input)}\0${isOutputStated ? power(output) : ""}`;
 }
 
-/** Of a WebSocket session at this provider. */
+/** Returns the demand of a WebSocket session at this provider. */
 export function sessionSpending(
   target: Target,
   { provider, model = "" }: Admitted,

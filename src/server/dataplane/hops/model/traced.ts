@@ -1,4 +1,4 @@
-/** What spans say of a request to a model beyond HTTP: whom its attempts ask for what, and what the answers told. */
+/** Span attributes of model requests beyond HTTP: what each attempt requests from which provider, and what the answers report. */
 import type { AttemptTracer } from "../../../../base/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import {
@@ -19,7 +19,7 @@ export interface Traced {
   readonly target: Pick<Target, "label" | "model" | "route" | "streams">;
 }
 
-/** Undefined when nobody traces. */
+/** Returns `undefined` if traces are not exported. */
 export function tracedAttempts({ exchange, target }: Traced, meter: Meter | undefined): AttemptTracer | undefined {
   if (exchange.span === undefined) return undefined;
   return inWords(
@@ -29,10 +29,10 @@ export function tracedAttempts({ exchange, target }: Traced, meter: Meter | unde
   );
 }
 
-/** Of a request that is traced, what spans tell of its answer is read as that passes. */
+/** Reads the answer of a traced request for its span while it passes. */
 export function watched(downstream: Downstream, { model }: Pick<Admitted, "model">, { exchange, target }: Traced) {
   if (exchange.span === undefined || operationOf(target.route.name)?.hasReasons !== true) return downstream;
-  // A model's name is the configuration's where an alias stands for it.
+  // The upstream model name is part of the configuration if an alias maps to it.
   const named = model === undefined || model === target.model ? [target.label] : [target.label, model];
   exchange.told = new ToldAnswer(downstream, named);
   return exchange.told;

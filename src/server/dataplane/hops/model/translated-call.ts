@@ -1,4 +1,4 @@
-/** A request for a channel of the other dialect, translated when that is chosen, and how its answer is read back. */
+/** Translated request for a channel of another dialect, and the reader for its answer. */
 import { GatewayError } from "../../../../base/index.ts";
 import {
   type AnswerReading,
@@ -21,11 +21,11 @@ import type { Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
 
 export interface TranslatedCall {
-  /** Of the channel's dialect. */
+  /** Route in the channel's dialect. */
   readonly route: Route;
-  /** Without a query, as the channel's dialect has it. */
+  /** Path in the channel's dialect, without a query. */
   readonly path: string;
-  /** JSON text; empty where the request has none. */
+  /** JSON text; empty if the request has no body. */
   readonly body: Buffer;
   readonly reading: AnswerReading;
 }
@@ -33,25 +33,25 @@ export interface TranslatedCall {
 const NO_BODY = Buffer.alloc(0);
 const NOTHING: readonly Loss[] = [];
 
-/** Who is sent a request, and by what. */
+/** Provider, channel and route that a translated request is sent to. */
 export interface Recipient {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
   readonly counterpart: Counterpart;
-  /** As the provider is sent it. */
+  /** Model as sent to the provider. */
   readonly model: string | undefined;
 }
 
 export interface MadeCall {
   readonly call: TranslatedCall;
-  /** Beside what the guard found: what only came out in writing. */
+  /** Losses that were only found while translating. */
   readonly alsoLost: readonly Loss[];
 }
 
-/** How a caller's reasoning is sealed by who answers. */
+/** Returns the seal for the caller's reasoning, bound to the model that answers. */
 export type Sealing = (answering: Pick<SealBinding, "form" | "maker" | "model">) => ReasoningSeal;
 
-/** Throws `invalid_request`. */
+/** Translates a request. Throws `invalid_request`. */
 export function translateCall(target: Target, to: Recipient, sealing?: Sealing): MadeCall {
   const { route, content } = target;
   const path = to.counterpart.path ?? target.path;

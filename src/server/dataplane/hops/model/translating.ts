@@ -1,6 +1,6 @@
 /**
- * The answer of a channel of the other dialect, on its way to the client: a stream event by event, anything else once it
- * is here whole. An answer that cannot be read is an error in the client's dialect, never a guess.
+ * Translates the answer of a channel of another dialect: a stream event by event, anything else once it is complete. An answer
+ * that cannot be read becomes an error in the client's dialect; nothing is guessed.
  *
  * Source: dialects reference, 9 and 10.
  */
@@ -22,12 +22,12 @@ import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 import type { AnswerMeter, Shown } from "../../metering/index.ts";
 
-/** A larger answer is no completion. */
+/** Maximum size of an answer that is not a stream. No real completion is larger. */
 const MAX_WHOLE_BYTES = 32 << 20;
-/** A larger error is not read: the client is told its status. */
+/** Maximum size of an error that is parsed; for a larger one the client only gets its status. */
 const MAX_ERROR_BYTES = 1 << 20;
 
-/** What a provider may still say once its answer is complete; past either it is left, and its connection with it. */
+/** Limits of what a provider may send after its answer is complete. Beyond either, the connection is closed. */
 const MAX_TRAILING_BYTES = 64 << 10;
 const MAX_TRAILING_MS = 1_000;
 
@@ -45,31 +45,31 @@ const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
 
 export interface Translating {
-  /** The client's dialect. */
+  /** Dialect of the client. */
   readonly dialect: Dialect;
   readonly reading: AnswerReading;
-  /** Applied to a whole answer that was translated. */
+  /** Applied to a whole answer after translation. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
-  /** The client asked for a stream. */
+  /** Whether the client requested a stream. */
   readonly streams: boolean;
   readonly requestId: string;
-  /** Told once a stream has begun. */
+  /** Called when a stream has begun. */
   readonly began: ((stream: StreamTranslation) => void) | undefined;
-  /** Where ids of the answer name who remembers it; undefined: they are made from the request's. */
+  /** Set if ids of the answer must identify the node that remembers it; otherwise ids derive from the request's id. */
   readonly remembering: Remembering | undefined;
-  /** Undefined: nobody counts. Sees the answer as it came. */
+  /** Reads the original answer; `undefined` if the request is not metered. */
   readonly meter: AnswerMeter | undefined;
-  /** What is held of the answer, until the client has it. */
+  /** Accounts for the memory held for the answer, until the client has received it. */
   readonly holding: Holding;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Milliseconds spent waiting for the rest of an answer: none of it is ours. */
+  /** Receives the milliseconds spent waiting for the rest of an answer, which are not overhead of the gateway. */
   readonly waited: (ms: number) => void;
 }
 
 export interface Remembering {
   readonly seed: string;
-  /** Undefined: the client asked that nothing be kept. */
+  /** `undefined` if the client asked not to store the response. */
   readonly remember: AnswerStamp["remember"];
 }
 
@@ -77,7 +77,7 @@ export function translating(to: Downstream, options: Translating): Downstream {
   return new TranslatedAnswer(to, options);
 }
 
-/** `passing`: a status that is neither an answer nor an error. `over`: nothing more goes to the client. */
+/** `passing`: the status is neither a success nor an error. `over`: nothing more is sent to the client. */
 type Mode = "stream" | "whole" | "error" | "passing" | "over";
 
 class TranslatedAnswer implements Downstream {
@@ -91,12 +91,12 @@ class TranslatedAnswer implements Downstream {
   #statusText = "";
   #headers: readonly string[] = [];
   readonly #held: Gathering;
-  /** Of an error, those included that are not held since they are too many. */
+  /** Bytes of the body, including those beyond the limits, which are not held. */
   #bodyBytes = 0;
-  /** Of the event that is not whole yet, as far as they are counted. */
+  /** Accounted bytes of the incomplete event. */
   #eventBytes = 0;
   #begunAt = 0;
-  /** Ends the attempt at the provider, as if the client had left. */
+  /** Ends the attempt at the provider as if the client had left. */
   #leave: (() => void) | undefined;
   #trailingBytes = 0;
   #trailing: NodeJS.Timeout | undefined;
@@ -160,7 +160,7 @@ class TranslatedAnswer implements Downstream {
   end(): void {
     switch (this.#mode) {
       case "stream":
-        // Some providers end without the blank line that ends their last event.
+        // Some providers end without the blank line that terminates the last event.
         if (!this.#splitter.isEmpty) this.#writeEvents(this.#splitter.push(BLANK_LINE));
         this.#endStream();
         return;
@@ -201,7 +201,7 @@ class TranslatedAnswer implements Downstream {
     return hasRoom || translation.state !== "open";
   }
 
-  /** The client need not wait for a provider that goes on; one that ends now keeps its connection. */
+  /** Ends the client's answer without waiting for a provider that keeps sending. One that ends soon keeps its connection. */
   #endComplete(): void {
     this.#mode = "over";
     this.#options.meter?.ended();
@@ -226,7 +226,7 @@ class TranslatedAnswer implements Downstream {
     this.#to.end();
   }
 
-  /** The provider's own error went to the client as the last frame. */
+  /** Ends a stream whose last frame was the provider's own error. */
   #endFailed(): void {
     this.#mode = "over";
     this.#options.meter?.broken();
@@ -256,7 +256,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   #send(status: number, type: string, body: Buffer): void {
-    // A client may take long to read it.
+    // A slow client may need a long time to read it.
     if (!this.#orGiveUp(() => this.#options.holding.hold(body.length))) return;
     this.#mode = "over";
     this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
@@ -264,7 +264,7 @@ class TranslatedAnswer implements Downstream {
     this.#to.end();
   }
 
-  /** While the provider still sends. */
+  /** Breaks off the answer while the provider is still sending. */
   #giveUp(problem: Error): void {
     this.breakOff(problem);
     this.#held.clear();
@@ -273,7 +273,7 @@ class TranslatedAnswer implements Downstream {
 
   #hold(chunk: Buffer): boolean {
     this.#bodyBytes += chunk.length;
-    if (this.#mode === "error" && this.#bodyBytes > MAX_ERROR_BYTES) return true; // its beginning is not read either
+    if (this.#mode === "error" && this.#bodyBytes > MAX_ERROR_BYTES) return true; // too long: none of it is parsed
     if (this.#bodyBytes > MAX_WHOLE_BYTES) {
       this.#giveUp(new AnswerProblem("the provider's answer is too long"));
       return true;
@@ -282,7 +282,7 @@ class TranslatedAnswer implements Downstream {
     return true;
   }
 
-  /** Counts the event that is not whole yet. */
+  /** Accounts for the incomplete event. */
   #holdsEvent(): boolean {
     const { heldBytes } = this.#splitter;
     const more = heldBytes - this.#eventBytes;
@@ -308,7 +308,10 @@ class TranslatedAnswer implements Downstream {
     return { created, now: () => Math.floor(now() / 1_000), ...remembering };
   }
 
-  /** The provider's headers but for those of its body; its request id also under the name that the client's SDK reads. */
+  /**
+   * Returns the provider's headers without those that describe its body. Its request id is included under the names that the
+   * SDKs of both dialects read.
+   */
   #answerHeaders(type: string, length: number | undefined): string[] {
     const pairs: string[] = [];
     let requestId: string | undefined;
@@ -332,7 +335,7 @@ class TranslatedAnswer implements Downstream {
   }
 }
 
-/** Few answers need a seed. */
+/** Stamp of an answer. The seed is computed on demand, because few answers need one. */
 class Stamp implements AnswerStamp {
   readonly created: number;
   readonly #requestId: string;
@@ -342,7 +345,7 @@ class Stamp implements AnswerStamp {
     this.#requestId = requestId;
   }
 
-  /** A client may have chosen its request's id. */
+  /** Seed for ids of the answer. It is sanitized, because a client may have chosen its request's id. */
   get seed(): string {
     const id = this.#requestId;
     return OWN_ID.test(id) ? id : id.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_SEED_LENGTH);
@@ -362,7 +365,7 @@ function problemOf(work: () => void): AnswerProblem | undefined {
 function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEvent): string {
   if (data !== undefined) return translation.state === "open" ? translation.event(event, data) : NOTHING;
   if (bytes.length > MAX_EVENT_BYTES) throw new AnswerProblem("an event of the provider is too long");
-  // A block without data is a comment or a lone field: a sign of life.
+  // A block without data is a comment or a lone field, which serves as a sign of life.
   return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;
 }
 
@@ -370,5 +373,5 @@ function isOfType(headers: readonly string[], type: string): boolean {
   return headerValue(headers, "content-type")?.toLowerCase().startsWith(type) === true;
 }
 
-/** Without the byte order mark that some servers send, as clients read it (RFC 8259, 8.1). */
+/** Decodes a body without the byte order mark that some servers send, as clients do (RFC 8259, section 8.1). */
 const textOf = (body: Buffer): string => body.toString("utf8").replace(/^\uFEFF/, "");

@@ -1,15 +1,15 @@
 /**
- * Which answer of a session an event of the upstream is of: its texts are judged, held and recorded together. Source:
- * dialects reference, section 4.1.
+ * Maps an upstream event of a session to the answer that it belongs to, whose texts are inspected, held back and recorded
+ * together. Source: dialects reference, section 4.1.
  */
 import { RESPONSE_ENDS, scanObject, stringValue } from "../../../core/dialects/index.ts";
 
 export interface EventPlace {
-  /** Undefined: an event by itself. */
+  /** `undefined` for an event that belongs to no answer. */
   readonly answer: string | undefined;
-  /** Nothing of the answer follows. */
+  /** Whether this is the last event of the answer. */
   readonly isEnd: boolean;
-  /** An item of the answer. */
+  /** Id of an item of the answer. */
   readonly item: string | undefined;
 }
 
@@ -19,11 +19,14 @@ const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const TRANSCRIPTION = /^conversation\.item\.input_audio_transcription\.(\w+)$/;
 const TRANSCRIBED: ReadonlySet<string> = new Set(["completed", "failed"]);
 
-/** Responses over WebSocket name theirs where it begins, and not with each event. */
+/** Keeps the current answer, because Responses over WebSocket name it in its first event only. */
 export class AnswerPlaces {
   #current = "";
 
-  /** `answerOf`: of an item that an answer under way has told of; `isUnderWay`: an answer of this name. */
+  /**
+   * Returns the place of an event. `answerOf`: returns the answer of an item that an earlier event named. `isUnderWay`: returns
+   * whether an answer of this name is open.
+   */
   placeOf(
     event: Buffer,
     answerOf: (item: string) => string | undefined,
@@ -45,7 +48,7 @@ export class AnswerPlaces {
       const transcribing = TRANSCRIPTION.exec(type)?.[1];
       if (transcribing !== undefined) return { answer: `item ${item}`, isEnd: TRANSCRIBED.has(transcribing), item };
     }
-    // Nobody knows of what: pieces of one kind are read as one text.
+    // The answer is unknown: all deltas of one type are read as one text.
     const kind = `type ${type.replace(/\.(?:delta|done)$/, "")}`;
     if (type.endsWith(".delta")) return { answer: kind, isEnd: false, item };
     return type.endsWith(".done") && isUnderWay(kind) ? { answer: kind, isEnd: true, item } : NOWHERE;

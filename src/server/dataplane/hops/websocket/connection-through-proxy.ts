@@ -1,4 +1,4 @@
-/** The connection of a WebSocket to an upstream behind a forward proxy: a tunnel, for `ws:` too. */
+/** Connection of a WebSocket to an upstream behind a forward proxy: a tunnel, for `ws:` too. */
 import type { Duplex } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { createProxyConnection, type ForwardProxy, hostOf, portOf } from "../../../forward-proxy/index.ts";

@@ -1,4 +1,4 @@
-/** Answers to a handshake that are none, and those that send the client elsewhere. */
+/** Invalid answers to a handshake, and redirects. */
 import { GatewayError } from "../../../../base/index.ts";
 import { ForwardProxyFault } from "../../../forward-proxy/index.ts";
 
@@ -11,7 +11,10 @@ export const redirected = (status: number): GatewayError =>
     `The upstream answered the WebSocket handshake with a redirect (${status}), which is not followed or passed on: configure the address that it leads to.`,
   );
 
-/** What `ws` and the parser of node:http say of an answer that is none; anything else is a connection that failed. */
+/**
+ * Returns the refusal for an error of `ws` or of the node:http parser about an invalid answer; any other error is a failed
+ * connection.
+ */
 export function handshakeFailure(cause: Error): GatewayError {
   const code = "code" in cause ? String(cause.code) : "";
   const isAnswered = code.startsWith("HPE_") || /^(?:Invalid |Server sent |Unexpected |Server )/.test(cause.message);

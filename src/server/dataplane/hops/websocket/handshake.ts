@@ -1,10 +1,10 @@
 /**
- * The HTTP part of a WebSocket tunnel: what a client's upgrade request must be, which headers travel, the upstream's
- * handshake, and how a refused upgrade is answered on the bare socket.
+ * HTTP part of a WebSocket tunnel: validation of the client's upgrade request, header forwarding, the upstream's handshake, and
+ * refusals on the bare socket.
  *
- * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); reference, dialects,
- * section 4.1 (the credential inside the subprotocol list).
- * Headers are raw name and value pairs, as `rawHeaders` of node:http: order, spelling and repetitions are kept.
+ * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); reference, dialects, section 4.1
+ * (the credential inside the subprotocol list).
+ * Headers are raw name and value pairs, like `rawHeaders` of node:http: order, spelling and repetitions are kept.
  */
 import {
   type ClientRequest,
@@ -21,36 +21,36 @@ import type { Route, Server } from "../../../upstream/index.ts";
 import { connectionThrough } from "./connection-through-proxy.ts";
 import { handshakeFailure, isRedirect, redirected } from "./handshake-faults.ts";
 
-/** Clients that cannot set headers (browsers) put their credential behind this, in the list of subprotocols. */
+/** Prefix of the subprotocol in which clients that cannot set headers (browsers) send their credential. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
 
-/** Enough for any provider's error body; more is cut off, since the gateway holds it whole. */
+/** Maximum size of an upstream's error body, which is held whole; the rest is cut off. */
 const REFUSAL_BODY_MAX_BYTES = 256 * 1024;
 
-/** A client may not send before the 101; what one sends nevertheless is kept up to here, the rest stays in the kernel. */
+/** Maximum size of data that a client sends before the 101, although it must not; the rest stays in the kernel. */
 const EARLY_MAX_BYTES = 64 * 1024;
 
-/** How long a refused client may take to read its answer and go. */
+/** Time for a refused client to read its answer and close the connection. */
 const REFUSAL_LINGER_MS = 5_000;
 
 const PROTOCOL_LIST_MAX = 32;
 const PROTOCOL = /^[!#$%&'*+\-.0-9A-Z^_`a-z|~]+$/;
 const HANDSHAKE_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
-/** `host` and the lengths are no hop-by-hop headers, but each side of a tunnel has its own. */
+/** Headers that are not forwarded: hop-by-hop ones, and those that each side of the tunnel sets itself. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   ...["host", "content-length", "expect", "http2-settings"],
 ]);
 
-/** Pairs without those that belong to one connection: hop-by-hop, `host`, lengths, and all `sec-websocket-*`. */
+/** Returns header pairs without those of one connection: hop-by-hop headers, `host`, lengths, and all `sec-websocket-*`. */
 export function prepareUpgradeHeaders(rawHeaders: readonly string[]): string[] {
   return pairs(endToEndHeaders(rawHeaders))
     .filter(([name]) => !name.toLowerCase().startsWith("sec-websocket-"))
     .flat();
 }
 
-/** A refusal keeps its `sec-websocket-version`, with which a server tells what it does speak. */
+/** Removes hop-by-hop headers. In a refusal `sec-websocket-version` lists the versions that the server supports. */
 function endToEndHeaders(rawHeaders: readonly string[]): string[] {
   const dropped = new Set(HOP_BY_HOP);
   for (const [name, value] of pairs(rawHeaders)) {
@@ -62,10 +62,10 @@ function endToEndHeaders(rawHeaders: readonly string[]): string[] {
     .flat();
 }
 
-/** By lower-case name and value. */
+/** Returns whether a header is hidden from the client. */
 export type Hides = (lowerCaseName: string, value: string) => boolean;
 
-/** `theirs` after `ours`, without those that `ours` names, since the gateway's own headers are said once, or that are hidden. */
+/** Returns `ours` followed by `theirs`, without those of `theirs` that are hidden or that `ours` replaces. */
 export function withOwnHeaders(ours: readonly string[], theirs: readonly string[], hides?: Hides): string[] {
   const named = new Set(pairs(ours).map(([name]) => name.toLowerCase()));
   const isShown = ([name, value]: readonly [string, string]): boolean =>
@@ -73,7 +73,7 @@ export function withOwnHeaders(ours: readonly string[], theirs: readonly string[
   return [...ours, ...pairs(theirs).filter(isShown).flat()];
 }
 
-/** Throws when a name or value could not stand in a header; so nothing can end a line early. */
+/** Formats header lines. Throws if a name or value is invalid, so no value can end a line early. */
 export function headerLines(rawHeaders: readonly string[]): string[] {
   return pairs(rawHeaders).map(([name, value]) => {
     validateHeaderName(name);
@@ -82,7 +82,7 @@ export function headerLines(rawHeaders: readonly string[]): string[] {
   });
 }
 
-/** The subprotocols a client offers, in its order. Throws `invalid_request` for a list that RFC 6455 does not allow. */
+/** Returns the subprotocols that a client offers, in order. Throws `invalid_request` for a list that RFC 6455 does not allow. */
 export function offeredProtocols(request: IncomingMessage): readonly string[] {
   const header = request.headers["sec-websocket-protocol"];
   if (header === undefined) return [];
@@ -91,12 +91,12 @@ export function offeredProtocols(request: IncomingMessage): readonly string[] {
   return protocols;
 }
 
-/** The credential that an offered list carries, if any. It is a secret: it goes to authentication and nowhere else. */
+/** Returns the credential in a list of subprotocols, if any. It is a secret and is only passed to authentication. */
 export function protocolCredential(protocols: readonly string[]): string | undefined {
   return protocols.find((item) => item.startsWith(CREDENTIAL_PROTOCOL))?.slice(CREDENTIAL_PROTOCOL.length);
 }
 
-/** What is offered upstream when a credential of the gateway's replaces the client's. */
+/** Returns the subprotocols to offer upstream if the gateway's credential replaces the client's. */
 export function withoutProtocolCredential(protocols: readonly string[]): readonly string[] {
   return protocols.filter((item) => !item.startsWith(CREDENTIAL_PROTOCOL));
 }
@@ -107,7 +107,7 @@ function assertProtocols(protocols: readonly string[]): void {
   throw new GatewayError("invalid_request", "The Sec-WebSocket-Protocol header is not a list of distinct tokens.");
 }
 
-/** Throws `invalid_request` unless the request asks for a WebSocket; `false` for a version other than 13. */
+/** Returns false for a WebSocket version other than 13. Throws `invalid_request` if the request is not a WebSocket handshake. */
 export function speaksVersion13(request: IncomingMessage): boolean {
   const key = request.headers["sec-websocket-key"] ?? "";
   if (request.method !== "GET" || request.headers.upgrade?.toLowerCase() !== "websocket" || !HANDSHAKE_KEY.test(key)) {
@@ -117,8 +117,8 @@ export function speaksVersion13(request: IncomingMessage): boolean {
 }
 
 /**
- * Answers an upgrade request with a plain HTTP/1.1 response and ends the connection. The length and `connection: close`
- * are set here, whatever `headers` (raw pairs) says of them. A client that does not go by itself is cut off.
+ * Answers an upgrade request with a plain HTTP/1.1 response and ends the connection. The length and `connection: close` are set
+ * here and override those in `headers` (raw pairs). A client that does not close the connection is cut off.
  */
 export function refuseUpgrade(socket: Duplex, status: number, headers: readonly string[], body: Buffer | string): void {
   socket.on("error", ignore);
@@ -131,14 +131,14 @@ export function refuseUpgrade(socket: Duplex, status: number, headers: readonly 
   const lines = [...headerLines(endToEndHeaders(headers)), ...length, ...connectionLines(status, headers)];
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1");
   socket.end(isBodyless ? "" : body);
-  // Closing with unread bytes in the kernel resets the connection, and a reset may overtake the answer: read on.
+  // Keep reading: closing with unread bytes in the kernel resets the connection, and the reset may overtake the answer.
   const linger = setTimeout(() => socket.destroy(), REFUSAL_LINGER_MS);
   socket.once("close", () => clearTimeout(linger));
   socket.once("end", () => socket.end(() => socket.destroy()));
   socket.resume();
 }
 
-/** A 426 names the protocol to go on in. Source: RFC 9110, section 15.5.22. */
+/** Returns the connection headers. A 426 also names the protocol to use instead. Source: RFC 9110, section 15.5.22. */
 function connectionLines(status: number, headers: readonly string[]): readonly string[] {
   if (status !== 426) return ["connection: close"];
   const isOfVersion = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "sec-websocket-version");
@@ -146,11 +146,11 @@ function connectionLines(status: number, headers: readonly string[]): readonly s
 }
 
 export interface ClientWatch {
-  /** Stops watching, leaves the socket paused, and hands over what the client has sent so far. */
+  /** Stops watching, leaves the socket paused, and returns what the client has sent so far. */
   stop(): Buffer;
 }
 
-/** Reads on while the upstream is being dialled, since a socket that is not read does not tell that its peer has gone. */
+/** Keeps reading while the upstream is dialed, because an unread socket does not report that its peer has gone. */
 export function watchClient(socket: Duplex, head: Buffer, left: () => void): ClientWatch {
   const early: Buffer[] = [head];
   let earlyBytes = head.length;
@@ -173,21 +173,21 @@ export function watchClient(socket: Duplex, head: Buffer, left: () => void): Cli
 export interface UpstreamAddress {
   /** `ws://` or `wss://`, with path and query. */
   readonly url: string;
-  /** Raw pairs, as `prepareUpgradeHeaders` leaves them, with the upstream's credential. */
+  /** Raw pairs from `prepareUpgradeHeaders`, with the upstream's credential. */
   readonly headers: readonly string[];
-  /** Offered to the upstream; see `withoutProtocolCredential`. */
+  /** Subprotocols offered to the upstream; see `withoutProtocolCredential`. */
   readonly protocols: readonly string[];
-  /** For `wss://`: the upstream's authorities, the gateway's own certificate. */
+  /** TLS settings for `wss://`: the upstream's authorities and the gateway's own certificate. */
   readonly connect?: Pick<
     ConnectionOptions,
     "ca" | "cert" | "key" | "passphrase" | "servername" | "rejectUnauthorized" | "minVersion" | "maxVersion"
   >;
-  /** The servers behind that name, one after the other while they cannot be connected to; undefined: the name alone. */
+  /** Servers behind the name, tried in order until one can be connected to; `undefined` for the name alone. */
   readonly route?: Route;
 }
 
 export type Dialled =
-  /** Paused, so that nothing is read before the client is there. `protocol` is what the upstream itself selected. */
+  /** Paused, so that nothing is read before the client is connected. `protocol`: the subprotocol that the upstream selected. */
   | {
       readonly kind: "open";
       readonly websocket: WebSocket;
@@ -199,18 +199,18 @@ export type Dialled =
   | { readonly kind: "abandoned" };
 
 export interface DialOptions {
-  /** For the whole handshake, a refusal's body included. */
+  /** Timeout of the whole handshake, including the body of a refusal. */
   readonly handshakeMs: number;
   readonly maxMessageBytes: number;
   readonly closeMs: number;
-  /** A redirect is the upstream's answer like any other refusal; false: it is refused. */
+  /** Whether a redirect is passed on like any other refusal; otherwise it becomes an error. */
   readonly passesRedirects: boolean;
   /** Aborted when the client has gone: the handshake is cut off and the outcome is `abandoned`. */
   readonly left: AbortSignal;
   readonly shutdown: AbortSignal;
 }
 
-/** Tries server after server, until one is connected to. Rejects as `dialOne` does. */
+/** Tries the servers in order until one is connected. Rejects as `dialOne` does. */
 export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialledServer> {
   const { route } = upstream;
   let server = route?.next(undefined);
@@ -239,18 +239,18 @@ function nextAfter(failed: Server | undefined, route: Route | undefined, cause: 
   return route?.next(failed);
 }
 
-/** Nothing was sent: there was no connection. */
+/** Returns whether no connection was made, so that nothing was sent. */
 function isUnconnected(error: unknown): boolean {
   const cause = error instanceof GatewayError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
   return cause?.syscall === "connect" || cause instanceof NotConnected;
 }
 
-/** The server took longer to be connected to than one of several may. */
+/** Connection timeout of one of several servers. */
 class NotConnected extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** As of attempts at servers of a pool: the others are near too. */
+/** Connection timeout per server, as for requests to servers of a pool: the other servers are close by, too. */
 const SERVER_CONNECT_MS = 2_000;
 
 function limitConnect(request: ClientRequest): void {
@@ -262,11 +262,14 @@ function limitConnect(request: ClientRequest): void {
 
 export interface DialledServer {
   readonly dialled: Dialled;
-  /** To be called once a session that was opened is over. */
+  /** Must be called after a session that was opened has ended. */
   readonly ended: () => void;
 }
 
-/** Rejects with `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, or `overloaded` when the gateway is shutting down. */
+/**
+ * Performs one handshake. Rejects with `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, or
+ * `overloaded` if the gateway is shutting down.
+ */
 function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialled> {
   return new Promise((resolve, reject) => {
     if (options.left.aborted) return resolve({ kind: "abandoned" });
@@ -275,7 +278,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     let reply: IncomingMessage | undefined;
     let protocol: string | undefined;
 
-    /** Whatever comes first decides; what comes later changes nothing, since a promise settles once. */
+    /** Settles the promise; only the first call has an effect. */
     const settle = (decide: () => void): void => {
       clearTimeout(deadline);
       options.left.removeEventListener("abort", onLeft);
@@ -295,13 +298,13 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     options.left.addEventListener("abort", onLeft);
     options.shutdown.addEventListener("abort", onShutdown);
 
-    // Stays for good: a handshake that is cut off reports it here, after the decision.
+    // Never removed: an interrupted handshake reports an error here after the outcome is decided.
     websocket.on("error", (cause) => settle(() => reject(handshakeFailure(cause))));
     websocket.once("upgrade", (response: IncomingMessage) => {
       reply = response;
       protocol = response.headers["sec-websocket-protocol"];
-      // RFC 6455 leaves it to the client whether it goes on when its offer was not taken up; `ws` does not. The tunnel
-      // does, because that choice is the real client's, so `ws` is told that the first of the offer was selected.
+      // RFC 6455 lets the client decide whether to continue if none of its subprotocols was selected, but `ws` gives up. That
+      // decision belongs to the real client, so `ws` is made to believe that the first one was selected.
       const assumed = upstream.protocols[0];
       if (protocol === undefined && assumed !== undefined) response.headers["sec-websocket-protocol"] = assumed;
     });
@@ -346,12 +349,12 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
     autoPong: false,
     followRedirects: false,
     maxPayload: options.maxMessageBytes,
-    // Known to ws 8.23, not yet to its type declarations.
+    // Supported by ws 8.23, but missing from its type declarations.
     closeTimeout: options.closeMs,
     finishRequest(request: ClientRequest) {
       for (const { name, values } of fields.values())
         request.setHeader(name, values.length === 1 ? values[0]! : values);
-      // One that stands alone, or behind a proxy, has the whole limit of the handshake.
+      // A single server, or one behind a proxy, may use the whole timeout of the handshake.
       if (server !== undefined && server.proxies === undefined) limitConnect(request);
       request.end();
     },
@@ -359,12 +362,12 @@ function connect(upstream: UpstreamAddress, server: Server | undefined, options:
   try {
     return new WebSocket(upstream.url, [...upstream.protocols], settings);
   } catch {
-    // The thrown text repeats the address or a header, which may carry a credential.
+    // The original error contains the address or a header, and so possibly a credential.
     throw new GatewayError("internal", "The upstream's address or headers cannot be used for a WebSocket.");
   }
 }
 
-/** Calls `done` once, with the body or, when it is longer than the bound, with its beginning. */
+/** Calls `done` once with the body, truncated to the limit. */
 function readRefusal(response: IncomingMessage, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Guardrails over what a session's client sends, one event a unit: it goes on as it is, goes on with texts rewritten, or
- * ends the session. Source: design decisions, section 11, WebSocket.
+ * Applies guardrails to each event that the client of a session sends: it passes unchanged, is rewritten, or ends the session.
+ * Source: design decisions, section 11, WebSocket.
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
 import { memberValue, readTexts, refusalMessage, scanObject } from "../../../core/dialects/index.ts";
@@ -19,19 +19,19 @@ export interface InspectedSession {
   readonly target: Target;
   readonly standing: Standing;
   readonly request: DecidedRequest;
-  /** One for all events and answers of the session: its numbers of placeholders run through it. */
+  /** Inspection state of the whole session, shared by all events and answers so that placeholder numbers are unique. */
   readonly occasion: Occasion;
-  /** That the client asked for last, where its handshake named none. */
+  /** Model that the client last named in an event. */
   asked: string | undefined;
   readonly sinks: GuardrailSinks;
   readonly held: Account;
-  /** Aborted when the session is over. */
+  /** Aborted when the session has ended. */
   readonly over: AbortSignal;
-  /** Told of what ends the session. */
+  /** Receives the refusal that ends the session. */
   readonly refused: (refusal: GatewayError) => void;
 }
 
-/** Never throws, and never rejects. */
+/** Inspects a message of the client. Never throws and never rejects. */
 export function inspectClient(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
   const { sinks, held } = session;
   const bytes = readingBytes(message.data);
@@ -91,7 +91,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
 }
 
-/** Rules, and records, name the model that is asked. */
+/** Adds the model that the client named last to what rules and records see. */
 export function namingModel({
   occasion,
   request,
@@ -104,14 +104,14 @@ export function namingModel({
   };
 }
 
-/** `message`: of the client, of a session whose handshake may have named no model. */
+/** Remembers the model that a client's message names, if the route allows it to. */
 export function noteModel(session: InspectedSession, { data }: Frame): void {
-  // Of a session of responses each event names its own, whatever the handshake named; in the others that holds.
+  // Each event of a Responses session names its own model; elsewhere the model of the handshake applies, if it named one.
   const { model, route } = session.target;
   if (model === undefined || route.name === "responses_ws") session.asked = modelIn(data) ?? session.asked;
 }
 
-/** An event names it itself, or in its response or its session. */
+/** Returns the model that an event names, directly or in its response or session. */
 function modelIn(event: Buffer): string | undefined {
   const scan = scanObject(event, ["model", "response", "session"]);
   if (scan.kind === "problem") return undefined;
@@ -133,12 +133,12 @@ const passing = (frame: Frame): Passing => ({ kind: "passes", frames: [frame] })
 const unreadable = (why: string): GatewayError =>
   new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${why}.`);
 
-/** Codes of closes: RFC 6455, section 7.4.1, and its registry. */
+/** WebSocket close codes: RFC 6455, section 7.4.1, and the IANA registry. */
 const POLICY_VIOLATION = 1008;
 const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
-/** Ends both sides with the code of the refusal as the reason; the client is told before why. */
+/** Ends both sides with the code of the refusal as the reason, after a notice to the client. */
 export function refusedWith(error: unknown, { target, request, refused, over }: InspectedSession): Passing {
   if (over.aborted) return { kind: "passes", frames: [] };
   const refusal = asRefusal(error);

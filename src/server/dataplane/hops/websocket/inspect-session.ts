@@ -1,6 +1,6 @@
 /**
- * Guardrails over both sides of a session. Each message is judged under the configuration in force when it comes: a
- * session may last an hour, and who makes a rule stricter means now.
+ * Applies guardrails to both sides of a session. Each message is inspected under the configuration in force when it arrives: a
+ * session may last an hour, and a stricter rule must take effect at once.
  */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
@@ -15,22 +15,22 @@ import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts"
 import type { Frame, Passing, TunnelInspector } from "./types.ts";
 
 export interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
-  /** In force now; undefined: nothing is inspected. */
+  /** Returns the guard in force, or `undefined` if nothing is inspected. */
   readonly guard: () => Guard | undefined;
-  /** Of the session; undefined: nobody traces. */
+  /** Span of the session; `undefined` if traces are not exported. */
   readonly span: RequestSpan | undefined;
 }
 
 export interface SessionInspector extends TunnelInspector {
-  /** The session is over. */
+  /** Called when the session has ended. */
   readonly close: () => void;
 }
 
 export interface SessionInspection {
   readonly inspector: SessionInspector;
   /**
-   * Of the handshake's headers and query. Value of `x-gateway-guardrails`; empty: no rule acted. Rejects with
-   * `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
+   * Inspects the headers and query of the handshake. Returns the value of `x-gateway-guardrails`, empty if no rule acted.
+   * Rejects with `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
    */
   readonly handshake: (request: IncomingMessage) => Promise<string>;
 }
@@ -48,7 +48,10 @@ export function inspectSession(guarding: SessionGuarding): SessionInspection {
   };
 }
 
-/** Of values that have a placeholder: a session may last an hour, and who speaks chooses how many there are. */
+/**
+ * Maximum size of the values of a session that have a placeholder. A session may last an hour, and the client determines how
+ * many there are.
+ */
 const MAX_NUMBERED_BYTES = 8 << 20;
 
 function numbered(held: Account): (bytes: number) => void {

@@ -1,7 +1,7 @@
 /**
- * Guardrails over what a session's upstream says. Each response, and each transcription of what the caller said, is an
- * answer of its own: its texts are held until they are proven, as of any stream; what belongs to none is judged by itself.
- * Frames leave in the order in which their texts are proven. Source: design decisions, section 11, WebSocket.
+ * Applies guardrails to what the upstream of a session sends. Each response, and each transcription of the caller's speech, is
+ * an answer of its own whose texts are held back until they are proven safe, as in any stream. Other events are inspected
+ * alone. Frames are sent in the order in which their texts are released. Source: design decisions, section 11, WebSocket.
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { type InspectedStream, inspectStream, UnreadableAnswer } from "../../../answers/index.ts";
@@ -16,13 +16,13 @@ import type { Frame, Passing, PassingPorts } from "./types.ts";
 
 export interface UpstreamInspection {
   message(message: Frame): Passing | Promise<Passing>;
-  /** What is held is judged and shown. */
+  /** Inspects and releases everything that is held back. */
   end(): Passing | Promise<Passing>;
-  /** The session is over: what rules did is recorded. */
+  /** Records the decisions when the session has ended. */
   close(): void;
 }
 
-/** Answers that are under way at once; past it the oldest is taken for over. */
+/** Maximum number of open answers; beyond it the oldest is treated as complete. */
 const MAX_ANSWERS = 64;
 const NOTHING: Passing = { kind: "passes", frames: [] };
 
@@ -34,7 +34,7 @@ interface Answer {
   isSettled: boolean;
 }
 
-/** `guard`: in force now; an answer keeps the one that it began under. */
+/** Creates the inspection. `guard`: returns the guard in force; an answer keeps the one with which it began. */
 export function inspectUpstream(
   session: InspectedSession,
   guard: () => Guard | undefined,
@@ -48,11 +48,11 @@ class Upstream implements UpstreamInspection {
   readonly #guard: () => Guard | undefined;
   readonly #ports: PassingPorts;
   readonly #places = new AnswerPlaces();
-  /** By name, the oldest first. */
+  /** Open answers by name, oldest first. */
   readonly #answers = new Map<string, Answer>();
-  /** By id, the answer that an item is of. */
+  /** Names of the answers by item id. */
   readonly #items = new Map<string, string>();
-  /** Of the message that is being judged. */
+  /** Kind of the message that is being inspected. */
   #isBinary = false;
 
   constructor(session: InspectedSession, guard: () => Guard | undefined, ports: PassingPorts) {
@@ -77,7 +77,7 @@ class Upstream implements UpstreamInspection {
       try {
         this.#settle(answer);
       } catch {
-        // nobody is left to refuse; the trail counts what it could not take
+        // no peer is left to refuse; the trail counts records that it could not take
       }
       this.#forget(name, answer);
     }
@@ -125,7 +125,7 @@ class Upstream implements UpstreamInspection {
     return after(room, () => this.#push(name, answer, message, { isEnd, item }));
   }
 
-  /** `isAlone`: it is one event, of which nothing is held. */
+  /** Opens an answer. `isAlone`: it consists of one event, of which nothing is held back. */
   #opened(guard: Guard, isAlone: boolean): Answer {
     const { over, sinks } = this.#session;
     const judged = new JudgedAnswer(guard, namingModel(this.#session).occasion, over);
@@ -177,7 +177,7 @@ class Upstream implements UpstreamInspection {
     return undefined;
   }
 
-  /** Throws what the answer is refused with; counts what is held of it. */
+  /** Throws the refusal of an answer, if any, and accounts for the bytes held back. */
   #check(answer: Answer): void {
     if (answer.judged.isRefused) this.#settle(answer);
     const { held } = this.#session;
@@ -187,7 +187,7 @@ class Upstream implements UpstreamInspection {
     answer.heldBytes = bytes;
   }
 
-  /** Records what was decided, once. Throws what the answer is refused with. */
+  /** Records the decisions once. Throws the refusal of the answer, if any. */
   #settle(answer: Answer): void {
     if (answer.isSettled) return;
     answer.isSettled = true;
@@ -204,7 +204,7 @@ class Upstream implements UpstreamInspection {
     if (this.#answers.get(name) === answer) this.#answers.delete(name);
   }
 
-  /** Work that no message began. */
+  /** Runs work that was not triggered by a message, and ends the session if it fails. */
   #unasked(work: () => void): void {
     try {
       work();
@@ -215,6 +215,6 @@ class Upstream implements UpstreamInspection {
   }
 }
 
-/** What cannot be read is nobody's fault here, and cannot be shown. */
+/** Maps an unreadable answer to `guardrail_error`, because it cannot be shown. */
 const readable = (error: unknown): unknown =>
   error instanceof UnreadableAnswer ? new GatewayError("guardrail_error", `${error.message}.`) : error;

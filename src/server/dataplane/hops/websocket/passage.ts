@@ -1,35 +1,35 @@
 /**
- * Messages of one side on their way past whoever inspects them: one after the other, in the order in which they came,
- * also where an answer takes its time. What waits is counted, and its sender is not read meanwhile.
+ * Queue of the messages of one side on their way through an inspector. They are processed one after the other in order of
+ * arrival, even if an inspection takes long. Waiting messages are accounted for, and the sender is not read meanwhile.
  */
 import type { Frame, Passing, RefusedMessage, TunnelAccount } from "./types.ts";
 
 export interface PassagePorts {
   readonly inspect: (message: Frame) => Passing | Promise<Passing>;
-  /** What was held. */
+  /** Returns what the inspector still held back. */
   readonly end: () => Passing | Promise<Passing>;
-  /** False: what comes from now on is of use to nobody. */
+  /** Returns false if the receiver no longer accepts messages. */
   readonly isOpen: () => boolean;
-  /** Whatever became of the message, before anything goes on in its place. */
+  /** Called with each message, whatever its outcome, before its replacement is passed on. */
   readonly observe: (message: Frame) => void;
   readonly pass: (frame: Frame) => void;
   readonly refuse: (refused: RefusedMessage) => void;
-  /** The inspector threw. */
+  /** Called if the inspector failed. */
   readonly fail: (error: unknown) => void;
-  /** Whether the sender may be read. */
+  /** Called with true when the sender must not be read, and with false when reading continues. */
   readonly wait: (isWaiting: boolean) => void;
-  /** False: there is no room. */
+  /** Accounts for a message. Returns false if the memory budget is exhausted. */
   readonly hold: (bytes: number) => boolean;
   readonly account: TunnelAccount | undefined;
 }
 
 export interface Passage {
   take(message: Frame): void;
-  /** `done` is called behind the last message. */
+  /** Ends the queue. `done` is called after the last message. */
   end(done: () => void): void;
 }
 
-/** What a waiting message costs beside its bytes. */
+/** Memory of a waiting message beyond its bytes. */
 const MESSAGE_BYTES = 256;
 
 type Step = Frame | { readonly done: () => void };
@@ -55,7 +55,7 @@ export function createPassage(ports: PassagePorts): Passage {
     if (!ports.isOpen()) return NOTHING;
     return "done" in step ? ports.end() : ports.inspect(step);
   };
-  /** True: it is under way. */
+  /** Returns true if the step continues asynchronously. */
   const begin = (step: Step): boolean => {
     let passing: Passing | Promise<Passing>;
     try {

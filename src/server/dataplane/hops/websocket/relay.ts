@@ -1,17 +1,17 @@
 /**
- * Two open WebSockets joined: messages, pings, pongs and closes of each side are passed to the other.
+ * Relays between two open WebSockets: messages, pings, pongs and closes of each side are passed to the other.
  *
- * Source: RFC 6455 sections 5.4, 5.5 and 7. Kind (text or binary) and boundaries of messages are kept; the fragments a
- * message came in are not, `ws` delivers it whole. What is sent to a side is held in memory up to a bound and one
- * message, then the other side is not read. Nothing is copied here but what masking needs. Where messages are inspected,
- * each goes on as its inspection says, in the order in which they came; a close goes on behind them.
+ * Source: RFC 6455 sections 5.4, 5.5 and 7. Kind (text or binary) and boundaries of messages are kept; fragmentation is not,
+ * because `ws` delivers whole messages. Data for a side is queued up to a limit plus one message; then the other side is not
+ * read. Only masking copies data. If messages are inspected, each is passed on as its inspection decides, in order of arrival,
+ * and a close follows behind them.
  *
- * Closing, by what happened:
- * - A close frame, with its code and reason: passed on as it is; one without a code (1005) goes on without one.
- * - The client's connection lost (1006): the upstream's is cut off too, at once, and so also sees 1006.
- * - The upstream's connection lost (1006): the client first gets all that had arrived, then 1011.
- * - A side broke the protocol, or sent too long a message: both get the code that tells (1002, 1007, 1008, 1009).
- * - The gateway ends the session (`signal`, idle, stalled, a fault of `observe`): both get the same code.
+ * Closing, by cause:
+ * - A close frame: passed on with its code and reason; one without a code (1005) is passed on without one.
+ * - The client's connection is lost (1006): the upstream's is cut off immediately and so also sees 1006.
+ * - The upstream's connection is lost (1006): the client first gets everything that had arrived, then 1011.
+ * - A side broke the protocol, or sent too long a message: both get the corresponding code (1002, 1007, 1008, 1009).
+ * - The gateway ends the session (`signal`, idle, stalled, an exception of `observe`): both get the same code.
  * Each of these destroys a connection whose peer does not answer the close within `closeMs`.
  */
 import type { Duplex } from "node:stream";
@@ -38,35 +38,39 @@ export interface RelayOptions {
   readonly upstream: Joined;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
-  /** Undefined: every message passes as it came. */
+  /** `undefined` if all messages pass uninspected. */
   readonly inspect: TunnelInspector | undefined;
-  /** Where messages that come in pieces or wait for their reader are counted; `hold` throws where no room is left. */
+  /**
+   * Accounts for incomplete messages and messages that wait for a slow reader; `hold` throws if the memory budget is exhausted.
+   */
   readonly account: TunnelAccount | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A paused WebSocket and the connection it runs on. */
+/** Paused WebSocket and its connection. */
 export interface Joined {
   readonly websocket: WebSocket;
   readonly transport: Duplex;
 }
 
 export interface RelayOutcome {
-  /** As it was seen first: 1005 for a close frame without a code, 1006 for a lost connection. */
+  /** Code that was seen first: 1005 for a close frame without a code, 1006 for a lost connection. */
   readonly code: number;
   readonly by: SideName | "gateway";
-  /** Payload of messages. */
+  /** Payload bytes of messages. */
   readonly bytesFromClient: number;
   readonly bytesFromUpstream: number;
 }
 
-/** The reading is resumed well before the other side runs dry, and not at every drained frame. */
+/**
+ * Reading resumes when the queue has shrunk to this fraction of the limit: well before it is empty, but not after every frame.
+ */
 const LOW_WATER_SHARE = 4;
 
-/** A session's one timer looks this often at most: limits are kept to within it. */
+/** Maximum interval of the session's only timer, and so the accuracy of its limits. */
 const LOOK_EVERY_MS = 15_000;
 
-/** What a piece that came by itself costs beside its bytes, until its message is whole. */
+/** Memory of a received piece beyond its bytes, until its message is complete. */
 const PIECE_BYTES = 256;
 
 const FAILED: TunnelClosing = { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" };
@@ -75,11 +79,11 @@ const SHUTDOWN: TunnelClosing = { kind: "tunnel_closing", code: 1001, reason: "t
 interface Side extends Joined {
   readonly name: SideName;
   receivedBytes: number;
-  /** Counted of a message that is not whole yet. */
+  /** Accounted bytes of the incomplete message. */
   arrivingBytes: number;
-  /** Since when it is not read because the other side does not keep up; `performance.now()`. */
+  /** Time of `performance.now()` since which this side is not read because the other one is slow. */
   heldSince: number | undefined;
-  /** It is not read because a message of it is being inspected. */
+  /** Whether this side is not read because a message of it is being inspected. */
   isInspected: boolean;
   isClosed: boolean;
 }
@@ -91,12 +95,12 @@ interface Relay {
   readonly observe: TunnelObserver | undefined;
   readonly inspect: TunnelInspector | undefined;
   readonly account: TunnelAccount | undefined;
-  /** Frames of either side; a silent session is one where it stands still, so that no frame reads a clock. */
+  /** Number of frames from both sides. A session is silent while it does not change, so no frame needs to read the clock. */
   frames: number;
   ended: { readonly code: number; readonly by: SideName | "gateway" } | undefined;
 }
 
-/** Resolves when both connections are closed; never rejects. */
+/** Relays until both connections are closed. Never rejects. */
 export function relay(options: RelayOptions): Promise<RelayOutcome> {
   const { limits, observe, inspect, account, signal } = options;
   const begun = { receivedBytes: 0, arrivingBytes: 0, heldSince: undefined, isInspected: false, isClosed: false };
@@ -148,7 +152,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   };
   const passage = joined.inspect && inspected(joined, joined.inspect, from, sink, pass);
 
-  // Before `ws` reads it, which keeps what is no whole message yet.
+  // Runs before `ws` reads the chunk, because `ws` buffers incomplete messages.
   from.transport.prependListener("data", (chunk: Buffer) => {
     const bytes = chunk.length + PIECE_BYTES;
     if (holds(joined, bytes)) from.arrivingBytes += bytes;
@@ -159,7 +163,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     joined.account?.release(from.arrivingBytes);
     from.arrivingBytes = 0;
     const frame = { data: message, isBinary };
-    // What the upstream says is told of when it goes on, so that a session that ends upon it ends behind it.
+    // Messages of the upstream are observed when they are passed on, so that a session that ends because of one ends after it.
     if (passage === undefined || from.name === "client") observed(joined, from.name, frame);
     if (passage === undefined) pass(frame);
     else passage.take(frame);
@@ -178,15 +182,15 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
     const broken = brokenRule(error);
     if (broken !== undefined) endByGateway(joined, broken);
   });
-  // Without a close frame before it, the end of the stream is a lost connection. `ws` would wait with telling so until
-  // all is written that the peer may never read.
+  // The end of the stream without a close frame is a lost connection. `ws` would only report it once everything is written,
+  // which the peer may never read.
   from.transport.prependListener("end", () => {
     if (source.readyState === WebSocket.OPEN) source.terminate();
   });
   source.on("close", (code: number, reason: Buffer) => {
     from.isClosed = true;
     joined.ended ??= { code, by: from.name };
-    // Whoever is gone without a close reads nothing, and nobody waits for what it had sent.
+    // A client that left without a close reads nothing, so its pending messages need not be waited for.
     const isCutOff = code === 1006 && from.name === "client";
     if (passage === undefined || isCutOff) passClose(from, to, code, reason);
     else passage.end(() => passClose(from, to, code, reason));
@@ -241,7 +245,7 @@ function observed(joined: Relay, from: SideName, { data, isBinary }: Frame): voi
   }
 }
 
-/** False: there is no room, and the session ends. */
+/** Returns false if the memory budget is exhausted, in which case the session ends. */
 function holds(joined: Relay, bytes: number): boolean {
   try {
     joined.account?.hold(bytes);
@@ -265,11 +269,11 @@ function endByGateway(joined: Relay, closing: TunnelClosing): void {
   close(joined.upstream, closing.code, closing.reason);
 }
 
-/** Sends a close frame behind what is already queued; a side that is closing or closed is left as it is. */
+/** Sends a close frame behind the queued data. Has no effect on a side that is closing or closed. */
 function close(side: Side, code: number, reason: Buffer | string): void {
   if (code === 1005) side.websocket.close();
   else side.websocket.close(code, reason);
-  // The answer to the close must be read, also where reading was held.
+  // The answer to the close must be read, even if reading was paused.
   side.isInspected = false;
   readOn(side);
 }
@@ -279,7 +283,10 @@ function readOn(side: Side): void {
   if (!side.isInspected) side.websocket.resume();
 }
 
-/** What `ws` found wrong with a peer's frames, as a close; undefined for a failed connection, which `close` tells. */
+/**
+ * Returns the close for a protocol error that `ws` found, or `undefined` for a failed connection, which the `close` event
+ * reports.
+ */
 function brokenRule(error: Error): TunnelClosing | undefined {
   const code = "code" in error ? String(error.code) : "";
   if (!code.startsWith("WS_ERR_")) return undefined;
@@ -290,7 +297,10 @@ function brokenRule(error: Error): TunnelClosing | undefined {
   return { kind, code: 1002, reason: "WebSocket protocol error" };
 }
 
-/** Ends a session that is silent in both directions, and one whose slow side reads nothing for too long. */
+/**
+ * Ends a session that is silent in both directions, or one of whose sides has not been read for too long because the other is
+ * slow.
+ */
 function watchSilence(joined: Relay): NodeJS.Timeout {
   const { idleMs, stallMs } = joined.limits;
   const kind = "tunnel_closing";
@@ -317,7 +327,7 @@ function isTunnelClosing(reason: unknown): reason is TunnelClosing {
   return typeof reason === "object" && reason !== null && "kind" in reason && reason.kind === "tunnel_closing";
 }
 
-/** `ws` delivers one Buffer unless told otherwise; its declared type has the other forms too. */
+/** `ws` delivers one Buffer by default, but its declared type includes other forms. */
 function wholeMessage(raw: RawData): Buffer {
   if (Buffer.isBuffer(raw)) return raw;
   return Array.isArray(raw) ? Buffer.concat(raw) : Buffer.from(raw);

@@ -1,6 +1,6 @@
 /**
- * The one attempt of a WebSocket session, as counters and statistics see it: decided by the upstream's answer to the
- * handshake, under way until the session is over.
+ * Records the only attempt of a WebSocket session in metrics and statistics. Its outcome is decided by the upstream's answer to
+ * the handshake; it is under way until the session ends.
  */
 import { performance } from "node:perf_hooks";
 import type { AttemptSpan, RefusalCode } from "../../../../base/index.ts";
@@ -9,17 +9,17 @@ import type { Ports } from "../../ports.ts";
 import type { AttemptFailure } from "../../statistics.ts";
 
 export interface SessionAttempt {
-  /** Whether the upstream was dialled. */
+  /** Whether the upstream was dialed. */
   readonly isBegun: boolean;
-  /** Milliseconds since it was; 0 before. */
+  /** Milliseconds since the upstream was dialed; 0 before. */
   readonly lastedMs: number;
-  /** The upstream is dialled. */
+  /** Called when the upstream is dialed. */
   begun(): void;
-  /** It answered the handshake, with 101 or a refusal of its own. */
+  /** Called when the upstream has answered the handshake, with 101 or a refusal of its own. */
   answered(status: number): void;
-  /** The session came to nothing, for this reason. Returns how its upstream failed; `undefined` if it did not. */
+  /** Called when the session fails to open. Returns how its upstream failed; `undefined` if it did not. */
   refused(code: RefusalCode, message: string): FailureKind | undefined;
-  /** Once, at the very end, also of a session whose upstream was never dialled. */
+  /** Called once at the very end, even if the upstream was never dialed. */
   ended(): void;
 }
 
@@ -30,7 +30,7 @@ const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, FailureKind> = new Map([
   ["upstream_redirect", "redirect"],
 ]);
 
-/** `span`: undefined when nobody traces; it is ended with the session. */
+/** Starts the attempt. `span` is ended with it, and is `undefined` if traces are not exported. */
 export function sessionAttempt(
   provider: string,
   { metrics, statistics }: Ports,

@@ -1,9 +1,9 @@
 /**
- * A WebSocket session tunnelled to its upstream (Realtime, Responses over WebSocket and the like).
+ * WebSocket session tunneled to its upstream (Realtime, Responses over WebSocket and the like).
  *
- * The upstream's handshake comes first and the client's 101 after it, so that an upstream that refuses is heard by the
- * client in the upstream's own words. From the 101 on, `relay.ts` joins the two; what it keeps and how it maps
- * closes stands there. Compression is declined on both sides, so that messages can be metered as they pass.
+ * The upstream's handshake comes first and the client's 101 after it, so that a client receives the upstream's own refusal.
+ * After the 101, `relay.ts` joins both sides; buffering and the mapping of closes are described there. Compression is declined
+ * on both sides, so that messages can be metered as they pass.
  *
  * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2.
  * Bytes are payload of messages; times are milliseconds.
@@ -41,77 +41,77 @@ export {
 export type { TunnelClosing, TunnelObserver } from "./types.ts";
 
 export interface TunnelLimits {
-  /** From dialling to the upstream's 101, or to the end of its refusal. */
+  /** Timeout from dialing to the upstream's 101, or to the end of its refusal. */
   readonly handshakeMs: number;
-  /** One message, its fragments together; a longer one closes both sides with 1009. */
+  /** Maximum size of a message including all its fragments; a longer one closes both sides with 1009. */
   readonly maxMessageBytes: number;
-  /** Bytes queued for one side, beyond which the other is not read. One message more may come to it. */
+  /** Bytes queued for one side above which the other is not read. One more message may be added. */
   readonly highWaterBytes: number;
-  /** Without any frame from either side, pings and pongs included. */
+  /** Time without any frame from either side, including pings and pongs. */
   readonly idleMs: number;
-  /** How long a side may be left unread because the other does not take what is queued for it. */
+  /** Time for which a side may be left unread because the other does not take its queued data. */
   readonly stallMs: number;
-  /** For the answer to a close, then the connection is destroyed. */
+  /** Time to wait for the answer to a close before the connection is destroyed. */
   readonly closeMs: number;
 }
 
 export const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 15_000,
-  // Audio and images come base64-encoded in one JSON message; providers bound one at 15 to 50 MB.
+  // Audio and images are base64-encoded in one JSON message; providers limit it to 15 to 50 MB.
   maxMessageBytes: 64 * 1024 * 1024,
-  // A second of anything a model says; more only delays the sender's notice that its reader is slow.
+  // One second of any model's output; more would only delay the sender's notice that its reader is slow.
   highWaterBytes: 1024 * 1024,
-  // Providers end a session after 30 to 60 minutes by themselves; a silent one is then long forgotten.
+  // Providers end sessions after 30 to 60 minutes themselves, so a session that is silent for so long is abandoned.
   idleMs: 3_600_000,
-  // The longest message on a line of 1 Mbit/s takes nine minutes, during which no progress can be seen.
+  // The longest message takes nine minutes at 1 Mbit/s, during which no progress is visible.
   stallMs: 600_000,
   closeMs: 5_000,
 };
 
 export interface HandshakeObserver {
-  /** The upstream is dialled; not told of a request that is refused before. */
+  /** Called when the upstream is dialed, but not for a request that is refused before. */
   begun(): void;
-  /** The upstream's own status: 101 for a session. */
+  /** Receives the upstream's own status: 101 for a session. */
   answered(status: number): void;
 }
 
 export interface TunnelSession {
-  /** As the `upgrade` event of a node:http server gives the three. */
+  /** Request, socket and head from the `upgrade` event of a node:http server. */
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
   readonly upstream: UpstreamAddress;
-  /** Raw pairs for the answer, be it the 101 or the upstream's refusal; they replace the upstream's of that name. */
+  /** Raw pairs for the 101 or the refusal; they replace the upstream's headers of the same names. */
   readonly responseHeaders: readonly string[];
-  /** Tells the upstream's headers, by lower-case name and value, that the client is not shown. */
+  /** Returns whether a header of the upstream is hidden from the client. */
   readonly hides?: Hides | undefined;
-  /** What the client is refused with in the place of the upstream's refusal; undefined: it reads that. */
+  /** Returns the refusal to send instead of the upstream's, or `undefined` if the client receives the upstream's. */
   readonly inPlaceOf?: (status: number) => GatewayError | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
   readonly inspect?: TunnelInspector;
   readonly account?: TunnelAccount;
   readonly handshake?: HandshakeObserver;
-  /** A redirect of the upstream is its answer like any other refusal; otherwise it is refused. */
+  /** Whether a redirect of the upstream is passed on like any other refusal; otherwise it becomes an error. */
   readonly passesRedirects?: boolean;
   /**
-   * Ends the session: both sides are closed with 1001, or as the `TunnelClosing` says that is the abort's reason (a
-   * budget that breaks: `closeTunnel(1008, "budget exhausted")`).
+   * Ends the session: both sides are closed with 1001, or with the `TunnelClosing` that is the abort's reason (for example
+   * `closeTunnel(1008, "budget exhausted")` for a broken budget).
    */
   readonly signal: AbortSignal;
 }
 
 export type TunnelResult =
-  /** No session came to be; the client has its answer. */
+  /** No session was opened, and the client has its answer. */
   | { readonly kind: "refused"; readonly status: number }
   | {
       readonly kind: "closed";
-      /** As seen first: 1005 for a close without a code, 1006 for a lost connection (also before the 101). */
+      /** Code that was seen first: 1005 for a close without a code, 1006 for a lost connection (also before the 101). */
       readonly code: number;
       readonly by: "client" | "upstream" | "gateway";
       readonly bytesFromClient: number;
       readonly bytesFromUpstream: number;
-      /** From the client's 101 to the last of both connections. */
+      /** From the client's 101 until both connections are closed. */
       readonly durationMs: number;
     };
 
@@ -124,10 +124,10 @@ const NO_SESSION: TunnelResult = {
   durationMs: 0,
 };
 
-/** RFC 6455 section 5.5: a control frame carries 125 bytes, two of which are the code. */
+/** A control frame carries 125 bytes, two of which are the code (RFC 6455, section 5.5). */
 const CLOSE_REASON_MAX_BYTES = 123;
 
-/** The reason of an abort of a session's signal. Throws on a code that may not be sent, or too long a reason. */
+/** Returns the abort reason that closes a session with `code`. Throws if the code may not be sent or the reason is too long. */
 export function closeTunnel(code: number, reason: string): TunnelClosing {
   const isStandard = code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code);
   const isSendable = Number.isInteger(code) && (isStandard || (code >= 3000 && code <= 4999));
@@ -138,14 +138,14 @@ export function closeTunnel(code: number, reason: string): TunnelClosing {
 }
 
 /**
- * Resolves when the session is over and both connections are closed. What goes wrong before the client has an answer
- * rejects with a `GatewayError`, and the socket is still there to be answered on: `invalid_request` (no WebSocket
- * handshake), `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, `overloaded` (the
- * signal was aborted). A client that leaves meanwhile cuts the upstream's handshake off.
+ * Resolves when the session has ended and both connections are closed. Failures before the client has an answer reject with a
+ * `GatewayError`, and the socket can still be answered: `invalid_request` (no WebSocket handshake), `upstream_unreachable`,
+ * `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, `overloaded` (the signal was aborted). If the client leaves
+ * meanwhile, the upstream's handshake is cut off.
  */
 export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   const { request, socket } = session;
-  // node:http takes its own listener off with the upgrade; without one, a reset would end the process.
+  // node:http removes its own listener with the upgrade; without one, a reset would end the process.
   socket.on("error", ignore);
   // One signal may serve many sessions, and Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, session.signal);
@@ -177,7 +177,10 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   }
 }
 
-/** `head` is what the client has sent before its 101, which is handed on to its WebSocket. */
+/**
+ * Dials the upstream while watching the client. `head`: data that the client sent before its 101, to be passed to its
+ * WebSocket.
+ */
 async function dialWatched(
   session: TunnelSession,
   limits: TunnelLimits,
@@ -223,7 +226,7 @@ async function join(
   return { kind: "closed", ...outcome, durationMs: performance.now() - startedAt };
 }
 
-/** The client's side, paused; undefined when the client left in the last moment. */
+/** Accepts the client's WebSocket, paused. Returns `undefined` if the client has just left. */
 function accept(
   session: TunnelSession,
   limits: TunnelLimits,
@@ -250,12 +253,12 @@ function accept(
   return accepted[0];
 }
 
-/** `ws` writes the 101 as UTF-8, in which a header's other bytes would change: such a line is left out. */
+/** Values that survive in a 101, which `ws` writes as UTF-8; other header lines are left out. */
 const ASCII = /^[\t\x20-\x7e]*$/;
 
 /**
- * What the upstream selected. Where it selected none, `realtime` if the client offered it: a browser that offers
- * subprotocols fails unless one is selected, and it must offer them, since its credential is in that list.
+ * Returns the subprotocol that the upstream selected, otherwise `realtime` if the client offered it. Browsers must offer
+ * subprotocols because their credential is among them, and they fail unless one is selected.
  */
 function answeredProtocol(offered: readonly string[], selected: string | undefined): string | false {
   if (selected !== undefined && offered.includes(selected)) return selected;

@@ -1,16 +1,16 @@
-/** What passes between a tunnel and those who watch, inspect and end it. */
+/** Types shared by a tunnel and the code that observes, inspects and ends it. */
 
 export type SideName = "client" | "upstream";
 
 export interface TunnelObserver {
-  /** Before the message is passed on. `data` belongs to the tunnel: read it here, keep or change nothing of it. */
+  /** Called before the message is passed on. `data` belongs to the tunnel and must not be kept or changed. */
   message(direction: SideName, data: Buffer, isBinary: boolean): void;
 }
 
-/** Why the gateway ends a session, as the reason of the abort of its signal. */
+/** Reason with which the session's signal is aborted. */
 export interface TunnelClosing {
   readonly kind: "tunnel_closing";
-  /** 1000 to 1014 but 1004 to 1006, or 3000 to 4999. */
+  /** 1000 to 1014 except 1004 to 1006, or 3000 to 4999. */
   readonly code: number;
   /** At most 123 bytes of UTF-8. */
   readonly reason: string;
@@ -26,27 +26,27 @@ export interface Frame {
   readonly isBinary: boolean;
 }
 
-/** What becomes of a message. */
+/** Outcome of the inspection of a message. */
 export type Passing =
-  /** These go on in its place. */
+  /** These frames replace the message. */
   | { readonly kind: "passes"; readonly frames: readonly Frame[] }
-  /** Nothing goes on any more. `notice`: told the client before it is closed. */
+  /** The session ends. `notice`: message sent to the client before it is closed. */
   | { readonly kind: "refused"; readonly closing: TunnelClosing; readonly notice: string | undefined };
 
 export type RefusedMessage = Extract<Passing, { readonly kind: "refused" }>;
 
-/** What an inspector does without having been asked. */
+/** Actions of an inspector that are not the answer to a message. */
 export interface PassingPorts {
-  /** To whom the side's messages go. */
+  /** Sends a frame to the receiver of the side's messages. */
   readonly pass: (frame: Frame) => void;
   readonly refuse: (refused: RefusedMessage) => void;
 }
 
 export interface TunnelInspector {
-  /** Once for each side, before its first message. */
+  /** Called once for each side, before its first message. */
   attach(direction: SideName, ports: PassingPorts): void;
-  /** The message belongs to the inspector from now on. */
+  /** Inspects a message, which belongs to the inspector from now on. */
   message(direction: SideName, message: Frame): Passing | Promise<Passing>;
-  /** The side sends nothing more: what was held of it. */
+  /** Called when the side has ended. Returns what was still held back. */
   end(direction: SideName): Passing | Promise<Passing>;
 }
