@@ -37,6 +37,13 @@ export function createRestore({ dataDir, write, canOpenRing }: RestorePorts): Cl
         options.signal ?? new AbortController().signal,
         withoutSecrets ? sealed.has : undefined,
       );
+      const malformed = sealed.malformed();
+      if (malformed !== undefined) {
+        throw new ClusterError(
+          "refused",
+          `the archive is refused, and nothing was changed: its row \`${malformed}\` is malformed`,
+        );
+      }
       if (!withoutSecrets && canOpenRing !== undefined && sealed.isLocked(canOpenRing)) {
         throw new ClusterError("refused", OTHER_SECRET);
       }
@@ -55,18 +62,26 @@ export function createRestore({ dataDir, write, canOpenRing }: RestorePorts): Cl
 /** What is sealed in an archive, collected while it is read. */
 function collectSealed() {
   const keys = new Set<string>();
+  let malformed: string | undefined;
   const dataKeys = new Map<string, string>();
   const values: Exclude<SealedRow, { kind: "ring" }>[] = [];
   const namesOf = (kind: SealedRow["kind"]) => values.filter((it) => it.kind === kind).map(({ name }) => name);
   return {
     visit(key: string, value: string): void {
-      const row = parsed(key, value);
+      let row: SealedRow | undefined;
+      try {
+        row = sealedRow(key, value);
+      } catch {
+        malformed ??= key;
+      }
       if (row === undefined) return;
       keys.add(key);
       if (row.kind === "ring") dataKeys.set(row.name, value);
       else values.push(row);
     },
     has: (key: string): boolean => keys.has(key),
+    /** Returns the key of a sealed row that cannot be read, if there is one. */
+    malformed: (): string | undefined => malformed,
     /** Whether a data key that seals something cannot be opened, or none of those that seal nothing can. */
     isLocked(canOpen: (row: string) => boolean): boolean {
       const used = new Set(values.map(({ dataKey }) => dataKey));
@@ -75,13 +90,4 @@ function collectSealed() {
     },
     names: () => ({ secrets: namesOf("secret").sort(), certificates: namesOf("cert").sort() }),
   };
-}
-
-/** `undefined` also for a malformed row: the state machine refuses it with the whole archive. */
-function parsed(key: string, value: string): SealedRow | undefined {
-  try {
-    return sealedRow(key, value);
-  } catch {
-    return undefined;
-  }
 }
