@@ -8,9 +8,9 @@ import { replaceData, type SseEvent } from "./sse.ts";
 import { mayTellUsage } from "./usage-member.ts";
 
 export interface AnswerEdits {
-  /** Where the answer names the model it was sent (JSON text), it names this one (JSON text). */
+  /** Name of the model that the upstream uses, and the name that the client is shown instead (both JSON text). */
   readonly model: { readonly upstream: string; readonly shown: string } | undefined;
-  /** True when the gateway added `stream_options.include_usage`. */
+  /** Whether the gateway added `stream_options.include_usage`. */
   readonly hidesUsage: boolean;
 }
 
@@ -39,9 +39,8 @@ export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin
 }
 
 /**
- * Whole events as the client is to have them, where that can be told without reading them; undefined where it cannot. The
- * usual ones are left as they are, or lose a `"usage":null` that stands last: what closes behind it closes the event, so
- * that it is a member of the outermost object.
+ * Rewrites whole events without parsing them. Returns `undefined` where that is not possible. Usual events stay as they are, or
+ * lose a `"usage":null` at their end: the brackets behind it close the event, so it must be a member of the outermost object.
  */
 export function editUnread(
   chunk: Buffer,
@@ -64,7 +63,7 @@ export function editUnread(
   return Buffer.concat(kept);
 }
 
-/** Some providers pad each chunk with a text of no meaning, which stands behind its usage. */
+/** Some providers pad each chunk with a meaningless text behind its usage. */
 function closesEvent(chunk: Buffer, at: number): boolean {
   if (startsAt(chunk, EVENT_END, at)) return true;
   if (!startsAt(chunk, OBFUSCATION, at)) return false;

@@ -1,5 +1,5 @@
 /**
- * Tells a file that is uploaded for a batch: each of its lines names a model, which nothing on its way reads.
+ * Recognizes a file that is uploaded for a batch: each of its lines names a model, and nothing on its way reads them.
  * Source: dialects reference, 2.3; design decisions, section 6.
  */
 import { scanObject } from "./json-scan.ts";
@@ -10,7 +10,7 @@ import { stringValue } from "./usage-member.ts";
 
 export interface Upload {
   readonly route: Route;
-  /** With its question mark, or empty. */
+  /** Query string with its question mark, or empty. */
   readonly query: string;
   readonly contentType: string;
   /** The body with its content encoding taken off. */
@@ -54,7 +54,7 @@ export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
 
 export const isFormEncoded = (contentType: string): boolean => /^application\/x-www-form-urlencoded/i.test(contentType);
 
-/** In quotes too, or as one of several. */
+/** Matches the purpose also in quotes, or as one of several. */
 function isBatch(purpose: string): boolean {
   return /\bbatch\b/i.test(purpose);
 }

@@ -1,12 +1,12 @@
 /**
- * Goes through sound JSON text once, value by value, for those who take parts of it as they are written. `readJson` found
- * the text sound and its depth bounded.
+ * Cursor over valid JSON text that visits each value once, for callers that take parts of it as they are written. `readJson`
+ * has checked that the text is valid and its depth bounded.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";
 
 export class JsonCursor {
   readonly #text: string;
-  /** Where the next value begins. */
+  /** Offset of the next value. */
   #at: number;
 
   constructor(text: string) {
@@ -35,7 +35,7 @@ export class JsonCursor {
     return this.#text.slice(start, this.#at);
   }
 
-  /** Each member of the next value, an object: `read` goes past its value. */
+  /** Visits each member of the next value, an object. `read` must move past the member's value. */
   members(read: (name: string) => void): void {
     this.#within("}", () => {
       const start = this.#at;
@@ -46,7 +46,7 @@ export class JsonCursor {
     });
   }
 
-  /** What `read` makes of each item of the next value, an array, as it goes past it. */
+  /** Returns the results of `read` for each item of the next value, an array. `read` must move past the item. */
   items<Made>(read: (index: number) => Made): readonly Made[] {
     const made: Made[] = [];
     this.#within("]", () => made.push(read(made.length)));

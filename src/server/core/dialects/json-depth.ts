@@ -1,9 +1,9 @@
 /**
- * Finds top-level members by native search, and walks no more of the text than the way from one to the nearer end.
+ * Finds top-level members by native search, and walks the text only from a match to the nearer end.
  *
- * A request's numbers stand before its messages or after them, and the messages are what is long: a scan of every member
- * would cost ten times as much. For text that `scanObject` found sound; of any other the answers mean nothing, but there
- * is one. Offsets are bytes.
+ * A request's numbers come before or after its messages, and the messages are the long part: a scan of every member would cost
+ * ten times as much. The text must be one that `scanObject` found valid; for other text the result is meaningless, but the
+ * function returns. Offsets are in bytes.
  */
 import { scanObject, skipSpace, stringEnd } from "./json-scan.ts";
 
@@ -28,7 +28,7 @@ export interface Wanted {
   readonly ending: string;
 }
 
-/** Offsets of the values of these members where they stand at the top level. */
+/** Returns the offsets of the values of these members, where they are at the top level. */
 export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[] {
   const places = namesIn(bytes, wanted);
   if (places.length === MAX_PLACES) return scannedValues(bytes, wanted);
@@ -46,7 +46,7 @@ export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[]
   let to = bytes.length;
   for (const place of places.reverse()) {
     if (place < middle) break;
-    // No bracket is open at the end, so what closes more than opens from here on is open here.
+    // No bracket is open at the end of the text, so the brackets that close unmatched behind this place are open at it.
     depth -= netDepth(bytes, place, to);
     to = place;
     if (depth === 1) found.push(place);
@@ -69,7 +69,10 @@ export function valuesIn(bytes: Buffer, start: number): number {
   return values;
 }
 
-/** Where their opening quotes stand. In a string the quotes would be escaped, and after a string of its own is no colon. */
+/**
+ * Returns the offsets of the names' opening quotes. Within a string the quotes would be escaped, and a string value has no
+ * colon behind it.
+ */
 function namesIn(bytes: Buffer, { names, ending }: Wanted): number[] {
   const places: number[] = [];
   for (let at = bytes.indexOf(ending); at >= 0; at = bytes.indexOf(ending, at + ending.length)) {

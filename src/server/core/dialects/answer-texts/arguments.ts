@@ -1,19 +1,20 @@
 /**
- * The arguments of a call that arrive as fragments of JSON text. Each string value in them is a text of its own, decoded;
- * what lies between (names, numbers, brackets) passes as it came. An escape is held until it is whole, so that none is cut.
- * Source: guardrails reference, 5.4.
+ * Arguments of a tool call that arrive as fragments of JSON text. Each string value in them is a separate text, decoded;
+ * everything between (names, numbers, brackets) passes unchanged. An escape sequence is kept until it is complete, so that none
+ * is cut. Source: guardrails reference, 5.4.
  *
- * Where the fragments prove to be no JSON, all that follows is text as it stands: nothing gets past by being malformed.
+ * If the fragments turn out not to be JSON, everything that follows is inspected as plain text, so that malformed arguments do
+ * not escape inspection.
  */
 import { MAX_DEPTH } from "../json-scan.ts";
 
 /** A part of a fragment, in order. */
 export type ArgumentPart =
   | { readonly is: "raw"; readonly raw: string }
-  /** Of string value number `value`, decoded. `isEnd`: nothing of it follows. */
+  /** Decoded text of string value number `value`. `isEnd` is true if the value ends with this part. */
   | { readonly is: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
 
-/** Of one value: what was read and not shown yet. */
+/** Text of one value that was read and not shown yet. */
 interface Unshown {
   text: string;
   /** How each unit of `text` was written. */
@@ -30,13 +31,13 @@ export class ArgumentText {
   /** `{`, or `[`, of what is open. */
   readonly #open: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
-  /** What may stand next outside strings. */
+  /** Token that may come next outside strings. */
   #awaits: "value" | "name" | "colon" | "comma" | "nothing" = "value";
   #isInScalar = false;
   /** Beginning of an escape. */
   #escape = "";
   #value = -1;
-  /** Of the value under way: it has had text. */
+  /** Whether the current value has had any text. */
   #hasText = false;
   readonly #unshown = new Map<number, Unshown>();
 
@@ -100,7 +101,7 @@ export class ArgumentText {
     if (unshown === undefined) return "";
     let written = "";
     if (shown === "") {
-      // Nothing was let go.
+      // The text was withheld.
     } else if (!unshown.isChanged && unshown.text.startsWith(shown)) {
       written = unshown.spelling.splice(0, shown.length).join("");
       unshown.text = unshown.text.slice(shown.length);
@@ -139,7 +140,7 @@ export class ArgumentText {
     else if (char === '"') this.#state = "outside";
   }
 
-  /** False: it cannot stand there. */
+  /** Reads a character outside strings. Returns false if JSON does not allow it there. */
   #outside(char: string): boolean {
     if (this.#isInScalar && SCALAR.test(char)) return true;
     this.#isInScalar = false;
@@ -207,7 +208,7 @@ export class ArgumentText {
     if (kind !== "u") return this.#read(ESCAPES[kind] ?? kind, written);
     const code = Number.parseInt(written.slice(2), 16);
     if (/^\\u[0-9a-fA-F]{4}$/.test(written)) return this.#read(String.fromCharCode(code), written);
-    // No escape of JSON: it is what it is.
+    // An invalid JSON escape is read literally.
     let text = "";
     for (const each of written) text += this.#read(each, each);
     return text;

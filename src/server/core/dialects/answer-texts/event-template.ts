@@ -1,6 +1,7 @@
 /**
- * Events that differ from the one before in a single text. Such an event is recognized by its bytes before and after the text,
- * and needs no parser. Everything else is read as a whole; so is an event of which anything depends on what the text says.
+ * Template of events that differ from the previous one in a single text. Such an event is recognized by its bytes before and
+ * after the text and needs no parser. Every other event is parsed in full, and so is an event in which anything else depends on
+ * the text.
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
 import type { Placed } from "./placed.ts";
@@ -15,7 +16,7 @@ export interface EventTemplate {
   readonly suffix: Buffer;
   /** The suffix ends with the opening mark of the event's padding, and these bytes follow from the closing one on. */
   readonly tail: Buffer | undefined;
-  /** The event tells the client something without its text. */
+  /** Whether the event carries anything for the client besides its text. */
   readonly carriesMore: boolean;
 }
 
@@ -27,7 +28,7 @@ export interface SimilarEvent {
   readonly behind: number;
 }
 
-/** Texts of which more pieces follow, and whose paths do not depend on what they say. */
+/** Paths of texts that continue in later pieces and do not depend on the text itself. */
 const GROWING =
   /^(?:choices\.\d+\.(?:text|delta\.(?:content|reasoning_content|reasoning|refusal))|content\.\d+\.(?:text|thinking))$/;
 
@@ -36,14 +37,14 @@ const BLANK_CRLF_LINE = Buffer.from("\n\r\n");
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Where an event has what varies. */
+/** The parts of an event that vary. */
 export interface Varying {
   readonly text: Placed;
   /** `obfuscation` of the outermost object, if it is a string. */
   readonly padding: Placed | undefined;
 }
 
-/** `undefined` if events like this one have to be read. */
+/** Returns the template of an event, or `undefined` if events like this one have to be parsed. */
 export function templateOf(
   event: SseEvent,
   { text: { start, end }, padding }: Varying,
@@ -112,7 +113,10 @@ function closingQuote(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Control characters are no JSON, and bytes that are no UTF-8 are written anew by whoever rewrites the event. */
+/**
+ * Text that the fast path does not accept: JSON does not allow raw control characters, and a rewrite of the event would replace
+ * invalid UTF-8.
+ */
 const UNUSUAL = /[\u0000-\u001f\ufffd]/;
 
 function textBetween(bytes: Buffer, from: number, to: number): string | undefined {

@@ -1,4 +1,4 @@
-/** Frames of a stream: made for text that was held, and told apart by whether they carry anything but text. */
+/** Frames of a stream: builds frames for text that was held back, and tells whether a frame carries anything but text. */
 import type { Dialect } from "../routes.ts";
 import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 
@@ -13,9 +13,9 @@ export interface Template {
 }
 
 export interface FrameNumbers {
-  /** Of responses. */
+  /** Sequence number of the frame; only streams of `responses` have one. */
   readonly sequence: number | undefined;
-  /** Of all frames that were put in, from 1. */
+  /** Serial number among all inserted frames, from 1. */
   readonly serial: number;
 }
 
@@ -42,7 +42,7 @@ export function frameOf(
   return { event, data };
 }
 
-/** The same for every text: what stands before it and after it. */
+/** Returns the parts of a frame before and after its text, which are the same for every text. */
 function frameAround(template: Template, root: Placed, event: string, numbers: FrameNumbers): Template["frame"] {
   const [empty, one] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
   if (empty === undefined || one === undefined || one.length !== empty.length + 1) return undefined;
@@ -80,7 +80,7 @@ function skeleton({ data, start }: Template, root: Placed, json: string, { seque
       if (name === "finish_reason") return [`${written}:null`];
       if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
       if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
-      // No two events of a session have one id.
+      // Event ids are unique within a session.
       if (name === "event_id" && level === 0 && value.kind === "string")
         return [`${written}:${JSON.stringify(`${stringIn(data, value) ?? ""}_${serial}`)}`];
       const isScalar = value.kind === "string" || value.kind === "scalar";
@@ -94,7 +94,7 @@ function skeleton({ data, start }: Template, root: Placed, json: string, { seque
 
 const ASIDE: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
 
-/** Whether a frame whose texts at `emptied` are gone still tells the client anything. */
+/** Returns whether a frame still carries anything for the client after the texts at `emptied` were removed. */
 export function carriesMore(
   dialect: Dialect,
   type: string,

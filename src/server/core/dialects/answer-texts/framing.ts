@@ -4,7 +4,7 @@ import { replaceData, type SseEvent } from "../sse.ts";
 export interface Framing {
   /** The event with other data. */
   readonly replaced: (event: SseEvent, data: string) => Buffer;
-  /** `name`: of the event; empty where it has none beside its data. */
+  /** Builds an event from its name and data; the name is empty if the event has only data. */
   readonly made: (name: string, data: string) => Buffer;
 }
 

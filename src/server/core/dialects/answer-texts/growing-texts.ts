@@ -17,14 +17,14 @@ interface Grown {
 export class GrowingTexts {
   readonly #byPath = new Map<string, Grown>();
 
-  /** What is to be read once more; undefined: nothing. */
+  /** Returns the text to inspect again, joined with what was shown before, or `undefined` if there is none. */
   joined(path: string, text: string): string | undefined {
     const grown = this.#byPath.get(path);
     if (grown === undefined || grown.shown === "" || text.startsWith(grown.last)) return undefined;
     return grown.shown + text.slice(0, MAX_JOINED);
   }
 
-  /** What was shown at the path before. */
+  /** Returns the text that was shown at the path before. */
   shownAt(path: string): string {
     return this.#byPath.get(path)?.shown ?? "";
   }

@@ -1,6 +1,6 @@
 /**
- * JSON text as a tree of places, so that single strings in it can be exchanged and every other character stays. A name
- * that stands twice in an object has two members here: readers differ in which of them they take.
+ * JSON text as a tree of positions, so that single strings in it can be replaced while every other character stays. A name that
+ * occurs twice in an object has two members here, since readers differ in which of them they use.
  */
 import { MAX_DEPTH } from "../json-scan.ts";
 import { nameIn, skipSpace } from "../json-source.ts";
@@ -22,7 +22,10 @@ export interface Splice {
   readonly text: string;
 }
 
-/** Undefined: no JSON, nested deeper than any message is, or of more values than `maxValues`. */
+/**
+ * Returns the tree, or `undefined` if the text is not JSON, is nested deeper than a message may be, or has more than
+ * `maxValues` values.
+ */
 export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Placed | undefined {
   const reader = new PlaceReader(text, maxValues);
   try {
@@ -39,7 +42,7 @@ const REJECTED = new Error("the text is not JSON within the bounds");
 /** Characters of a string that are checked one by one before the native search takes over. */
 const NEAR_CHARACTERS = 32;
 
-/** What a string may not hold as it is, or what begins an escape. */
+/** Characters that a string must not contain unescaped, and the one that begins an escape. */
 const UNPLAIN = /[\u0000-\u001f\\]/;
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)));
 const FOUR_HEX_DIGITS = /[0-9A-Fa-f]{4}/y;
@@ -130,14 +133,14 @@ class PlaceReader {
     return items;
   }
 
-  /** Whether the container ends here; goes past its end if it does. */
+  /** Returns whether the container ends here, and moves past its end if it does. */
   #closes(closer: number): boolean {
     if (this.#text.charCodeAt(this.#at) !== closer) return false;
     this.#at++;
     return true;
   }
 
-  /** Behind a value: goes past the comma to the next one, or past the end of the container. */
+  /** Moves from the end of a value past the comma to the next one, or past the end of the container. */
   #hasNext(closer: number): boolean {
     this.#at = skipSpace(this.#text, this.#at);
     if (this.#closes(closer)) return false;
@@ -147,7 +150,7 @@ class PlaceReader {
   }
 }
 
-/** One past the closing quote of a string that JSON allows. */
+/** Returns the offset behind the closing quote of a string. Throws if the string is not valid JSON. */
 function checkedStringEnd(text: string, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -177,7 +180,7 @@ function checkedEscapeEnd(text: string, start: number): number {
   throw REJECTED;
 }
 
-/** One past a number or a literal that JSON allows; `code` is its first character. */
+/** Returns the offset behind a number or a literal; `code` is its first character. Throws if it is not valid JSON. */
 function checkedScalarEnd(text: string, start: number, code: number): number {
   const literal = code === SMALL_T ? "true" : code === SMALL_F ? "false" : code === SMALL_N ? "null" : undefined;
   if (literal !== undefined) {
@@ -214,12 +217,12 @@ export function memberOf(node: Placed | undefined, name: string): Placed | undef
   return undefined;
 }
 
-/** Of a string; undefined for everything else. */
+/** Returns the value of a string, or `undefined` for everything else. */
 export function stringIn(text: string, node: Placed | undefined): string | undefined {
   return node?.kind === "string" ? nameIn(text, node.start, node.end) : undefined;
 }
 
-/** Of a whole number from 0; undefined for everything else. */
+/** Returns the value of a whole number from 0, or `undefined` for everything else. */
 export function indexIn(text: string, node: Placed | undefined): number | undefined {
   if (node?.kind !== "scalar") return undefined;
   const written = text.slice(node.start, node.end);

@@ -1,4 +1,4 @@
-/** One string of a stream as it grows: what was read of it, what of that was shown, and whether both are the same. */
+/** One string of a stream as it grows: what was read of it, what of that was shown, and whether the two are equal. */
 import { type ArgumentPart, ArgumentText } from "./arguments.ts";
 import type { Template } from "./frames.ts";
 
@@ -20,31 +20,31 @@ export class TextRecord {
   readonly isWhole: boolean;
   /** More of it may follow. */
   isUnderWay = false;
-  /** All that was read; empty where it is not kept. */
+  /** Text that was read; empty if it is not kept. */
   received = "";
-  /** All that was shown, as `received`. */
+  /** Text that was shown; kept under the same condition as `received`. */
   released = "";
   /** The last frame with text of it. */
   template: Template | undefined;
 
-  /** `isWhole`: it came in one event, and not in pieces. Its channel is another than that of pieces. */
+  /** `isWhole` is true if the text came in one event instead of pieces. Its channel differs from the channel of the pieces. */
   constructor(path: string, isArguments: boolean, isWhole: boolean) {
     this.#path = isWhole ? `${path}=` : path;
     this.isWhole = isWhole;
     this.#arguments = isArguments ? new ArgumentText() : undefined;
   }
 
-  /** It was shown other than it came. */
+  /** Whether the text was shown differently from how it came. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
 
   get heldUnits(): number {
-    // A record is some hundred bytes by itself.
+    // An empty record takes about a hundred bytes.
     return 100 + this.#unshown.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
   }
 
-  /** `isLast`: nothing of it follows. `isKept`: an event may repeat it. */
+  /** Reads the next fragment. `isLast` marks the last one; `isKept` keeps the text because a later event may repeat it. */
   read(text: string, isLast: boolean, isKept = false): readonly Piece[] {
     if (isKept) this.received += text;
     this.isUnderWay = !isLast;
@@ -65,7 +65,10 @@ export class TextRecord {
     );
   }
 
-  /** What stands in the place of the first fragment that was not shown yet. `shown` from `first` on is of its pieces. */
+  /**
+   * Returns the replacement of the oldest fragment that was not shown yet. `shown`, from index `first` on, has the texts of its
+   * pieces.
+   */
   shown(pieces: readonly Piece[], shown: readonly string[], first: number, text: string): string {
     const { parts, isLast } = this.#fragments.shift() ?? { parts: [], isLast: false };
     let made = "";
@@ -84,7 +87,9 @@ export class TextRecord {
     return made;
   }
 
-  /** Of a channel of this text: the number of the value it is of. Undefined: it is of another. */
+  /**
+   * Returns the number of the value that a channel of this text carries, or `undefined` if the channel belongs to another text.
+   */
   valueOf(channel: string): number | undefined {
     if (this.#arguments === undefined) return channel === this.#path ? 0 : undefined;
     if (!channel.startsWith(`${this.#path}#`)) return undefined;

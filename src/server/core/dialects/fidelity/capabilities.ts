@@ -10,22 +10,22 @@
 import type { Dialect } from "../routes.ts";
 
 /**
- * `carried`: translated where the channel claims it, lost where it does not. `optional`: as carried, but where the channel
- * does not claim it leaving it out refuses nothing, whatever its class. `emulated`: translated by means for which the
- * channel needs no claim. `lost`: there is no equivalent.
+ * Result of translating a capability. `carried`: translated if the channel claims it, lost otherwise. `optional`: as `carried`,
+ * but leaving it out refuses nothing, whatever its class. `emulated`: translated by means for which the channel needs no claim.
+ * `lost`: there is no equivalent.
  */
 export type Crossing = "carried" | "optional" | "emulated" | "lost";
 
-/** From the form of a request to that of what its channel is sent. */
+/** Form of a request and form in which its channel is sent it. */
 export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
 
-/** By the ways of requests that can use it: what becomes of it. A route is named by what it leaves from. */
+/** Crossing for each way of a request that can use the capability. A way that is missing cannot use it. */
 type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
 
 export interface CapabilityRule {
   readonly class: "hard" | "soft";
   readonly crossings: Crossings;
-  /** Whose channels can have it. */
+  /** Dialects whose channels can have the capability. */
   readonly dialects: readonly Dialect[];
   readonly kind: "use" | "route" | "remainder";
 }
@@ -44,14 +44,14 @@ function dialectsOf(crossings: Crossings): readonly Dialect[] {
 
 const hard = rule("hard", "use");
 const soft = rule("soft", "use");
-/** Routes that translate are told by the route table. */
+/** The route table says which routes are translated. */
 const route = (...dialects: readonly Dialect[]): CapabilityRule => ({
   class: "hard",
   crossings: {},
   dialects,
   kind: "route",
 });
-/** Of requests for responses alone: passes as bytes, and no channel claims it. */
+/** Capability of `responses` requests only: it passes as bytes, and no channel claims it. */
 const remainder = (of: CapabilityRule["class"], toMessages: Crossing, toChat = toMessages): CapabilityRule =>
   rule(of, "remainder")(responses(toMessages, toChat));
 
@@ -142,9 +142,9 @@ export const CAPABILITIES = {
   compaction: remainder("hard", "lost"),
   programmatic_tools: remainder("hard", "lost"),
   async_tools: remainder("hard", "lost"),
-  /** Tools of the provider's that are offered, and that nobody must call. */
+  /** Tools of the provider that are offered but not demanded. */
   hosted_tools: remainder("soft", "lost"),
-  /** What such tools did. */
+  /** Results of such tools. */
   hosted_history: remainder("soft", "lost"),
   /** The grammar of a custom tool's input, which is asked for in words. */
   tool_grammar: remainder("soft", "lost"),
@@ -186,10 +186,10 @@ export function isCapability(name: string): name is Capability {
   return Object.hasOwn(CAPABILITIES, name);
 }
 
-/** In the order of the table. */
+/** Names in the order of the table. */
 export const CAPABILITY_NAMES: readonly Capability[] = Object.keys(CAPABILITIES).filter(isCapability);
 
-/** What a channel can claim, and a profile require. */
+/** Names that a channel can claim and a profile can require. */
 export const CLAIMABLE_NAMES: readonly Capability[] = CAPABILITY_NAMES.filter(
   (name) => ruleOf(name).kind !== "remainder",
 );
@@ -202,12 +202,12 @@ export function ruleOf(name: Capability): CapabilityRule {
   return CAPABILITIES[name];
 }
 
-/** All that a request of the dialect can use, routes left out: the sets O (compat) and M (messages). */
+/** Returns every capability that a request of the dialect can use, without routes: the sets O (compat) and M (messages). */
 export function usableIn(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CAPABILITY_NAMES.filter((name) => ruleOf(name).kind === "use" && isOf(name, dialect)));
 }
 
-/** What a channel without a list of claims is taken to claim: all of its dialect, routes included. */
+/** Returns the claims of a channel without a list of claims: every capability of its dialect, routes included. */
 export function claimableIn(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CLAIMABLE_NAMES.filter((name) => isOf(name, dialect)));
 }

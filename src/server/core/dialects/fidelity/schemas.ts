@@ -1,13 +1,13 @@
 /**
- * Schemas of structured answers and of strict tools, of which each provider takes a part of its own.
+ * Schemas of structured answers and of strict tools. Each provider accepts a different subset.
  *
  * Sources: JSON Schema, draft 2020-12; dialects reference, 7 and 8.1; for messages the list of "JSON Schema limitations" at
- * platform.claude.com/docs/en/build-with-claude/structured-outputs, which holds for strict tools as well.
+ * platform.claude.com/docs/en/build-with-claude/structured-outputs, which also applies to strict tools.
  *
- * What a messages provider refuses of a schema is of two kinds. A bound on a value (`minimum`, `maxLength`) leaves the form
- * of the answer what it is: it is left out and told to the model in the description, as the provider's own SDK does, and
- * counted as a hint that is not enforced. Without the rest (recursion, references to elsewhere, objects with any property)
- * the answer would have another form: such a schema is lost.
+ * A messages provider refuses two kinds of keywords. A bound on a value (`minimum`, `maxLength`) does not change the form of
+ * the answer: it is left out and described to the model in the description, as the provider's own SDK does, and counted as a
+ * hint that is not enforced. Without the others (recursion, external references, objects with any property) the answer would
+ * have another form, so such a schema is lost.
  */
 import { listOf, objectOf, type Values } from "../values.ts";
 
@@ -49,7 +49,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   "uuid",
 ]);
 
-/** Of a regular expression: groups other than plain ones, references to groups, bounds of words. */
+/** Parts of a regular expression that are not supported: special groups, back references, word boundaries. */
 const HARD_PATTERN = /\(\?|\\[1-9bB]/u;
 
 /** The schemas directly within one. Only what the providers' structured outputs know of a schema is followed. */
@@ -88,12 +88,15 @@ export function isClosedSchema(schema: unknown): boolean {
 const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
   Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
 
-/** Whether a messages provider takes the schema as it is: its objects are shut, and nothing of it has to be told instead. */
+/**
+ * Returns whether a messages provider accepts the schema as it is: all its objects are closed, and nothing has to move into the
+ * description.
+ */
 export function isNarrow(schema: unknown): boolean {
   return schemasIn(schema)?.every((node) => isShut(node) && !hasBounds(node)) ?? false;
 }
 
-/** Whether something of the schema is told and not enforced. */
+/** Returns whether part of the schema is described to the model and not enforced. */
 export function isBounded(schema: unknown): boolean {
   return schemasIn(schema)?.some(tellsBounds) ?? false;
 }
@@ -129,9 +132,9 @@ export function isBound(name: string, value: unknown): boolean {
 }
 
 /**
- * Whether a messages provider's structured output can hold what the schema allows. It refuses objects with other properties
- * than those that are named: where a schema says nothing of others, doing without them is within it, unless they are
- * demanded, or are those of a sibling.
+ * Returns whether a messages provider's structured output can express the schema. It refuses objects with additional
+ * properties. If a schema does not mention additional properties, closing its objects only narrows it, unless such properties
+ * are required, or belong to a sibling schema.
  */
 export function isNarrowable(schema: unknown): boolean {
   const nodes = schemasIn(schema);
@@ -147,7 +150,7 @@ function canShut(node: Values): boolean {
   return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
 }
 
-/** Refers to nothing elsewhere, nor as one of several that hold at once; names no whole objects as its values. */
+/** Returns whether the node has no external reference, no reference within `allOf`, and no objects as its values. */
 function isOfItself(node: Values): boolean {
   if (typeof node.$ref === "string" && !node.$ref.startsWith("#")) return false;
   if (listOf(node.allOf).some((part) => objectOf(part)?.$ref !== undefined)) return false;
@@ -177,7 +180,7 @@ function isRecursive(nodes: readonly Values[]): boolean {
   return left > 0;
 }
 
-/** Where a reference points within the schema (RFC 6901). Undefined: nowhere, for its provider to judge. */
+/** Returns the target of a reference within the schema (RFC 6901), or `undefined` if it has none; the provider judges that. */
 function referred(root: unknown, ref: unknown): unknown {
   if (typeof ref !== "string" || !/^#(?:\/|$)/u.test(ref)) return undefined;
   if (ref === "#") return root;

@@ -58,7 +58,7 @@ export function readSampling({ temperature, top_p, top_k }: Values, uses: UseLis
   if (typeof top_k === "number" && top_k > 0) uses.lose("top_k", "top_k");
 }
 
-/** One id is told, and never a person's address or number. */
+/** Reads the end user's id. Only one id is passed on, and never an email address or a telephone number. */
 export function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
   const hasIdentifier = isText(identifier);
   if (hasIdentifier && !isToldUserId(identifier)) uses.lose("user_id", "safety_identifier");

@@ -1,4 +1,4 @@
-/** What the tools of a chat completion request use, and the choice among them. Source: dialects reference, 3.1 and 8.1. */
+/** Reads what the tools of a chat completion request use, and the tool choice. Source: dialects reference, 3.1 and 8.1. */
 import { listOf, objectOf } from "../values.ts";
 import { CHAT } from "./known-fields.ts";
 import { isBounded, isNarrowable } from "./schemas.ts";

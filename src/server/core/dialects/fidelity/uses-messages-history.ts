@@ -1,4 +1,4 @@
-/** What the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped: 8.4, 8.6. */
+/** Reads what the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped: 8.4, 8.6. */
 import { listOf, objectOf, type Values } from "../values.ts";
 import { isText } from "./forms.ts";
 import { MESSAGES } from "./known-fields.ts";
@@ -55,7 +55,7 @@ function readText(block: Values, uses: UseList, markLostAt?: string): void {
   if (listOf(block.citations).length > 0) uses.add("citation_replay");
 }
 
-/** `takesMedia`: compat has more than text in this place. */
+/** `takesMedia` is true if compat allows more than text in this place. */
 function readContent(content: unknown, takesMedia: boolean, uses: UseList): void {
   if (typeof content === "string") return;
   const blocks = listOf(content);
@@ -141,7 +141,10 @@ function readToolResult(block: Values, uses: UseList): void {
   }
 }
 
-/** Media that a tool gave stand in a message of the user in compat, and so keep their form; texts become one. */
+/**
+ * Reads a block of a tool result. In compat, media of a tool result move into a user message and keep their form; texts are
+ * joined into one.
+ */
 function readResultBlock(block: Values, uses: UseList): void {
   switch (block.type) {
     case "text":

@@ -1,4 +1,4 @@
-/** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
+/** Reads what a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -11,7 +11,7 @@ import { readSystem, readTurns } from "./uses-messages-history.ts";
 import { readChosen, readTools } from "./uses-messages-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
 
-/** Compat takes no more. */
+/** Maximum number of stop sequences in compat. */
 const MAX_STOPS = 4;
 
 const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
@@ -107,7 +107,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought`: see `UseList`. */
+/** `sought` is explained at `UseList`. */
 export function usesOfMessages(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);
@@ -116,7 +116,7 @@ export function usesOfMessages(request: Values, sought: Capability | undefined, 
   return uses;
 }
 
-/** What two fields mean together. */
+/** Reads combinations of fields. */
 function readPairs(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
@@ -144,7 +144,7 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
   if (format === undefined) return;
   if (format.type === "json_schema") {
     uses.add("json_schema", place);
-    // Compat guarantees the form of closed schemas alone; of another it is told what is wanted.
+    // Compat enforces closed schemas only; any other schema is a hint to the model.
     if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
   } else uses.lose("unknown_field", `${place}.type`);
   uses.expect(format, MESSAGES.format, place);

@@ -1,4 +1,4 @@
-/** What the content of an item uses: texts, images, files and sounds. Source: responses reference, 3.3. */
+/** Reads the content of an item: texts, images, files and audio. Source: responses reference, 3.3. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
 import { dataUriType, fileUri, isHttpsUrl, isKnownImageType, isText } from "./forms.ts";
@@ -8,7 +8,7 @@ import type { UseList } from "./use-list.ts";
 export interface PartReading {
   readonly uses: UseList;
   readonly to: Form;
-  /** More than text may stand here, in the form that the channel is sent. */
+  /** Whether the form that the channel is sent allows more than text in this place. */
   readonly takesMedia: boolean;
 }
 
