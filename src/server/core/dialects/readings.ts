@@ -32,7 +32,7 @@ export interface Parameter {
   readonly isPlain: boolean;
 }
 
-/** Of a query or a form-encoded body, without a question mark: all whose name may be read as `name`. */
+/** Returns all parameters whose name may be read as `name`. `text` is a query without question mark, or a form-encoded body. */
 export function parametersNamed(text: string, name: string): readonly Parameter[] {
   const found: Parameter[] = [];
   for (const field of text.split("&")) {
@@ -45,7 +45,7 @@ export function parametersNamed(text: string, name: string): readonly Parameter[
   return found;
 }
 
-/** With another value in the place of each parameter that is plainly `name`. */
+/** Returns the text with another value for each parameter that is literally called `name`. */
 export function withParameter(text: string, name: string, value: string): string {
   const renamed = (pair: string): string =>
     split(pair).written === name ? `${name}=${encodeURIComponent(value)}` : pair;

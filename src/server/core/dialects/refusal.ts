@@ -31,7 +31,7 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
   return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
 }
 
-/** What the chunks of a compat stream say of themselves: that which ends it says the same. */
+/** Fields of the chunks of a compat stream that its last chunk repeats. */
 export interface ChunkStamp {
   readonly id: string;
   /** `chat.completion.chunk` or `text_completion`. */
@@ -43,7 +43,7 @@ export interface ChunkStamp {
   readonly choices: readonly number[];
 }
 
-/** What a stream has told of itself, which its last event says again. */
+/** Data of a stream that its last event repeats. */
 export type StreamStamp = ChunkStamp | ResponseStamp;
 
 /**
@@ -82,7 +82,7 @@ export function refusalMessage(routeName: string, error: GatewayError, requestId
   return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...told, event_id: null } });
 }
 
-/** `body`: of an error, as JSON text of one line. */
+/** Returns the stream event of an error. `body` is JSON text of one line. */
 export function errorFrame(dialect: Dialect, body: string): string {
   return `${dialect === "messages" ? "event: error\n" : ""}data: ${body}\n\n`;
 }

@@ -1,44 +1,44 @@
 /**
- * Every route of the two dialects: its name, its dialect, where its model stands, whether its answers tell usage, and
- * what it could hide.
+ * Table of the routes of the two dialects: name, dialect, place of the model, whether answers report usage, and what the route
+ * could hide.
  *
- * Source: the route table of the dialects reference, section 2; design decisions, section 6. A compat path under `/v1/` that has no row is forwarded
- * as bytes under the name `compat_other`, by decision.
+ * Source: the route table of the dialects reference, section 2; design decisions, section 6. A compat path under `/v1/` that
+ * has no row is forwarded as bytes under the name `compat_other`, by decision.
  */
 
 export type Dialect = "compat" | "messages";
 
-/** What a request for an answer of a model is written in: a dialect, and the family of its routes where it has two. */
+/** Form of a request for a model's answer: a dialect, and the route family where the dialect has two. */
 export type Form = "chat" | "messages" | "responses";
 
 /**
- * Where the model stands. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body
- * where the content type says that it is one. `batch`: in every entry of a messages batch. `path`: the rest of the path.
+ * Place of the model name. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body if the
+ * content type says JSON. `batch`: in every entry of a messages batch. `path`: the rest of the path.
  */
 export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
 /**
- * Whether an answer tells what it used. `always`: a successful one does, and where it does not the provider still bills,
- * so that what was reserved is charged. `maybe`: of some models or formats. `none`: nothing is used, or it was charged
- * when the thing that the answer shows was made.
+ * Whether an answer reports its usage. `always`: a successful one does; if it does not, the provider still bills, so the
+ * reserved amount is charged. `maybe`: only for some models or formats. `none`: nothing is used, or the usage was charged when
+ * the shown object was created.
  */
 export type UsagePlace = "always" | "maybe" | "none";
 
 /**
- * What keeps a profile from seeing what it is to limit. `hides_models`: work is done by a model that the request does not
- * name, or whose usage no answer tells. `grants_credential`: the answer lets its holder reach the provider without us.
- * Files are open, but for those that `namesBatch` tells.
+ * Reason why a profile cannot limit the route. `hides_models`: a model does the work that the request does not name, or whose
+ * usage no answer reports. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of
+ * files are open, except for files that `namesBatch` recognizes.
  */
 export type RouteGuard = "open" | "hides_models" | "grants_credential";
 
 export interface Route {
   readonly name: string;
-  /** `either`: the path exists in both dialects; the request's `anthropic-version` header tells which. */
+  /** Dialect; `either` if the path exists in both, and the request's `anthropic-version` header decides. */
   readonly dialect: Dialect | "either";
   readonly model: ModelPlace;
-  /** Without a model the request is refused; otherwise it goes to the default provider. */
+  /** Whether a request without a model is refused; otherwise it goes to the default provider. */
   readonly modelRequired: boolean;
-  /** What a channel must claim to serve the route; empty where the vocabulary has no name for it. */
+  /** Capability that a channel must claim to serve the route; empty if the vocabulary has no name for it. */
   readonly capability: string;
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
@@ -47,18 +47,18 @@ export interface Route {
    * results behind an address of the provider, media over WebRTC. Guardrails cannot inspect them.
    */
   readonly hidesTexts: boolean;
-  /** Of the request's body, where the route may be translated. */
+  /** Form of the request's body, if the route may be translated. */
   readonly form: Form | undefined;
-  /** What else serves the route, the better first; empty: it is not translated. */
+  /** Other routes that can serve it, the best first; empty if it is not translated. */
   readonly counterparts: readonly Counterpart[];
 }
 
 export interface Counterpart {
-  /** Undefined: the other than that of the request. */
+  /** Dialect; `undefined` if it is the other one than the request's. */
   readonly dialect: Dialect | undefined;
-  /** Of the body that it is sent; undefined: it has none. */
+  /** Form of the body that it is sent; `undefined` if it has none. */
   readonly form: Form | undefined;
-  /** What a channel must claim to serve it. */
+  /** Capability that a channel must claim to serve it. */
   readonly capability: string;
   /** Without a query. Undefined: the same path. */
   readonly path: string | undefined;
@@ -89,7 +89,7 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   counterparts: options.counterparts ?? NONE,
 });
 
-/** What can be read can be asked for without its body: RFC 9110, section 9.3.2. */
+/** HEAD is allowed where GET is: RFC 9110, section 9.3.2. */
 const withHead = (methods: readonly string[]): readonly string[] =>
   methods.includes("GET") && !methods.includes("HEAD") ? [...methods, "HEAD"] : methods;
 
@@ -141,15 +141,15 @@ const ROWS: readonly Row[] = [
   row("chat_completions_stored", "GET POST DELETE", "/v1/chat/completions/*", { capability: "chat_completions" }),
   row("completions", "POST", "/v1/completions", { ...needsModel, ...always }),
   row("embeddings", "POST", "/v1/embeddings", { ...needsModel, ...always }),
-  // In the background the answer comes before the work and tells no usage: what was reserved is charged.
+  // In background mode the answer arrives before the work is done and reports no usage; the reserved amount is charged.
   row("responses", "POST", "/v1/responses", {
     model: "json",
     ...always,
     form: "responses",
     counterparts: [AS_MESSAGES, AS_CHAT],
   }),
-  // Each event that asks for a response names its model, and the event that ends it tells its usage.
-  // The handshake may name one too.
+  // Each event that asks for a response names its model, and the event that ends it reports its usage. The handshake may name
+  // one too.
   row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, model: "query", ...maybe }),
   row("responses_input_tokens", "POST", "/v1/responses/input_tokens", {
     ...responses,
@@ -179,10 +179,10 @@ const ROWS: readonly Row[] = [
   row("batches", "GET POST", "/v1/batches/*", unread),
   // Mistral's batches.
   row("batches", ANY, "/v1/batch/*", { ...unread, capability: "" }),
-  // The model that is trained is named; what training uses is told nowhere, and graders name models of their own.
+  // The trained model is named, but no answer reports the usage of training, and graders name models of their own.
   row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...unread }),
-  // As the first version of the API had it, and as Together AI and others have it.
+  // Paths of the API's first version, also used by Together AI and others.
   row("fine_tuning", ANY, "/v1/fine-tunes", { capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine-tunes/*", { capability: "", ...unread }),
   // Making an assistant names its model and uses none; a run names the assistant.
@@ -197,12 +197,12 @@ const ROWS: readonly Row[] = [
   row("evals", "POST", "/v1/evals/*", { ...unnamed, ...unread }),
   // A session's answer carries a client secret, like that of realtime.
   row("chatkit", ANY, "/v1/chatkit/*", { ...unnamed, ...granting }),
-  // With a model, the query names it. Without one (a transcription, a call) the session's events do.
+  // The query names the model if there is one. Otherwise (a transcription, a call) the session's events name it.
   row("realtime", "UPGRADE", "/v1/realtime", { model: "query", ...maybe }),
   row("realtime_client_secrets", "POST", "/v1/realtime/client_secrets", { ...realtime, ...granting }),
   row("realtime_sessions", "POST", "/v1/realtime/sessions", { ...realtime, model: "json", ...granting }),
   row("realtime_sessions", "POST", "/v1/realtime/transcription_sessions", { ...realtime, ...granting }),
-  // The session's media and events go past us; its model may stand in a part of the form.
+  // The session's media and events bypass the gateway; its model may be in a part of the form.
   row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...unread }),
   row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...unread }),
   // Whatever else is opened there answers a client secret too, as `translations/client_secrets` does.
@@ -216,12 +216,12 @@ const ROWS: readonly Row[] = [
     counterparts: [AS_CHAT],
   }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
-  // Every model is named, and routed by; what the batch used is told in its results, hours later, and a batch names an
-  // address of the provider where they are.
+  // Every model is named and used for routing. The results report the usage hours later, and a batch contains a provider URL
+  // for them.
   row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...unread }),
   row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...unread }),
   row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...unread }),
-  // Bills tokens and tells none: what was reserved is charged.
+  // The provider bills tokens but reports none; the reserved amount is charged.
   row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
   row("models", "GET", "/v1/models", models),
   row("model", "GET", "/v1/models/*", { ...oneModel, counterparts: models.counterparts ?? NONE }),
@@ -276,7 +276,7 @@ for (const { methods, path, ...route } of ROWS) {
 /** Names of all routes, for the documentation and for bounded labels. */
 export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER.name])];
 
-/** One request of every row and method, for tests that no way in is forgotten. `UPGRADE`: a WebSocket handshake. */
+/** Returns one request for each row and method, so that tests can check every entry point. `UPGRADE` is a WebSocket handshake. */
 export function routeExamples(): readonly RouteExample[] {
   const examples = ROWS.flatMap(({ methods, path, name }) =>
     methods.map((method) => ({ method, path: path.replace("*", "example"), name })),
@@ -285,8 +285,8 @@ export function routeExamples(): readonly RouteExample[] {
 }
 
 /**
- * The route of a request. `method` is `UPGRADE` for a WebSocket handshake; `path` comes without its query.
- * Undefined: none of ours (`not_found`). The provider's administration below `/v1/organization` is never proxied.
+ * Returns the route of a request, or `undefined` if there is none (`not_found`). `method` is `UPGRADE` for a WebSocket
+ * handshake; `path` has no query. The provider's administration below `/v1/organization` is never proxied.
  */
 export function findRoute(method: string, path: string): Route | undefined {
   const exact = EXACT.get(path)?.get(method);
@@ -316,7 +316,7 @@ export function routeOfKey(key: string): Route | undefined {
   return findRoute(method, path);
 }
 
-/** Whether the path is a named route of HTTP, and of no WebSocket: nobody is asked for a session at it. */
+/** Returns whether the path is a named HTTP route without a WebSocket form, so that no session can be opened at it. */
 export function isOtherProtocol(path: string): boolean {
   const methods = EXACT.get(path);
   if (methods !== undefined) return !methods.has("UPGRADE");

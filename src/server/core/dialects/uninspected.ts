@@ -5,9 +5,10 @@
  */
 
 /**
- * Where the member is. `settings`: on top of a body, a thread or a session, and within its settings. `messages`: in messages,
- * items and their parts. `calls`: in calls of tools there. `tools`, `schemas`: in what describes tools and the forms of answers. `media`: in blocks that carry
- * images, sound, video or files. `repeated`: on top of a response object. `errors`: on top of an error.
+ * Place of the member. `settings`: at the top level of a body, a thread or a session, and within its settings. `messages`: in
+ * messages, items and their parts. `calls`: in tool calls there. `tools`, `schemas`: in descriptions of tools and of answer
+ * formats. `media`: in blocks with images, audio, video or files. `repeated`: at the top level of a response object. `errors`:
+ * at the top level of an error.
  */
 export type Place =
   | "settings"
@@ -39,7 +40,7 @@ export interface UninspectedRow {
 
 const FORMS = {
   any: "any",
-  // A long one without a letter may be a number of somebody's.
+  // A long value without a letter may be a person's number.
   key: /^(?:[\w.:/#$+=~|-]{1,11}|(?=[^A-Za-z]*[A-Za-z])[\w.:/@#$+=~|-]{12,512})$/,
   id: /^(?:[\w.:-]{1,11}|(?=[\d._:-]*[A-Za-z])[\w.:-]{12,128})$/,
   token: /^[\w.:/@#$+=~|-]{1,512}$/,
@@ -154,10 +155,10 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
   row("subprotocols", "any", CREDENTIAL, "openai-insecure-api-key."),
 ];
 
-/** By name, how the values of members must be written that are not inspected. */
+/** Required form of the values of uninspected members, by name. */
 export type UninspectedMembers = ReadonlyMap<string, RegExp | "any">;
 
-/** Of one place. */
+/** Returns the uninspected members of one place. */
 export function uninspectedIn(place: Place): UninspectedMembers {
   const members = new Map<string, RegExp | "any">();
   for (const { names, form, ...row } of UNINSPECTED) {

@@ -1,8 +1,8 @@
 /**
- * Reads the `usage` member out of one JSON event, and tells cheaply that an event has none.
+ * Reads the `usage` member of one JSON event, and detects cheaply that an event has none.
  *
- * Most events of a stream are text; they are not parsed. Of an event that may tell usage, only the usage itself becomes
- * a value: the answer beside it is skipped as bytes.
+ * Most events of a stream are text; they are not parsed. Of an event that may have usage, only the usage itself is parsed: the
+ * rest of the answer is skipped as bytes.
  */
 import { type Member, memberValue, scanObject } from "./json-scan.ts";
 
@@ -13,8 +13,8 @@ const NAME = '"usage"';
 const NAME_BYTES = Buffer.from(NAME);
 
 /**
- * Whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be escaped,
- * so an answer that talks of usage does not match; `"usage":null`, which stands in every chunk, does not either.
+ * Returns whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be
+ * escaped, so an answer that mentions usage does not match; neither does `"usage":null`, which occurs in every chunk.
  */
 export function mayTellUsage(data: string): boolean {
   for (let at = data.indexOf(NAME); at >= 0; at = data.indexOf(NAME, at + NAME.length)) {
@@ -39,7 +39,7 @@ function opensObject(codeAt: (offset: number) => number | undefined, start: numb
   }
 }
 
-/** Undefined where there is none, or it is no JSON. */
+/** Returns the usage, or `undefined` if there is none, or it is not JSON. */
 export function usageValue(bytes: Buffer, member: Member | undefined): unknown {
   return member === undefined || member.valueEnd - member.valueStart > MAX_USAGE_BYTES
     ? undefined

@@ -1,13 +1,13 @@
 /**
- * Brings the `usage` value of an answer, of whatever shape, to the one sense of `Usage`.
+ * Normalizes the `usage` value of an answer, whatever its shape, to `Usage`.
  *
- * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names tell the shape: chat and completions say
- * `prompt_tokens`, all else `input_tokens`. In the compat dialect the input is the whole, and the cache counts beside it
- * are parts of it under whichever names they come; in the messages dialect they stand beside `input_tokens`. Details
- * are called `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
+ * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names identify the shape: chat and completions have
+ * `prompt_tokens`, everything else `input_tokens`. In the compat dialect the input is the total, and the cache counts are parts
+ * of it, whatever their names; in the messages dialect they are in addition to `input_tokens`. Details are called
+ * `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
  *
- * The value is a provider's word: what is no whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
- * than its whole, sums end at `MAX_COUNT`, and nothing throws. `isDoubtful` tells of a value that says what cannot be.
+ * The value is not trusted: a count that is not a whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
+ * than its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
@@ -26,13 +26,16 @@ export interface UsageCounts {
   readonly reasoning: number | undefined;
 }
 
-/** Undefined: the value is no object, or holds no count: a transcription that is billed by its duration, say. */
+/**
+ * Returns the usage, or `undefined` if the value is not an object, or has no count, such as that of a transcription billed by
+ * its duration.
+ */
 export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
   const counts = countsOf(dialect, value);
   return counts && usageOf(dialect, counts);
 }
 
-/** The counts by themselves, for an answer that tells them in several places. Undefined: there is none. */
+/** Returns the separate counts, for an answer that reports them in several places, or `undefined` if there are none. */
 export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
@@ -41,7 +44,7 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
 }
 
-/** Those that `news` names are set, the others stay. */
+/** Sets the counts that `news` has and keeps the others. */
 export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
   return {
     input: news.input ?? known?.input,
@@ -53,7 +56,7 @@ export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): 
   };
 }
 
-/** Names of counts by the object that they stand in; an empty name is the usage itself. */
+/** Names of counts by the object that contains them; an empty name is the usage itself. */
 const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
   messages: Object.entries({
     "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
@@ -159,7 +162,7 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
   const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
-  // xAI counts reasoning beside the completion, and its total says so.
+  // xAI counts reasoning separately from the completion, which its total shows.
   return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
 }
 

@@ -16,7 +16,7 @@ export interface BodyUsage {
   push(chunk: Buffer): void;
   /** Known so far: of the whole body once all of it was pushed. */
   end(): Usage | undefined;
-  /** The usage holds a count that cannot be; see `isDoubtful`. */
+  /** Whether the usage has an impossible count; see `isDoubtful`. */
   readonly isDoubtful: boolean;
 }
 
@@ -78,13 +78,13 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     }
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
-    // Of two members of one name, JSON.parse keeps the last; so does this.
+    // If a name occurs twice the last value wins, as in JSON.parse.
     const told = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
     usage = normaliseUsage(dialect, told);
     isOdd = isDoubtful(dialect, told);
   };
 
-  /** One past the string's closing quote; the chunk's end when it goes on behind it. */
+  /** Returns the offset behind the string's closing quote, or the chunk's end if the string continues in the next chunk. */
   const skipString = (chunk: Buffer, start: number): number => {
     let at = isEscaped ? start + 1 : start;
     isEscaped = false;
@@ -186,12 +186,12 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
   };
 }
 
-/** By its first byte, which may be in the next chunk. */
+/** Returns whether a name may be `usage`, by its first byte, which may be in the next chunk. */
 function mayBeUsage(first: number | undefined): boolean {
   return first === undefined || first === LETTER_U || first === BACKSLASH;
 }
 
-/** `raw` is the name as it stands in the text, with its closing quote. */
+/** `raw` is the name as it is written, with its closing quote. */
 function isNamed(raw: string): boolean {
   if (raw === 'usage"') return true;
   return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsedJson(`"${raw}`) === "usage";

@@ -1,13 +1,13 @@
 /**
- * What a client is told whose path is no route: the right one, by what it seems to speak. Source: base URLs that clients
- * of other services and of other gateways are set to. Of the caller's path nothing is repeated.
+ * Advice for a client whose path is not a route: the right path, according to what the client appears to be. Source: base URLs
+ * that clients of other services and gateways are configured with. Nothing of the caller's path is repeated.
  */
 import { findRoute } from "./routes.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 
-/** Both dialects, for whoever knows neither. */
+/** Both dialects, for a client that appears to know neither. */
 const DIALECTS =
   `This gateway speaks two dialects: compat (OpenAI's clients; their base URL ends in one /v1) at \`${CHAT}\`, and ` +
   `messages (Anthropic's clients; their base URL is the gateway's root) at \`${MESSAGES}\`.`;
@@ -71,7 +71,7 @@ export function wrongPathMessage(method: string, path: string): string {
   return `${cause}${what === undefined ? "" : `: ${what}`}. ${DIALECTS}`;
 }
 
-/** The route that the path holds behind another base, or without the version. */
+/** Returns the route that the path contains behind another base, or without the version. */
 function rightPath(method: string, path: string): string | undefined {
   const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");
   const at = lower.lastIndexOf(`${VERSION}/`);

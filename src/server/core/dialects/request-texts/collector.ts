@@ -4,23 +4,26 @@ import { type Channel, type JoinedText, joinedTexts } from "./joined.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
 import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 
-/** What a text is by where it stands. */
+/** Properties that a text gets from its position. */
 export interface Context {
   readonly kind: TextKind;
   readonly turn: number;
-  /** What it is put together with; undefined: nothing. */
+  /** Channel of texts that it is joined with; `undefined` if none. */
   readonly channel?: Channel | undefined;
 }
 
-/** Each costs a segment and its scan, in one turn of the loop; the largest requests of clients hold a few thousand. */
+/**
+ * Maximum number of texts. Each costs a segment and its scan in one turn of the event loop; the largest client requests have a
+ * few thousand.
+ */
 const MAX_TEXTS = 20_000;
 
 export class Collector {
   readonly texts: MessageText[] = [];
   readonly uninspected: string[] = [];
-  /** One a text; undefined: it is only read. */
+  /** Spot of each text; `undefined` if it is read-only. */
   readonly #spots: (Spot | undefined)[] = [];
-  /** One a text. */
+  /** Channel of each text. */
   readonly #channels: (Channel | undefined)[] = [];
 
   add(text: string, spot: Spot | undefined, { kind, turn, channel }: Context): void {
@@ -32,7 +35,7 @@ export class Collector {
     this.#channels.push(channel);
   }
 
-  /** What of the texts is inspected once more, together. */
+  /** Returns the texts that are inspected once more as one. */
   joined(): readonly JoinedText[] {
     return joinedTexts(this.texts, this.#channels);
   }
@@ -72,7 +75,7 @@ export class Collector {
       const spot = this.#spots[at];
       if (change !== undefined && change !== text && spot !== undefined) put(spot, change);
     }
-    // A source within another lies no deeper than one level, and sources that are met while others are written are last.
+    // A source is nested in another at most one level deep, and sources that are found while others are written come last.
     for (const [source, made] of edits) {
       if (source.spot !== undefined) put(source.spot, spliced(source.text, made));
     }

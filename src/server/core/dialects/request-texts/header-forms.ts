@@ -1,7 +1,7 @@
 /**
- * What a header value may be read as beside what it says: encoded words (RFC 2047), parameters in parts (RFC 2231) and
- * escapes within quotes (RFC 9110, section 5.6.4). Parameters of RFC 8187 are percent-encoded, which is decoded for all
- * values. Values are bytes, one character a byte.
+ * Alternative readings of a header value: encoded words (RFC 2047), split parameters (RFC 2231) and escapes within quotes (RFC
+ * 9110, section 5.6.4). Parameters of RFC 8187 are percent-encoded, which is decoded for all values. Values have one character
+ * per byte.
  */
 
 const WORD = String.raw`=\?[\w*-]{1,40}\?[bq]\?[^?\s]*\?=`;
@@ -48,7 +48,7 @@ function quotedPrintable(written: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-/** As UTF-8, one character a byte; of a character set that is not known, the bytes as they are. */
+/** Returns the text as UTF-8, one character per byte. Bytes in an unknown character set stay as they are. */
 function decodedBy(charset: string, bytes: Buffer): string {
   if (bytes.length === 0) return "";
   try {

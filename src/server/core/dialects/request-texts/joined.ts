@@ -1,7 +1,6 @@
 /**
- * Texts that a provider, or a translation on the way to it, puts together without a word between: blocks of one message, and
- * messages of one role in a row. What stands on both sides of such a seam is inspected once more as one text. Source: dialects
- * reference, 8.4.
+ * Texts that a provider, or a translation, joins without a separator: blocks of one message, and consecutive messages of one
+ * role. The text around such a seam is inspected once more as one text. Source: dialects reference, 8.4.
  */
 import type { MessageText } from "./types.ts";
 
@@ -14,9 +13,9 @@ const MAX_SIDE = 256;
 interface Piece {
   /** Index of the text. */
   readonly at: number;
-  /** Where in that text it begins. */
+  /** Offset in that text at which the piece begins. */
   readonly from: number;
-  /** Where in the joined text it is. */
+  /** Offset of the piece in the joined text. */
   readonly start: number;
   readonly end: number;
 }
@@ -32,7 +31,7 @@ interface Run {
   readonly texts: number[];
 }
 
-/** `channels`: of each text; undefined: it is put together with none. */
+/** Returns the joined texts. `channels` has the channel of each text, or `undefined` for a text that is joined with none. */
 export function joinedTexts(
   texts: readonly MessageText[],
   channels: readonly (Channel | undefined)[],
@@ -120,7 +119,7 @@ export function withSeams(
       };
       const known = settled[at];
       const other = known === undefined ? undefined : editOf(before, known);
-      // What was changed in the part that was read together is in the edit across.
+      // The edit of the joined text already has the changes within the piece.
       const kept = other === undefined || isWithin(other, piece) ? [] : [other];
       // Providers refuse an empty block.
       settled[at] = applied(before, [...kept, across]) || edit.text;

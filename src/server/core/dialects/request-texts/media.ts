@@ -69,13 +69,13 @@ export function readCarried(
 }
 
 interface Carried {
-  /** Of its member. */
+  /** Name of the member that contains it. */
   readonly name: string;
   readonly what: string;
   readonly mediaType: string;
 }
 
-/** Whatever is neither an address nor encoded is a text. */
+/** Reads a string of media. A string that is neither an address nor encoded data is a text. */
 function readString(collector: Collector, node: StringNode, carried: Carried, context: Context): void {
   const { name, what, mediaType } = carried;
   const text = stringIn(node);
@@ -103,7 +103,7 @@ function readString(collector: Collector, node: StringNode, carried: Carried, co
 
 interface Encoded {
   readonly text: string;
-  /** What stands before it in its string. */
+  /** Part of the string before the encoded data. */
   readonly head: string;
   readonly what: string;
 }
@@ -116,7 +116,7 @@ function addEncoded(collector: Collector, node: StringNode, { text, head, what }
     const encoded = (changed: string): string => JSON.stringify(head + utf16.encode(changed).toString("base64"));
     collector.add(utf16.text, { ...spotOf(node), write: encoded }, context);
   } else if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
-  // In an alphabet that is not known: what is ASCII of it is read, and written as UTF-8 where it changes.
+  // The charset is unknown: its ASCII characters are read, and a change is written as UTF-8.
   else if (!bytes.includes(0)) collector.add(bytes.toString("latin1"), { ...spotOf(node), write }, context);
   else collector.uninspected.push(what);
 }

@@ -19,11 +19,11 @@ const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "addition
 const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
 const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
 
-/** What else a route's members may be. */
+/** Additional meanings of a route's members. */
 export interface Members {
   /** `input` is a conversation, not a list of texts. */
   readonly hasItems: boolean;
-  /** It is an event of a session, which holds such members further in. */
+  /** Whether the body is a session event, which has such members at a deeper level. */
   readonly isEvent: boolean;
 }
 
@@ -52,7 +52,7 @@ export function readMembers(collector: Collector, body: ObjectNode, of: Members)
   }
 }
 
-/** What is not written as the setting is, and members of it that nobody knows, are texts. */
+/** Reads a setting. A value in an unexpected form, and unknown members of it, are texts. */
 function readSetting(collector: Collector, path: string, value: Node): void {
   const form = SETTINGS.get(path);
   if (form === "any") return;
@@ -68,7 +68,7 @@ function readSetting(collector: Collector, path: string, value: Node): void {
 
 const NEWEST: Context = { kind: "user", turn: 0 };
 
-/** Of a thread that is made with the request. */
+/** Returns the messages of a thread that is created with the request. */
 const messagesIn = (thread: Node): Node =>
   (thread.kind === "object" && thread.members.find(({ name }) => name === "messages")?.value) || thread;
 

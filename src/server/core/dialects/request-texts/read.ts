@@ -1,10 +1,10 @@
 /**
- * What the body of a request says: every text of it with its kind, and the body again with other texts in their place.
- * Source: design decisions, section 11; dialects reference, sections 2 to 5.
+ * Texts of a request body with their kinds, and the body rewritten with other texts. Source: design decisions, section 11;
+ * dialects reference, sections 2 to 5.
  *
- * JSON is walked in its text, so that of a name that stands twice both texts are read and both are rewritten, and every
- * byte but those of a changed string stays. It is read as JSON whatever it says it is, as servers do that take both; what
- * another reader would take for a form is read as that too, and can be refused then, not rewritten. Linear in the body.
+ * JSON is walked in its text, so that both texts of a repeated name are read and rewritten, and every byte outside a changed
+ * string stays. A body is read as JSON whatever its content type, as servers do that accept both. If another reader could take
+ * it for a form, it is read as a form too; it can then be refused but not rewritten. Time is linear in the body.
  */
 import { isUtf8 } from "node:buffer";
 import { isFormEncoded } from "../batch-file.ts";
@@ -105,7 +105,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
 const TEXT = /^\s*(?:text\/|application\/sdp)/i;
 const USER = { kind: "user", turn: 0 } as const;
 
-/** Whether it is JSON, of bounded depth, though it is no object or nobody scanned it. */
+/** Returns whether the text is JSON of bounded depth. It need not be an object, and was not scanned before. */
 function isSound(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
   const value = parsedJson(text);

@@ -5,10 +5,10 @@
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
 import { Unreadable } from "./types.ts";
 
-/** A text that others stand in: a body, or JSON within one of its strings. */
+/** Text that contains other texts: a body, or JSON within one of its strings. */
 export interface Source {
   readonly text: string;
-  /** Undefined: the body. */
+  /** Spot of the string that contains it; `undefined` for the body. */
   readonly spot: Spot | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface ListNode {
 
 export interface ObjectNode {
   readonly kind: "object";
-  /** Decoded names; one may stand more than once. */
+  /** Members with decoded names. A name may occur more than once. */
   readonly members: readonly TreeMember[];
 }
 
@@ -127,7 +127,7 @@ function markShadowed(members: readonly TreeMember[]): void {
     }
 }
 
-/** Its text, decoded. Readers that forgive raw control characters within strings are read as they read. */
+/** Returns the decoded text. Raw control characters within strings are accepted, as lenient readers do. */
 export function stringIn({ source, start, end }: StringNode): string {
   const inner = source.text.slice(start + 1, end - 1);
   if (!inner.includes("\\")) return inner;
@@ -140,7 +140,7 @@ export function stringIn({ source, start, end }: StringNode): string {
 
 export const spotOf = ({ source, start, end }: StringNode): Spot => ({ source, start, end, write: JSON.stringify });
 
-/** The one string that stands under this name. Throws `Unreadable` where there are two: readers differ in which they take. */
+/** Returns the only string with this name. Throws `Unreadable` if there are two, since readers differ in which they use. */
 export function oneString({ members }: ObjectNode, name: string): string | undefined {
   let found: string | undefined;
   for (const member of members) {

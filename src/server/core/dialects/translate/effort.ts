@@ -4,7 +4,7 @@ const BUDGETS: readonly (readonly [minBudget: number, effort: "high" | "medium"]
   [5_000, "medium"],
 ];
 
-/** `low` at least: there is a `minimal` below, which not every provider knows. */
+/** Returns the effort for a budget, at least `low`: not every provider knows `minimal`. */
 export function effortOf(budget: number): "low" | "medium" | "high" {
   return BUDGETS.find(([minBudget]) => budget >= minBudget)?.[1] ?? "low";
 }

@@ -9,14 +9,14 @@ import { errorFrame, messagesErrorType } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
 
-/** In bytes of UTF-8, the mark of what was cut off included. */
+/** Maximum length of a message in UTF-8 bytes, including the mark of a cut. */
 const MAX_MESSAGE_BYTES = 4_096;
 const CUT = "…";
 
-/** `{"error":[{"message":…}]}` is the deepest that any provider goes. */
+/** Maximum depth of a message; `{"error":[{"message":…}]}` is the deepest known form. */
 const MAX_DEPTH = 4;
 
-/** Members that hold a message, or what holds one, the likeliest first. */
+/** Members with a message, or with an object that has one, the most likely first. */
 const MESSAGES: readonly string[] = [
   ...["error", "message", "detail", "msg", "errors", "error_msg", "error_message", "base_resp", "status_msg"],
 ];
@@ -47,7 +47,7 @@ interface CompatKind {
 const INVALID: CompatKind = { type: "invalid_request_error", code: null };
 const SERVER: CompatKind = { type: "server_error", code: null };
 
-/** By the type of the dialect messages. */
+/** Compat kinds by the error type of the messages dialect. */
 const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["invalid_request_error", INVALID],
   ["authentication_error", { type: "invalid_request_error", code: "invalid_api_key" }],
@@ -62,7 +62,7 @@ const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["timeout_error", SERVER],
 ]);
 
-/** By the type of the dialect compat, where it is another word. */
+/** Messages types by the error type of the compat dialect, where they differ. */
 const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["insufficient_quota", "billing_error"],
   ["tokens", "rate_limit_error"],
@@ -89,7 +89,7 @@ export function translateError(
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
 }
 
-/** One frame for an error that came within a stream, and ends it. `data`: of the provider's event, parsed. */
+/** Returns the frame of an error that occurred within a stream and ends it. `data` is the parsed data of the provider's event. */
 export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
   const { error, message = BROKEN_OFF } = errorIn(data);
   return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
@@ -97,12 +97,15 @@ export function translateErrorEvent(to: Dialect, data: unknown, requestId: strin
 
 /** Codes of a response that failed, where the provider's error has none. */
 const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
-  // What is not to be sent again as it is: agents retry what they do not know.
+  // Errors that must not be retried unchanged: agents retry unknown codes.
   ["invalid_request_error", "invalid_prompt"],
   ["request_too_large", CONTEXT_CODE],
 ]);
 
-/** An error that came within a stream, as a response tells it. `data`: of the provider's event, parsed. Source: responses reference, 7.5. */
+/**
+ * Returns the error of a response for an error that occurred within a stream. `data` is the parsed data of the provider's
+ * event. Source: responses reference, 7.5.
+ */
 export function failureOf(data: unknown): { readonly code: string; readonly message: string } {
   const { error, message = BROKEN_OFF } = errorIn(data);
   const type = typeOfEvent(error);
@@ -116,7 +119,7 @@ function isTooLong(message: string): boolean {
 }
 
 interface Shown {
-  /** Of the dialect messages. */
+  /** Error type of the messages dialect. */
   readonly type: string;
   readonly message: string;
   readonly requestId: string;
@@ -145,12 +148,12 @@ function typeOfStatus(status: number): string {
   return PROVIDER_TYPES.get(status) ?? messagesErrorType(status);
 }
 
-/** Of the dialect messages; undefined where the provider names none of its types. */
+/** Returns the error type of the messages dialect, or `undefined` if the provider names none of its types. */
 function knownType(error: Values): string | undefined {
   return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
 }
 
-/** As `knownType`, and by what the dialect compat calls the same. */
+/** Returns the same as `knownType`, also for the compat name of a type. */
 function namedType(error: Values): string | undefined {
   return knownType(error) ?? MESSAGES_TYPES.get(error.type);
 }
@@ -186,9 +189,9 @@ function messageIn(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** Undefined where nothing is left of it. */
+/** Returns the text in a form that is safe to show, or `undefined` if nothing is left of it. */
 function shownText(text: string): string | undefined {
-  // No more code units than the bound has bytes can fit; the rest is not worth looking at.
+  // At most as many code units fit as the bound has bytes, so the rest is skipped.
   const clean = text
     .slice(0, MAX_MESSAGE_BYTES + 1)
     .replaceAll(CONTROLS, " ")

@@ -1,6 +1,6 @@
 /**
- * The whole answer out of a stream that nobody asked for, in the dialect that it came in.
- * Source: dialects reference, 3.3 and 5.3; responses reference, 7; design decisions, section 20.
+ * Folds an unrequested stream into a whole answer of the same dialect. Source: dialects reference, 3.3 and 5.3; responses
+ * reference, 7; design decisions, section 20.
  */
 import { scanObject } from "../json-scan.ts";
 import { Verbatim, writeJson } from "../json-source.ts";
@@ -38,7 +38,7 @@ function withInput(block: unknown): unknown {
 
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
-/** The event that ends it tells the whole response, but for its items at some hosts. */
+/** Folds the events of a response. The last event has the whole response, but some hosts omit its items there. */
 function foldResponse(body: string): string {
   const items: Verbatim[] = [];
   for (const text of eventsOf(body).data) {
@@ -57,7 +57,7 @@ function foldResponse(body: string): string {
   throw new EarlyEnd();
 }
 
-/** As it is written. */
+/** Returns a member exactly as it is written. */
 function memberOf(text: string, name: string): Verbatim {
   const bytes = Buffer.from(text);
   const scan = scanObject(bytes, [name]);

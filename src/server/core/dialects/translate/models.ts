@@ -1,10 +1,10 @@
 /**
- * The list of models, and one model, in the client's dialect. Source: dialects reference, 2 and 5.4.
+ * Translates the list of models, and one model, to the client's dialect. Source: dialects reference, 2 and 5.4.
  *
- * A compat list is whole, and is cut into the pages that a messages client asks for; a messages list may be one page,
- * of which a compat client cannot be told that there are more. Of a model, both dialects know no more in common than its
- * id and its time; what else the official clients' types demand stands for "not known": the id as the display name, the
- * start of 1970, the owner `unknown` (the type has no null). Entries without an id name nothing, and are left out.
+ * A compat list is complete, and is split into the pages that a messages client asks for. A messages list may be one page; a
+ * compat client cannot learn that there are more. The dialects have only a model's id and time in common. Other members that
+ * the types of the official clients require get a value for "not known": the id as the display name, the start of 1970, the
+ * owner `unknown` (the type does not allow null). Entries without an id are left out.
  */
 import type { Dialect } from "../routes.ts";
 import { numberOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
@@ -67,7 +67,9 @@ function modelOf(value: unknown): Model | undefined {
 
 interface Page {
   readonly page: readonly Model[];
-  /** In the direction of paging: before the page where only `before_id` is given, else after it. */
+  /**
+   * Whether there are more models in the direction of paging: before the page if only `before_id` is given, otherwise after it.
+   */
   readonly hasMore: boolean;
 }
 

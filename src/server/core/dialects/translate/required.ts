@@ -1,4 +1,4 @@
-/** What a request cannot be translated without. Each throws `RequestProblem`, which quotes nothing of the request. */
+/** Readers of members that a translation needs. Each throws `RequestProblem`, which quotes nothing of the request. */
 import { objectOf, type Values } from "../values.ts";
 import { RequestProblem } from "./types.ts";
 
@@ -19,7 +19,7 @@ export function requiredText(value: unknown, place: string): string {
   return typeof value === "string" ? value : refuse(place, "must be a string");
 }
 
-/** For ids and names, which are never empty. */
+/** Returns an id or a name, which must not be empty. */
 export function requiredName(value: unknown, place: string): string {
   return typeof value === "string" && value !== "" ? value : refuse(place, "must be a string that is not empty");
 }

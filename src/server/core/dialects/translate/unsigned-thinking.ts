@@ -10,12 +10,15 @@ import { listOf, objectOf } from "../values.ts";
 
 const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text) => Buffer.from(text));
 
-/** False: there is none. True: text that looks like it. Other spacing is not that of any client, and goes to the provider as it is. */
+/**
+ * Returns whether the body has text that looks like unsigned thinking. No client uses other spacing; a body with it goes to the
+ * provider unchanged.
+ */
 export function mayHoldUnsigned(body: Buffer): boolean {
   return FORMS.some((form) => body.includes(form));
 }
 
-/** Whether there is some to leave out, in a request as parsed. */
+/** Returns whether the parsed request has unsigned thinking to leave out. */
 export function holdsUnsigned(request: unknown): boolean {
   return listOf(objectOf(request)?.["messages"]).some((message) => {
     const fields = objectOf(message);

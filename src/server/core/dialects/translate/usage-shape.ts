@@ -15,7 +15,7 @@ export function compatUsage(usage: Usage): object {
   };
 }
 
-/** As `compatUsage`, under the names of a response; all members stand there, and the total is their sum. */
+/** Returns the usage of `compatUsage` under the names of a response. All members are present, and the total is their sum. */
 export function responsesUsage({ inputTokens, outputTokens, ...parts }: Usage): object {
   return {
     input_tokens: inputTokens,

@@ -1,11 +1,11 @@
 /**
- * Follows the arguments of a call as they come in fragments, without keeping them: whether they are the text of one JSON
+ * Tracks the arguments of a call as they arrive in fragments, without keeping them: whether they are the text of one JSON
  * object, and where it ends (RFC 8259).
  *
- * That a call is whole lets the next block open at once, though the provider never says so; that it is not, when all is
- * over, tells that it was cut off. Fragments are handed on before the next are seen. What turns out to be no JSON is ended as
- * an object that carries the whole text beside what was handed on: a client would run the tool with what it could make of
- * the rest, or with nothing.
+ * Complete arguments allow the next block to open at once, although the provider never reports completion; incomplete arguments
+ * at the end show that the call was cut off. Fragments are forwarded before the next ones are known. Arguments that turn out
+ * not to be JSON are ended as an object that has the whole text beside what was forwarded; otherwise a client would run the
+ * tool with whatever it could parse, or with nothing.
  */
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
@@ -16,13 +16,13 @@ export type Arguments = "whole" | "empty" | "cut" | "broken";
 /** Member that carries arguments which are no object. */
 const RAW = '"_raw"';
 
-/** The object that stands for arguments which are none. */
+/** Returns an object that replaces invalid arguments. */
 export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(text)}}`;
 
-/** In UTF-16 units: as much as the largest event that is looked into. */
+/** Maximum length in UTF-16 units: that of the largest event that is inspected. */
 const MAX_TEXT = 8 << 20;
 
-/** What may come next. `scalar`: more of a number, `true`, `false` or `null`. */
+/** Syntax element that may come next. `scalar`: more of a number, `true`, `false` or `null`. */
 type Place =
   | "start"
   | "first name"
@@ -51,7 +51,7 @@ const SPACE = 0x20;
 
 export class ArgumentsScan {
   #place: Place = "start";
-  /** What closes the objects and arrays that are open. */
+  /** Closing brackets of the open objects and arrays. */
   readonly #closers: ("}" | "]")[] = [];
   #isName = false;
   #hexLeft = 0;
@@ -59,7 +59,7 @@ export class ArgumentsScan {
   #isBroken = false;
   /** A number or word of an earlier fragment turned out to be none. */
   #dropsScalar = false;
-  /** Within the fragment: where a string holds what it must not. */
+  /** Offset in the fragment at which a string contains an invalid character. */
   #brokeAt = 0;
   /** All fragments, up to a bound. */
   #text = "";
@@ -71,7 +71,7 @@ export class ArgumentsScan {
     return this.#hasWritten;
   }
 
-  /** `empty`: nothing but white space came, which means no arguments. */
+  /** State of the arguments. `empty`: only white space arrived, which means no arguments. */
   get state(): Arguments {
     if (this.#isBroken) return "broken";
     if (this.#place === "start") return "empty";
@@ -79,8 +79,8 @@ export class ArgumentsScan {
   }
 
   /**
-   * What may be handed on of the arguments now: without white space around the object, and without a number or word that may
-   * go on. Nothing any more once they are broken.
+   * Returns the part of the arguments that can be forwarded now, without white space around the object, and without a number or
+   * word that may continue. Returns nothing once the arguments are broken.
    */
   take(fragment: string): string {
     if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
@@ -100,8 +100,8 @@ export class ArgumentsScan {
   }
 
   /**
-   * What is to be handed on at the end, so that all of it is a JSON object. `ranOut`: the model ran out of tokens, and what
-   * is cut off stays cut off.
+   * Returns the text that completes the arguments to a JSON object. `ranOut` is true if the model ran out of tokens; then
+   * arguments that were cut off stay so.
    */
   ending(ranOut: boolean): string {
     const { state } = this;
@@ -113,7 +113,7 @@ export class ArgumentsScan {
     return this.#completed() + this.#rawMember();
   }
 
-  /** As far as it is part of an object. */
+  /** Returns the beginning of the text that is valid as part of an object. */
   #soundPart(text: string): string {
     for (let at = 0; at < text.length; at++) {
       const before = at;
@@ -173,7 +173,7 @@ export class ArgumentsScan {
     return `${isAlone ? "" : ","}${RAW}:${JSON.stringify(this.#text)}}`;
   }
 
-  /** To the character that ends the string, or that an escape begins with, or to the last of the text. */
+  /** Skips to the end of the string, to the next escape, or to the end of the text. */
   #passString(text: string, start: number): number {
     for (let at = start; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -273,7 +273,10 @@ export class ArgumentsScan {
     }
   }
 
-  /** Where more follows in the fragment that ends it, nothing of the end is handed on. */
+  /**
+   * Returns the text up to the end of the object. If the same fragment continues behind it, the closing bracket is not
+   * forwarded.
+   */
   #endedAt(text: string, end: number): string {
     if (text.slice(end).trim() === "") return text.slice(0, end);
     this.#isBroken = true;

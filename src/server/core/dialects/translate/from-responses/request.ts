@@ -26,7 +26,7 @@ export interface TranslatedResponseRequest {
   /** JSON text. */
   readonly body: string;
   readonly answer: ResponsesTerms;
-  /** What came out in writing only; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost: readonly Loss[];
 }
 
@@ -38,7 +38,7 @@ const UNSIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["c", "d"]);
 
 interface Read {
   readonly given: Values;
-  /** With what items say anew. */
+  /** Request with the settings that its items override. */
   readonly request: Values;
   readonly settings: Values;
   readonly tools: Tools;

@@ -20,7 +20,10 @@ const FORMAT_NAME = "output";
 
 const LOGPROBS = "message.output_text.logprobs";
 
-/** `request`: what its items say anew is in it. Throws `RequestProblem`, which names members as the client has them. */
+/**
+ * Returns the settings in their compat form. `request` includes the settings that its items override. Throws `RequestProblem`,
+ * which names members as the client does.
+ */
 export function settingsOf(request: Values): Values {
   const reasoning = optionalObject(request["reasoning"], "reasoning");
   const text = optionalObject(request["text"], "text");
@@ -45,7 +48,7 @@ export function wantsLogprobs(request: Values): boolean {
   return (typeof count === "number" && count > 0) || optionalList(request["include"], "include").includes(LOGPROBS);
 }
 
-/** Whether the client asked to be told what the model thinks. */
+/** Returns whether the client asked for a summary of the model's reasoning. */
 export function showsSummary(request: Values): boolean {
   const reasoning = objectOf(request["reasoning"]);
   const summary = reasoning?.["summary"] ?? reasoning?.["generate_summary"];
@@ -81,7 +84,7 @@ function formatOf(text: Values | undefined): Values | undefined {
   };
 }
 
-/** Nothing is kept, whatever was asked. */
+/** Returns the request members that the response repeats. `store` is always false, since nothing is stored. */
 export function echoOf(given: Values, { reasoning, text }: Values): Values {
   const or = (name: string, usual: unknown) => given[name] ?? usual;
   const thought = objectOf(reasoning);

@@ -8,15 +8,15 @@ import type { ClientTool } from "../responses-terms.ts";
 import { shortName } from "../to-compat/tool-names.ts";
 
 export interface ToolNames {
-  /** As the provider is sent it. Different tools of one request stay different. */
+  /** Returns the name that the provider is sent. Different tools of one request get different names. */
   sent(tool: ClientTool): string;
-  /** By the name that is sent: all but functions that keep their own. Grows with what is asked of `sent`. */
+  /** Tools by the name that is sent, without functions that keep their own name. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, ClientTool>;
 }
 
 const FOREIGN = /[^A-Za-z0-9_-]/gu;
 
-/** `declared`: in the order in which a name is given, where two tools would have the same. */
+/** `declared` is in the order of precedence, if two tools would get the same name. */
 export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
   const names = new Map<string, string>();
   const taken = new Set<string>();
@@ -42,7 +42,7 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
     return short;
   }
 
-  // Those without a namespace keep their names.
+  // Tools without a namespace keep their names.
   for (const tool of declared) if (tool.namespace === undefined) sent(tool);
   for (const tool of declared) sent(tool);
   return { sent, changed };

@@ -15,7 +15,7 @@ import {
 } from "../required.ts";
 import { openToolNames, type ToolNames } from "./tool-names.ts";
 
-/** What a custom tool is given, as the member of an object. */
+/** Parameters of a custom tool: its input as the member of an object. */
 const CUSTOM_PARAMETERS = {
   type: "object",
   properties: { input: { type: "string" } },
@@ -80,7 +80,7 @@ function definition(own: OwnTool, names: ToolNames): Values {
   };
 }
 
-/** A grammar that nobody enforces is asked for in words. */
+/** Returns the description with the grammar, which is not enforced and so is described in words. */
 function withGrammar(description: string | undefined, tool: Values, place: string): string | undefined {
   const format = objectOf(tool["format"]);
   if (format?.["type"] !== "grammar") return description;

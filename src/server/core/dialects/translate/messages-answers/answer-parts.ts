@@ -1,8 +1,8 @@
 /**
- * What an answer of the messages dialect says, read the same way from a whole answer and from an event. Source: dialects
+ * Reads the parts of an answer of the messages dialect, in the same way for a whole answer and for an event. Source: dialects
  * reference, 3.2, 5.2.
  *
- * An answer that breaks its grammar where that changes what is told is an `AnswerProblem`, whose message quotes nothing.
+ * An answer that violates the grammar in a way that changes its content is an `AnswerProblem`, whose message quotes nothing.
  */
 import { exactParts, type JsonSource, jsonText } from "../../json-source.ts";
 import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
@@ -14,7 +14,7 @@ import { foldEvents } from "./fold-events.ts";
 export interface WholeMessage {
   readonly message: Values;
   readonly blocks: readonly Values[];
-  /** Undefined where there is no call, whose input alone must be told as it is written. */
+  /** Returns parts as they are written; `undefined` without a call, since only a call's input keeps its spelling. */
   readonly exact: JsonSource["exact"] | undefined;
 }
 
@@ -54,7 +54,7 @@ export function readText(of: Values, name: string): string {
   return text;
 }
 
-/** As the provider knows the tool. */
+/** Returns the provider's name of the tool. */
 export function readToolName(block: Values): string {
   const name = stringOf(block["name"]);
   if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
@@ -77,7 +77,10 @@ export function readArguments(block: Values, exact: (part: unknown) => unknown =
   return jsonText(exact(input));
 }
 
-/** Undefined: it is no refusal, or one without a word. `of`: a message, or the `delta` of a `message_delta`. */
+/**
+ * Returns the explanation of a refusal, or `undefined` if it is not a refusal, or has no explanation. `of` is a message, or the
+ * `delta` of a `message_delta`.
+ */
 export function readRefusal(of: Values): string | undefined {
   if (of["stop_reason"] !== "refusal") return undefined;
   return stringOf(objectOf(of["stop_details"])?.["explanation"]) || undefined;

@@ -1,4 +1,4 @@
-/** A whole message out of the events of a stream that nobody asked for. Source: dialects reference, 5.3. */
+/** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
 import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
 import { eventsOf } from "../chat-answers/loose.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
@@ -69,6 +69,6 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
   if (citation !== undefined) block["citations"] = [...listOf(block["citations"]), citation];
 }
 
-/** What a later event does not tell stays as it was told before. */
+/** Counts that a later event does not have keep their earlier values. */
 const known = (usage: Values | undefined): Values =>
   Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));

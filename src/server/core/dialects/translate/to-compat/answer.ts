@@ -92,7 +92,7 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
     hasCalls,
     message: {
       role: "assistant",
-      // An answer without a word is an empty one; null says that something else stands in its place.
+      // An answer without text has an empty string; null means that calls or a refusal replace the text.
       content: content ?? (hasCalls || refusal !== null ? null : ""),
       refusal,
       ...(annotations.length > 0 && { annotations }),

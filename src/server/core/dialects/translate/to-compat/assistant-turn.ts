@@ -89,7 +89,10 @@ export function openAssistantTurn(scope: Scope): Turn {
   return { role: "assistant", add, messages };
 }
 
-/** Parts stay apart only where one of them carries a mark, which a plain text cannot. Undefined: there is no text. */
+/**
+ * Returns the content, or `undefined` if there is no text. Parts stay separate only if one of them has a mark, which a plain
+ * text cannot have.
+ */
 function contentOf(texts: readonly TextPart[]): ChatMessage["content"] | undefined {
   if (texts.length === 0) return undefined;
   const isMarked = texts.some(({ prompt_cache_breakpoint }) => prompt_cache_breakpoint !== undefined);

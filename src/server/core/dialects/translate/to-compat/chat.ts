@@ -18,12 +18,12 @@ export interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
-/** What one side says until the other speaks: the dialect takes messages of one role in a row as one. */
+/** Turn of one side: the dialect treats consecutive messages of one role as one. */
 export interface Turn {
   readonly role: "user" | "assistant";
   /** Content of a further message of the turn. */
   add(content: unknown, place: string): void;
-  /** Empty where there is nothing to send. */
+  /** Returns the messages of the turn; empty if there is nothing to send. */
   messages(): readonly ChatMessage[];
 }
 

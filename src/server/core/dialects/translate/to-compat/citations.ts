@@ -6,7 +6,7 @@
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 
-/** Is told every block of text of an answer in turn, with its text, and gives the annotations of each. */
+/** Returns a function that takes each text block of an answer in order, with its text, and returns its annotations. */
 export function openAnnotations(): (block: Values, text: string) => readonly object[] {
   let counted = 0;
   let uncounted = "";

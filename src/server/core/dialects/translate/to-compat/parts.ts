@@ -17,7 +17,7 @@ export function typeOf(block: Values, place: string): string {
   return requiredText(block["type"], `${place}.type`);
 }
 
-/** A text, an image or a document. Undefined: there is nothing to send of it. */
+/** Returns a text, an image or a document, or `undefined` if there is nothing to send of the block. */
 export function partOf(block: Values, place: string, scope: Scope): Part | undefined {
   switch (typeOf(block, place)) {
     case "text":
@@ -35,7 +35,7 @@ export function textPart(block: Values, place: string, scope: Scope): TextPart |
   return textPartOf(requiredText(block["text"], `${place}.text`), breakpointOf(block, scope));
 }
 
-/** Texts of a list that holds no other blocks, as a system prompt does. */
+/** Returns the texts of a list without other blocks, such as a system prompt. */
 export function textParts(content: unknown, place: string, scope: Scope): readonly TextPart[] {
   const parts: TextPart[] = [];
   for (const [index, item] of requiredList(content, place).entries()) {

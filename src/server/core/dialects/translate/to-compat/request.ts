@@ -18,7 +18,10 @@ import { toolNamesOf } from "./tool-names.ts";
 import { readTools, translateTools } from "./tools.ts";
 import { translateTurns } from "./turns.ts";
 
-/** Of JSON in English, about; what bounds an image is about four times what most of them take. */
+/**
+ * Divisor that turns the upper bound of tokens into an estimate: English JSON has about four bytes per token, and the bound of
+ * an image is about four times what most images take.
+ */
 const BYTES_PER_TOKEN = 4;
 
 /** Throws `RequestProblem` for what is no request of the messages dialect. */

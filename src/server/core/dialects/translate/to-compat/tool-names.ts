@@ -15,7 +15,7 @@ export interface ToolNames {
   readonly changed: ReadonlyMap<string, string>;
 }
 
-/** `declared`: the names of all tools of the request. What only its history names is shortened as it comes. */
+/** `declared` has the names of all tools of the request. Names that occur only in its history are shortened as they come. */
 export function toolNamesOf(declared: readonly string[]): ToolNames {
   const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
   const shortened = new Map<string, string>();
@@ -37,7 +37,7 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
   return { sent, changed };
 }
 
-/** A name of at most `maxLength` characters: the beginning of `name`, and digits of what tells it from others. */
+/** Returns a name of at most `maxLength` characters: the beginning of `name`, and a digest of `digested`, which identifies it. */
 export function shortName(name: string, digested: string, maxLength: number): string {
   const digest = createHash("sha256").update(digested).digest("hex").slice(0, DIGEST_LENGTH);
   return `${name.slice(0, maxLength - DIGEST_LENGTH - 1)}_${digest}`;

@@ -18,7 +18,7 @@ import {
 } from "../required.ts";
 import type { Scope } from "./chat.ts";
 
-/** By the types of tools that a provider runs itself. */
+/** Types of tools that a provider runs itself. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
 const WEB_SEARCH = /^web_search_/;
 
@@ -96,7 +96,7 @@ function translateFunction({ name, tool, place }: FunctionTool, { source, claims
   };
 }
 
-/** An object of no named properties is refused where nothing is said of them. */
+/** Returns a schema with `properties`: an object without them is refused. */
 function withProperties(schema: Values, { exact }: JsonSource): unknown {
   if (schema["type"] !== "object" || objectOf(schema["properties"]) !== undefined) return exact(schema);
   const members = Object.entries(schema).map(([name, value]) => [
@@ -106,7 +106,7 @@ function withProperties(schema: Values, { exact }: JsonSource): unknown {
   return Object.fromEntries([...members, ["properties", {}]]);
 }
 
-/** Undefined: the provider's own choice, where the tool that was chosen cannot be sent. */
+/** Returns the tool choice, or `undefined`, which leaves the choice to the provider, if the chosen tool cannot be sent. */
 function translateChoice(choice: Values, typedNames: ReadonlySet<unknown>, { claims, names }: Scope): unknown {
   switch (choice["type"]) {
     case "none":

@@ -1,7 +1,7 @@
 /** The events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
-/** Before `message_start` no event may come. */
+/** Comment to send before `message_start`, when no event is allowed yet. */
 export const COMMENT = ": ping\n\n";
 export const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * `inputTokens`: an estimate. Usage is told at the end, but the official client wants to see it here, and some libraries
- * take the input from here.
+ * Returns the first event. `inputTokens` is an estimate. Usage is known at the end, but the official client requires it here,
+ * and some libraries read the input count from here.
  */
 export function messageStart({ id, model, serviceTier }: Beginning, inputTokens: number): string {
   const message = {

@@ -1,14 +1,15 @@
 /**
- * Images and documents of compat parts as sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
+ * Converts images and documents of compat parts to sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
  *
- * Undefined is what the messages dialect cannot be told: another media type, an address that is not https.
+ * The functions return `undefined` if the messages dialect has no form for it: another media type, or an address that is not
+ * https.
  */
 import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/forms.ts";
 import type { DocumentSource, ImageSource } from "./blocks.ts";
 
 const PDF = "application/pdf";
 
-/** `url`: of an `image_url` part. A PDF given there is a document, as several providers have it. */
+/** Converts the `url` of an `image_url` part. A PDF there becomes a document, as with several providers. */
 export function imageUrlSource(url: string): ImageSource | DocumentSource | undefined {
   if (isHttpsUrl(url)) return { type: "url", url };
   const type = dataUriType(url);
@@ -18,7 +19,7 @@ export function imageUrlSource(url: string): ImageSource | DocumentSource | unde
   return { type: "base64", media_type: type === "image/jpg" ? "image/jpeg" : type, data: dataOf(url) };
 }
 
-/** `fileData`: of a `file` part. */
+/** Converts the `file_data` of a `file` part. */
 export function fileDataSource(fileData: string): DocumentSource | undefined {
   switch (dataUriType(fileData)) {
     case PDF:
@@ -36,7 +37,7 @@ export function isDocument(source: ImageSource | DocumentSource): source is Docu
   return source.type === "text" || (source.type === "base64" && source.media_type === PDF);
 }
 
-/** Nothing of it shows; the API refuses such a text. */
+/** Returns whether nothing of the text is visible; the API refuses such a text. */
 export function isBlank(text: string): boolean {
   return !/\S/.test(text);
 }

@@ -29,7 +29,7 @@ type Block = TextBlock | ThinkingBlock | CallBlock;
 
 export interface OpenBlocksSettings {
   readonly stamp: AnswerStamp;
-  /** From the provider's name of a tool to the client's. */
+  /** Returns the client's name of a tool for the provider's. */
   readonly nameOf: (name: string) => string;
 }
 
@@ -41,7 +41,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   readonly #arguments = new Set<Arguments>();
   #ranOut = false;
   #lastThinking: ThinkingBlock | undefined;
-  /** Of the block that is open, or of the next. */
+  /** Index of the open block, or of the next one. */
   #index = 0;
   #frames = "";
 
@@ -50,7 +50,7 @@ export class OpenBlocks implements BlockWriter<Block> {
     this.#callId = createCallIds(stamp);
   }
 
-  /** Of the calls that are closed. */
+  /** States of the closed calls. */
   get arguments(): ReadonlySet<Arguments> {
     return this.#arguments;
   }

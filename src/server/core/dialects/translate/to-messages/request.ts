@@ -43,18 +43,18 @@ interface WrittenRequest {
   readonly callsFunctions: boolean;
   /** Thinking was asked for, and the conversation does not begin its latest turn with it. */
   readonly leavesOutThinking: boolean;
-  /** What came out in writing only; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost: readonly Loss[];
 }
 
 interface Written {
-  /** As the provider is sent it. */
+  /** Name of the model that the provider is sent. */
   readonly model: string;
-  /** Of thinking, where the request does not say it itself. */
+  /** Display of thinking, if the request does not set it itself. */
   readonly display: "summarized" | undefined;
 }
 
-/** `request`: its settings and tools as compat has them. Throws `RequestProblem`. */
+/** Writes the request. Settings and tools in `request` have their compat form. Throws `RequestProblem`. */
 export function writeRequest(
   request: Values,
   { system, turns, lacksThinking }: Conversation,

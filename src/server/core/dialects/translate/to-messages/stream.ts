@@ -23,7 +23,7 @@ class EventStream implements ChunkSink {
   readonly #stamp: AnswerStamp;
   readonly #blocks: OpenBlocks;
   readonly #calls = new ArrivingCalls();
-  /** Before those of the blocks. */
+  /** Frames to send before those of the blocks. */
   #frames = "";
   #hasStarted = false;
   #refusal = "";

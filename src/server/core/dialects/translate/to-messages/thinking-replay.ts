@@ -34,13 +34,13 @@ function fromDetails(message: Values): readonly ThinkingBlock[] {
   const isAlone = details.filter(({ type }) => type === "reasoning.text").length === 1;
   return details.flatMap((detail) => {
     if (detail.type === "reasoning.encrypted") return redacted(detail.data);
-    // Whose text it is cannot be told when there are several; the signature of another text is refused.
+    // With several details it is unknown whose text it is, and a signature of another text is refused.
     if (detail.text === "" && spoken !== "") return isAlone ? signed(spoken, detail.signature) : [];
     return signed(detail.text, detail.signature);
   });
 }
 
-/** Those of one index are pieces of one thought. */
+/** Joins the details of one index, which are pieces of one thought. */
 function detailsOf(items: readonly unknown[]): readonly Detail[] {
   const details: Detail[] = [];
   const byIndex = new Map<string, Detail>();

@@ -7,13 +7,13 @@ import type { ToolIds } from "./ids.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Of a tool. The compat dialect allows half of that length, so that no name of its own is refused. */
+/** Returns the name of a tool. The compat dialect allows half of that length, so its names are never refused. */
 export function toolName(value: unknown, place: string): string {
   const name = requiredName(value, place);
   return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");
 }
 
-/** `place`: of the message. The legacy form makes one call, which has no id but its function's name. */
+/** Returns the calls of a message at `place`. The legacy form makes one call, whose id is derived from its function's name. */
 export function toolUses(
   message: Values,
   place: string,
@@ -37,7 +37,7 @@ export function toolUses(
   return uses;
 }
 
-/** Stands for the id that a call of the legacy form does not have; it is no id of a request. */
+/** Returns an id for a call of the legacy form, which has none. It never occurs in a request. */
 export function legacyId(functionName: string): string {
   return `function.${functionName}`;
 }
@@ -52,7 +52,7 @@ function functionUse(value: unknown, at: string, id: string, exact: JsonSource["
   };
 }
 
-/** Its input is a text of any form. */
+/** Returns the call of a custom tool. Its input is free text. */
 function customUse(call: Values, at: string, id: string): ToolUseBlock {
   const custom = requiredObject(call["custom"], `${at}.custom`);
   const name = toolName(custom["name"], `${at}.custom.name`);

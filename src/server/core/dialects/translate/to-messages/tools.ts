@@ -42,14 +42,14 @@ interface ToolChoice {
   readonly disable_parallel_tool_use?: true;
 }
 
-/** What `tool_choice` says. `allowed`: the only tools that may be called. */
+/** Meaning of `tool_choice`. `allowed` has the only tools that may be called. */
 interface Asked {
   readonly choice: ToolChoice | undefined;
   readonly allowed: ReadonlySet<string> | undefined;
 }
 
 export interface Tools {
-  /** Empty: nothing can be called. */
+  /** Tools to send; empty if none can be called. */
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;
   readonly callsFunctions: boolean;
@@ -61,7 +61,7 @@ const NO_PARAMETERS = { type: "object", properties: {} };
 
 const NOTHING_ASKED: Asked = { choice: undefined, allowed: undefined };
 
-/** Any other word says nothing that could be told. */
+/** Modes of `tool_choice`. Any other value has no translation. */
 const MODES: ReadonlyMap<unknown, ToolChoice> = new Map([
   ["none", { type: "none" }],
   ["auto", { type: "auto" }],
@@ -84,7 +84,7 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   const tools = search === undefined ? offered : [...offered, search];
   if (tools.length === 0) return { tools, choice: undefined, callsFunctions, lost };
   const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
-  // A choice among tools that are not sent would force a search that nobody asked for.
+  // A choice among tools that are not sent would force a search that was not requested.
   const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
   return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions, lost };
 }

@@ -33,7 +33,7 @@ function isInstruction(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** `isClosing`: nobody says anything after it, and an answer stands before it. */
+/** `isClosing` is true if no message of another role follows, and an answer precedes it. */
 function addMessage(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   switch (message["role"]) {
     case "system":
@@ -59,7 +59,7 @@ function addMessage(draft: ChatDraft, message: Values, place: string, isClosing:
 
 function addInstruction(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   const blocks = textBlocks(message["content"], `${place}.content`, scope);
-  // What closes the conversation after an answer asks for another; without it the answer would be one to go on with.
+  // An instruction at the end, behind an answer, asks for another answer; without it the last answer would be continued.
   if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
   else if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
   else append(draft.system, blocks);

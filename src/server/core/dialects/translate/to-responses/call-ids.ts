@@ -1,17 +1,14 @@
-/**
- * Ids of the calls of one answer, by which their outputs are told apart in the whole conversation. Source: responses
- * reference, 5.2.
- */
+/** Ids of the calls of one answer, which identify their outputs in the whole conversation. Source: responses reference, 5.2. */
 import { createHash } from "node:crypto";
 import type { AnswerStamp } from "../types.ts";
 
 /** The published limit, in characters. */
 const MAX_LENGTH = 64;
 
-/** What is left of that for a seed beside `call_`, numbers and what parts them. */
+/** Maximum length of a seed within that, beside `call_`, numbers and separators. */
 const MAX_SEED_LENGTH = 40;
 
-/** In characters of the alphabet: 132 bits. */
+/** Length of the hash in characters of the alphabet: 132 bits. */
 const HASH_LENGTH = 22;
 
 /**

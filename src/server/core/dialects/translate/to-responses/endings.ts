@@ -6,7 +6,7 @@ const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([
   ["content_filter", "content_filter"],
 ]);
 
-/** Undefined: it is complete. Whatever else ends an answer is a plain end. */
+/** Returns the shortage, or `undefined` if the answer is complete. Any other reason is a plain end. */
 export function shortageOf(finishReason: string): Shortage | undefined {
   return SHORTAGES.get(finishReason);
 }

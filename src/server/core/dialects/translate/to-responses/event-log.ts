@@ -16,12 +16,12 @@ export class EventLog {
   #next = 0;
   #heldSize = 0;
 
-  /** `isKept`: false where only the response itself is wanted. */
+  /** `isKept` is false if only the response itself is needed. */
   constructor(isKept: boolean) {
     this.#isKept = isKept;
   }
 
-  /** Of the event that comes next. */
+  /** Sequence number of the next event. */
   get sequence(): number {
     return this.#next;
   }
@@ -42,7 +42,7 @@ export class EventLog {
     return frames;
   }
 
-  /** All of an answer is held until its end, since its last event repeats it. `size`: UTF-16 units. */
+  /** Counts text that is kept until the end of the answer, since its last event repeats it. `size` is in UTF-16 units. */
   hold(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated at its end");

@@ -13,9 +13,9 @@ import type { ResponseWriter } from "./writer.ts";
 type Block =
   | { readonly kind: "text" }
   | { readonly kind: "thinking" }
-  /** `input`: its whole arguments, said if no fragment of them comes. Empty: none. */
+  /** Tool call. `input` has its whole arguments, which are written if no fragment arrives; it may be empty. */
   | { readonly kind: "tool_use"; readonly input: string; hasFragments: boolean }
-  /** Of the provider's own tools, or of a type that is not known: nothing of it is told. */
+  /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "untold" };
 
 const UNTOLD: Block = { kind: "untold" };
@@ -91,7 +91,7 @@ export class EventsToResponse implements EventSink<Block> {
   close(block: Block): void {
     if (block !== this.#current) return;
     if (block.kind === "tool_use" && !block.hasFragments) this.fragment(block.input, block);
-    // Each block of thinking is signed by itself.
+    // Each block of thinking has a signature of its own.
     if (block.kind === "thinking") this.#writer.endReasoning();
   }
 

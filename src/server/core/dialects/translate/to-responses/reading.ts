@@ -8,12 +8,12 @@ import { EventsToResponse, writeMessage } from "./from-events.ts";
 import type { Failure } from "./response-object.ts";
 import { ResponseWriter } from "./writer.ts";
 
-/** `from`: the form of the channel's answers. */
+/** `from` is the form of the channel's answers. */
 export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerReading {
   return new ResponsesReading(from, terms);
 }
 
-/** A class, since there is one for each request. */
+/** A class, since there is one instance for each request. */
 class ResponsesReading implements AnswerReading {
   readonly #from: "messages" | "chat";
   readonly #terms: ResponsesTerms;

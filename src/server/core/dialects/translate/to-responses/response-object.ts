@@ -43,7 +43,10 @@ const OWN: ReadonlySet<string> = new Set([
   "usage",
 ]);
 
-/** Nothing is stored, whatever was asked for; the object says so. `output`: JSON texts of items. */
+/**
+ * Object of a response. Nothing is stored, whatever was requested, and the object says so. `output` has the JSON texts of
+ * items.
+ */
 export class ResponseObject {
   readonly #before: string;
   readonly #between: string;
@@ -53,7 +56,7 @@ export class ResponseObject {
     this.#before = `{"id":${JSON.stringify(id)},"object":"response","created_at":${createdAt}`;
     this.#between = `,"background":false,"previous_response_id":null,"store":false,"model":${JSON.stringify(model)},"service_tier":${JSON.stringify(serviceTier)}`;
     const repeated = Object.fromEntries(Object.entries(echo).filter(([name]) => !OWN.has(name)));
-    // Its members without the braces.
+    // The members without the braces.
     const members = writeJson(repeated).slice(1, -1);
     this.#echo = members === "" ? "" : `,${members}`;
   }
