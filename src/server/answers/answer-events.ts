@@ -12,7 +12,7 @@ import { inspectStream } from "./inspected-stream.ts";
 import { inspectMessages, type ReadMessage } from "./message-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
 
-/** A client that is shown nothing for so long is given a sign of life. */
+/** Interval, in milliseconds, after which a client that was sent nothing gets a keep-alive. */
 const KEEP_ALIVE_MS = 10_000;
 
 const BLANK_LINE = Buffer.from("\n\n");
@@ -22,17 +22,17 @@ export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
   readonly silent: () => void;
 };
 
-/** What is answered, as far as its answer is read by it. */
+/** Properties of an answer that decide how it is read. */
 export interface Answered {
   readonly route: { readonly name: string };
   readonly dialect: Dialect;
-  /** It is made of messages of another protocol. Undefined: it is what a model answers. */
+  /** Reader for an answer that consists of messages of another protocol; `undefined` for the answer of a model. */
   readonly read?: ReadMessage | undefined;
 }
 
 export class AnswerEvents {
   readonly #splitter = new SseSplitter();
-  /** Undefined: they are messages. */
+  /** Texts of the stream; `undefined` if the events are messages. */
   readonly #texts: StreamTexts | undefined;
   readonly #stream: InspectedStream;
   #frames: Buffer[] = [];
@@ -57,7 +57,7 @@ export class AnswerEvents {
     }, KEEP_ALIVE_MS);
   }
 
-  /** Of the chunks, for what ends them. */
+  /** Stamp of the chunks, for the event that ends them. */
   get stamp(): StreamStamp | undefined {
     return this.#texts?.stamp;
   }
@@ -97,7 +97,7 @@ export class AnswerEvents {
     return after(rest, () => this.#stream.end());
   }
 
-  /** What may be shown since it was asked for last. */
+  /** Returns what may be shown since the last call. */
   take(): Buffer | undefined {
     const frames = this.#frames;
     if (frames.length === 0) return undefined;

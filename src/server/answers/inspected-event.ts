@@ -3,7 +3,7 @@ import { EVENT_NAME, type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../
 import type { JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** Nobody knows what the answer says: it is none. The message tells nothing of it. */
+/** The content of the answer cannot be determined, so it is refused. The message quotes nothing of it. */
 export class UnreadableAnswer extends Error {
   constructor(why: string) {
     super(`guardrails cannot inspect the answer: ${why}`);
@@ -41,7 +41,7 @@ function withoutAside({ data }: SseEvent, event: string): SseEvent {
   };
 }
 
-/** JSON that only some readers take hides its escapes from whoever reads it as text. */
+/** JSON that only lenient readers accept may hide its text behind escapes when it is read as plain text. */
 export function refuseUnreadable({ event, pieces }: EventTexts): void {
   const { data = "" } = event;
   if (pieces.length === 1 && pieces[0]?.channel === "" && hidesText(data)) {
@@ -49,5 +49,5 @@ export function refuseUnreadable({ event, pieces }: EventTexts): void {
   }
 }
 
-/** Of text that is no JSON that we read. */
+/** Returns whether a text that is not valid JSON may hide text behind escapes. */
 export const hidesText = (text: string): boolean => /^\s*[[{"]/.test(text) && text.includes("\\");

@@ -15,14 +15,17 @@ export class JoinedMessages {
   /** Ends of what was shown, by the place of the text in its message. */
   readonly #shown: string[] = [];
 
-  /** What each text is to be, where it changes; undefined: the answer is refused. */
+  /**
+   * Returns the new text of each segment, or `undefined` for one that does not change. Returns `undefined` as a whole if the
+   * answer is refused.
+   */
   judged(
     answer: Pick<JudgedAnswer, "message">,
     segments: readonly Segment[],
   ): Later<readonly (string | undefined)[] | undefined> {
     const joined = segments.flatMap((segment, at) => {
       const before = this.#before(at);
-      // What a server answers a call with comes whole.
+      // A server's answer to a call arrives whole.
       if (segment.kind !== "output" || segment.isReadOnly || before === "") return [];
       return [{ at, seam: before.length, segment: { ...segment, text: before + segment.text.slice(0, MAX_JOINED) } }];
     });
@@ -32,7 +35,7 @@ export class JoinedMessages {
       const crossed = new Set(
         joined.flatMap(({ at, seam }, i) => {
           const edits = made[segments.length + i]?.edits ?? [];
-          // What lies within the new text was found in that text.
+          // A finding within the new text alone was found there already.
           return edits.some(({ start, end }) => start < seam && end > seam) ? [at] : [];
         }),
       );

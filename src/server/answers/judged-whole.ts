@@ -13,7 +13,7 @@ export interface MadeAnswer {
   readonly mending: Mending;
 }
 
-/** Undefined: it is refused. Throws `UnreadableAnswer`. */
+/** Returns the judged body, or `undefined` if it is refused. Throws `UnreadableAnswer`. */
 export function judgedWhole(
   body: Buffer,
   type: AnswerType,

@@ -1,13 +1,13 @@
-/** What the headers of an answer say of its body must be true of the body that leaves. */
+/** Updates the headers of an answer that describe its body after the body was rewritten. */
 
 export interface Mending {
   /** Frames may be shown other than they came. */
   readonly isStream?: boolean;
   readonly isRewritten?: boolean;
   readonly isDecoded?: boolean;
-  /** It is UTF-8 now. */
+  /** Whether the body was converted to UTF-8. */
   readonly isTranscoded?: boolean;
-  /** Of the body, where it is another one. */
+  /** Length of the body, if it was replaced. */
   readonly length?: number;
 }
 
@@ -24,6 +24,6 @@ export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
 export const isBodiless = (method: string | undefined, status: number): boolean =>
   method === "HEAD" || status === 204 || status === 304;
 
-/** Of a body that is UTF-8 now. */
+/** Returns the content type of a body that was converted to UTF-8. */
 export const inUtf8 = (contentType: string): string =>
   `${contentType.replace(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/i, "")}; charset=utf-8`;

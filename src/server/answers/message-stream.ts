@@ -1,6 +1,6 @@
 /**
- * An answer whose events are messages of a protocol, each judged by itself: MCP and A2A, as another proxy routes them.
- * Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
+ * Inspects an answer whose events are messages of a protocol, each judged separately: MCP and A2A, as another proxy routes
+ * them. Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
  */
 import { replaceData, type SseEvent } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
@@ -9,17 +9,17 @@ import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
 import { JoinedMessages } from "./joined-messages.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
-/** What one message says, and the message with other texts in the place of these. */
+/** Texts of one message, and the message with other texts in their places. */
 export interface MessageTexts {
   readonly texts: readonly Segment[];
   readonly uninspected: readonly string[];
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;
 }
 
-/** Undefined: it is no JSON. Throws `UnreadableAnswer`. */
+/** Reads a message. Returns `undefined` if it is not JSON. Throws `UnreadableAnswer`. */
 export type ReadMessage = (message: string) => MessageTexts | undefined;
 
-/** Of what may be a message, whatever its type says. */
+/** Beginning of a text that may be a message, whatever its type says. */
 const LIKE_JSON = /^\s*[[{]/;
 
 /** The message as it may be shown; undefined: the answer is refused. Throws `UnreadableAnswer`. */

@@ -1,4 +1,4 @@
-/** What drives the inspection of a streamed answer, and what it is given. */
+/** Interface between the inspection of a streamed answer and its driver. */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Later } from "../core/guardrails/index.ts";
 
@@ -10,7 +10,7 @@ export interface StreamPorts {
   readonly show: (frame: Buffer) => void;
   /** Something was shown, or the answer was refused, without anything having been pushed. */
   readonly woke: () => void;
-  /** What `push` and `end` reject with, of work that neither began. */
+  /** Called with an error for which `push` and `end` would reject, if it occurs in work that neither of them began. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -22,8 +22,8 @@ export interface Similar {
 
 export interface InspectedStream {
   /**
-   * May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason of the answer's
-   * signal.
+   * Inspects an event. May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason
+   * of the answer's signal.
    */
   readonly push: (event: SseEvent) => Later<void>;
   /**
@@ -31,13 +31,13 @@ export interface InspectedStream {
    * be pushed.
    */
   readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
-  /** All that is held is judged and shown. */
+  /** Judges and shows everything that is held back. */
   readonly end: () => Later<void>;
-  /** Nobody waits any more. To be called at the end as well. */
+  /** Stops the inspection because no caller waits any more. To be called at the end as well. */
   readonly close: () => void;
   /** An estimate of memory, in bytes. */
   readonly heldBytes: number;
-  /** It is held to its end: nothing is shown for long. */
+  /** Whether the answer is held back to its end, so that nothing is shown for a long time. */
   readonly isBuffering: boolean;
 }
 

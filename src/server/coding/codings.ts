@@ -8,7 +8,7 @@ export interface Coding {
   readonly encoder: () => Duplex;
 }
 
-/** As fast as the others; the best would take a hundred times as long. */
+/** Quality at which Brotli is as fast as the others; the highest would take a hundred times as long. */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const GZIP: Coding = {
@@ -19,7 +19,7 @@ const DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflate({ chunkSize }),
   encoder: () => zlib.createDeflate(),
 };
-/** What some clients call `deflate`, and servers take: without the header of RFC 1950. */
+/** Raw deflate without the header of RFC 1950, which some clients call `deflate` and servers accept. */
 const RAW_DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflateRaw({ chunkSize }),
   encoder: () => zlib.createDeflateRaw(),
@@ -42,7 +42,10 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
 /** Names that requests may bear, for people. */
 export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", "zstd"];
 
-/** `body`: what bears it. Undefined: it is not known here. */
+/**
+ * Returns the coding of a name, or `undefined` if it is unknown. `body` is the encoded body, whose header is needed for
+ * deflate.
+ */
 export function codingOf(name: string, body: Buffer): Coding | undefined {
   const coding = CODINGS.get(name);
   return coding === DEFLATE && !hasZlibHeader(body) ? RAW_DEFLATE : coding;

@@ -9,13 +9,13 @@ const DECODER_BYTES = 128 << 10;
 
 /** The JSON of real clients unpacks to five or twenty times its size; the formats allow a thousand times and more. */
 const MAX_RATIO = 100;
-/** What any body may unpack to, however small it is. */
+/** Size that any body may decode to, however small it is. */
 const FREE_BYTES = 1 << 20;
 
 /**
- * Counted as it comes out, and given up as soon as it is more than `maxBytes`, more than its size allows, or more than
- * there is room for: throws `body_too_large`, `overloaded` or `invalid_request`. What it holds is for the caller to give
- * back.
+ * Decodes a body. The output is counted as it is produced, and decoding stops when it exceeds `maxBytes`, the maximum ratio to
+ * its size, or the available memory: throws `body_too_large`, `invalid_request` or `overloaded`. The caller must release the
+ * memory that `holding` counts.
  */
 export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);

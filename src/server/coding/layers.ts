@@ -4,7 +4,7 @@ import type { Holding } from "../memory/index.ts";
 import { type Coding, codingOf } from "./codings.ts";
 import { decode } from "./decode.ts";
 
-/** Nobody needs two; each is unpacked within the bounds of one. */
+/** Maximum number of codings of one body. Two are never needed in practice; each is decoded within the bounds of one. */
 const MAX_LAYERS = 3;
 
 /** Values of `content-encoding`, in the order in which they were put on; `identity` is none. Source: RFC 9110, section 8.4. */

@@ -1,15 +1,17 @@
 /**
- * Zstandard for a Node without it (before 22.15). Source: RFC 8878. The frames are walked before anything is decoded: a
- * block unpacks to 128 KiB at most, so that whoever reads stops a body that unpacks to too much after any of them.
+ * Decodes Zstandard for a Node version without it (before 22.15). Source: RFC 8878. The frames are walked before anything is
+ * decoded: a block decodes to at most 128 KiB, so that the reader can stop after any block of a body that decodes to too much.
  */
 import { Duplex } from "node:stream";
 import { Decompress } from "fzstd";
 
 const MAGIC = 0xfd2fb528;
-/** Of a skippable frame; its last four bits are the user's. */
+/** Magic number of a skippable frame; the user sets its last four bits. */
 const SKIPPABLE = 0x184d2a50;
 const MAX_BLOCK_BYTES = 128 << 10;
-/** What is held of a frame to copy from, as large as a body may be; encoders ask for 8 MiB at most unless they are told to. */
+/**
+ * Maximum window of a frame, which is kept to copy from: the maximum size of a body. Encoders ask for at most 8 MiB by default.
+ */
 const MAX_WINDOW_BYTES = 32 << 20;
 
 const RLE = 1;
@@ -26,7 +28,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
     const { pieces, end } = frameAt(body, at);
     const out: Buffer[] = [];
     const decoder = new Decompress((data) => {
-      // It goes on in the same memory.
+      // The decoder reuses this memory.
       if (data.length > 0) out.push(Buffer.from(data));
     });
     for (const [index, [from, to]] of pieces.entries()) {
@@ -38,7 +40,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 interface Frame {
-  /** Where its header and each of its blocks begin and end; empty where it is to be skipped. */
+  /** Offsets of its header and of each of its blocks; empty if the frame is skipped. */
   readonly pieces: readonly (readonly [from: number, to: number])[];
   readonly end: number;
 }

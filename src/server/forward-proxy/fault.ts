@@ -4,7 +4,7 @@ import type { ForwardProxy } from "./rules.ts";
 
 export class ForwardProxyFault extends Error {
   readonly code = "FORWARD_PROXY";
-  /** Lets whoever tries several servers see that nothing was sent. */
+  /** Shows code that tries several servers that nothing was sent. */
   readonly syscall = "connect";
 
   constructor(proxy: ForwardProxy, what: string, cause?: unknown) {

@@ -81,7 +81,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   const onError = (cause: Error): void =>
     fail(`broke off the way to ${name}: ${wireReason(cause) ?? cause.message}`, cause);
   const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
-  // Not by `data`: a socket that was paused by hand is not read again by whoever takes it over.
+  // Not by `data`: a socket that was paused explicitly would not be read again by its next owner.
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;

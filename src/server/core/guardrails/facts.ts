@@ -13,7 +13,7 @@ export type GuardrailRule = Guardrails["rules"][number];
 
 export interface DetectorFacts {
   readonly name: string;
-  /** As in the document: `pii`, `llm`, … */
+  /** Type in the document: `pii`, `llm`, … */
   readonly type: string;
   /** `apply_to`, with its default. */
   readonly kinds: readonly SegmentKind[];
@@ -27,9 +27,9 @@ export interface DetectorFacts {
 }
 
 export interface PolicyFacts {
-  /** In document order. */
+  /** Detectors in document order. */
   readonly detectors: readonly DetectorFacts[];
-  /** `detectors`: `undefined` means all, empty means none. */
+  /** Profiles with their detectors: `undefined` means all, empty means none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
   /** Left out: of no type it is known how its values are written. */
   readonly formatOf?: FormatOf | undefined;
@@ -39,7 +39,7 @@ export interface PolicyFacts {
 
 export interface GuardrailProblem {
   readonly severity: Severity;
-  /** From the document's root: `["guardrails", "rules", 0, "when"]`. */
+  /** Path from the document's root: `["guardrails", "rules", 0, "when"]`. */
   readonly path: Path;
   readonly message: string;
 }

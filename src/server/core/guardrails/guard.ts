@@ -18,7 +18,7 @@ export interface Failure {
 }
 
 export interface Found {
-  /** In document order, without detectors that failed. */
+  /** Findings in document order, without those of detectors that failed. */
   readonly byDetector: readonly DetectorFindings[];
   readonly failures: readonly Failure[];
 }
@@ -52,8 +52,8 @@ export interface Guard {
   /** Some detector in force reads what servers and agents answer: output, or results of tools. */
   readonly inspectsAnswers: boolean;
   /**
-   * Inspects a request. Answers at once if every detector does. Rejects only with the signal's reason; the signal is requested
-   * from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if it says so.
+   * Inspects a request. Returns synchronously if every detector does. Rejects only with the signal's reason; the signal is
+   * requested from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if known.
    */
   readonly request: (
     segments: readonly Segment[],
@@ -68,7 +68,7 @@ export interface Guard {
    * for, and `async` ones follow on their own.
    */
   readonly message: Guard["request"];
-  /** Runs detectors with `schedule: async` on a request that was let through; nobody waits for them. Never throws. */
+  /** Runs detectors with `schedule: async` on a request that was let through, without delaying it. Never throws. */
   readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**

@@ -1,5 +1,5 @@
 /**
- * Values that `fpe` of this node wrote lately. If one comes back, quoted by a model or in the next turn, it is neither a
+ * Values that `fpe` of this node wrote recently. If one comes back, quoted by a model or in the next turn, it is neither a
  * finding nor encrypted again.
  */
 
@@ -35,7 +35,7 @@ export interface Issued {
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** `told`: called for each new value. */
+/** `told` is called for each new value. */
 export function createIssued(told?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();

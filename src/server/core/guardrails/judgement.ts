@@ -40,7 +40,7 @@ export interface DetectorFindings {
 /** Segments, and what was found in them. */
 export interface Inspected {
   readonly segments: readonly Segment[];
-  /** In the order of the ensemble, without detectors that failed or are not in force. */
+  /** Findings in the order of the ensemble, without detectors that failed or are not in force. */
   readonly found: readonly DetectorFindings[];
   /**
    * Detectors that are still to answer. A rule that names one of them in `requires` is left for the judgement of all that
@@ -118,7 +118,7 @@ export interface Annotated {
 }
 
 interface Judged {
-  /** In rule order. */
+  /** Decisions in rule order. */
   readonly decisions: readonly RuleDecision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
   readonly skipped: readonly RuleFault[];

@@ -52,7 +52,7 @@ function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): re
   return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
 }
 
-/** `edits`: ascending and disjoint. */
+/** `edits` are ascending and disjoint. */
 function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   let reached = start;
   for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);

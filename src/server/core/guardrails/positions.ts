@@ -3,7 +3,7 @@
  * count, and back. A surrogate without its other half counts three bytes, as the replacement character that it is written as.
  */
 
-/** In bytes. */
+/** Returns the length of a text in UTF-8 bytes. */
 export const utf8Length = (text: string): number => Buffer.byteLength(text, "utf8");
 
 const bytesOf = (codePoint: number): number =>

@@ -11,18 +11,19 @@ import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts
 export interface RehearsalQuestion {
   /** Name of a configured profile; `undefined` for a caller without one. */
   readonly profile: string | undefined;
-  /** All of kind `output` (an answer), or none (a request). The first is the oldest. */
+  /** Segments, the oldest first: all of kind `output` (an answer), or none (a request). */
   readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
   readonly model?: string | undefined;
   readonly route?: string | undefined;
   readonly caller?: CallerVariables | undefined;
   /**
-   * By detector name, findings for each text that it reads, instead of asking it: for detectors that need a model or a server.
+   * Findings by detector name, for each text that it reads, instead of running the detector: for detectors that need a model or
+   * a server.
    */
   readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
   /**
-   * Shows the results of operators that use a key. Otherwise whoever may ask could find the value behind one by asking for
-   * guesses.
+   * Whether the results of operators that use a key are shown. With them, a user of rehearsals could find the value behind a
+   * result by rehearsing guesses.
    */
   readonly showsKeyed?: boolean;
 }
@@ -42,12 +43,12 @@ export interface ToldFinding {
   readonly label: string;
   readonly score: number;
   readonly detector: string;
-  /** Empty if the detector has none. */
+  /** Name of the recognizer; empty if the detector has none. */
   readonly recognizer: string;
   /** UTF-8 bytes of the text, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Null where the document says `explain: false`, or the detector knows none. */
+  /** Trace; null if the document says `explain: false`, or the detector has none. */
   readonly trace: ToldTrace | null;
 }
 
@@ -66,7 +67,7 @@ export interface ToldDetector {
   readonly type: string;
   readonly mode: "inline" | "shadow";
   readonly kinds: readonly SegmentKind[];
-  /** False if the profile excludes it. */
+  /** Whether the detector is in force; false if the profile excludes it. */
   readonly in_force: boolean;
   /** Whether it is in force and reads one of the given kinds. */
   readonly asked: boolean;
@@ -118,7 +119,7 @@ export interface Rehearsed {
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** Maximum findings shown per kind. Nobody reads more, and a text may be one long list of numbers. */
+/** Maximum findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
 export const MOST_TOLD = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
@@ -178,7 +179,7 @@ export function told({ segments, judgement, failures, removed, detectors, hidden
   };
 }
 
-/** `hidden`: by rule name, the text shown in place of its replacements. */
+/** `hidden` has, by rule name, the text shown in place of its replacements. */
 function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
   if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
   let written = "";

@@ -53,9 +53,9 @@ export interface Finding {
   readonly category: Category;
   /** Entity type or verdict: `EMAIL_ADDRESS`, `INJECTION`. */
   readonly label: string;
-  /** From 0 to 1, after context enhancement. */
+  /** Score from 0 to 1, after context enhancement. */
   readonly score: number;
-  /** Empty if the detector has no recognizers. */
+  /** Name of the recognizer; empty if the detector has no recognizers. */
   readonly recognizer: string;
   readonly trace: Trace | undefined;
 }
@@ -100,7 +100,7 @@ export type Detection = readonly (readonly Finding[])[];
 /** Compiled member of the ensemble. It knows nothing of schedules, roles, thresholds, caches or rules; its caller does. */
 export interface Detector {
   readonly name: string;
-  /** As in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
+  /** Type in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
   readonly type: string;
   /** Hex digest of everything that its findings in a text depend on. Source: guardrails reference, 6. */
   readonly fingerprint: string;
@@ -128,8 +128,8 @@ export interface Detector {
    */
   readonly unitsAtOnce?: number;
   /**
-   * Matches of its patterns that its checks disprove, for rehearsals, where somebody may expect a finding. Takes time linear in
-   * the text. Absent if it has no checks.
+   * Returns matches of its patterns that its checks disprove, for rehearsals, where a user may expect a finding. Takes time
+   * linear in the text. Absent if it has no checks.
    */
   readonly disproved?: (text: string) => readonly Finding[];
   /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */

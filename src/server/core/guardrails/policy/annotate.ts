@@ -19,7 +19,7 @@ export interface Refining {
 }
 
 export interface Refined {
-  /** By segment, ascending by start. */
+  /** Candidates by segment, ascending by start. */
   readonly candidates: readonly (readonly Candidate[])[];
   readonly shadow: readonly Annotation[];
 }

@@ -30,7 +30,7 @@ export interface Member {
 }
 
 export interface Sorted {
-  /** By segment. */
+  /** Findings by segment. */
   readonly inline: readonly Candidate[][];
   readonly shadow: readonly Annotation[];
 }

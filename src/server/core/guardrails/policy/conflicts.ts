@@ -29,7 +29,7 @@ export function settled(
 /** Merges overlapping findings of one type to their hull; the best of them provides the rest. */
 function mergedByType(text: string, candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const merged: Candidate[] = [];
-  /** By type, the index in `merged` of the finding that the next may be merged into. */
+  /** Index in `merged` of the finding that the next may be merged into, by type. */
   const last = new Map<string, number>();
   for (const candidate of candidates.toSorted(byPlace)) {
     const key = `${candidate.isVerdict ? "verdict " : ""}${candidate.type}`;

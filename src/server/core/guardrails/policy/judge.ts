@@ -21,7 +21,7 @@ import { type AnnotationValue, addTo, annotationValue, emptyView, type View, whe
 /** The rules of one population; those with the same `requires` share a view. */
 export interface RulesInForce {
   readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
-  /** By view, the detectors whose annotations it contains; `undefined` for all. */
+  /** Detectors whose annotations a view contains; `undefined` for all. */
   readonly views: readonly (ReadonlySet<string> | undefined)[];
   readonly refining: Refining;
 }
@@ -152,7 +152,7 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** `seen`: variables of `when`. `context`: the same without annotations. */
+/** `seen` has the variables of `when`; `context` is the same without annotations. */
 function weighed(
   rule: CompiledRule,
   seen: Variables,

@@ -51,7 +51,7 @@ export interface AnnotationValue {
   readonly recognizer: string;
   readonly ref: string;
   readonly turn: bigint;
-  /** In UTF-8 bytes. */
+  /** Length in UTF-8 bytes. */
   readonly length: bigint;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and gathers all decisions for
+ * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and collects all decisions for
  * one record. Earlier findings count in later conditions, and placeholders have the numbers that the request gave them. Source:
  * design decisions, section 11.
  */
@@ -34,7 +34,7 @@ export class JudgedAnswer {
   /** Texts that were judged; a stretch is one. */
   segments = 0;
 
-  /** `occasion`: that of the request. `signal`: aborts when the client has left. */
+  /** `occasion` is that of the request. `signal` aborts when the client has left. */
   constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;

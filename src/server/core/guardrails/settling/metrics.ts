@@ -30,7 +30,7 @@ const HELD_BOUNDS_BYTES: readonly number[] = [16, 64, 128, 256, 512, 1_024, 4_09
 
 const QUIET_MS = 60_000;
 
-/** `monotonic`: milliseconds. */
+/** `monotonic` returns milliseconds. */
 export function createGuardrailMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,
@@ -69,7 +69,7 @@ export function createGuardrailMetrics(
     "gateway_guardrail_response_oversize_total",
     "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
   );
-  /** By detector, the time of the next log line; bounded by the configurations of this process. */
+  /** Time of the next log line by detector; bounded by the configurations of this process. */
   const quiet = new Map<string, number>();
   return {
     decided: (rule, action) => decisions.with(rule, action).inc(),

@@ -157,7 +157,7 @@ class Channel implements TextChannel {
     if (this.#released === text.length) return "";
     const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
     const proven = isEnd ? text.length : this.#proven(text);
-    // Nothing can be shown, whatever is found.
+    // No further text can be released, whatever the scan would find.
     if (Math.max(proven, least) <= this.#released) return "";
     return after(this.#ports.scan(text), (found) =>
       found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),

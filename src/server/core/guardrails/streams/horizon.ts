@@ -121,7 +121,7 @@ export function codePointBefore(text: string, at: number): number {
   return isLow(unit) && at > 1 && isHigh(text.charCodeAt(at - 2)) ? (text.codePointAt(at - 2) ?? unit) : unit;
 }
 
-/** In UTF-8. */
+/** Returns the length of a code point in UTF-8 bytes. */
 export const bytesOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
 

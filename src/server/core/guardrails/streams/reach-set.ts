@@ -44,13 +44,13 @@ class Compiled implements ReachSet {
   readonly #plain: Int32Array;
   /** State of the current walk; walks are synchronous. */
   readonly #alive: Int32Array;
-  /** By UTF-16 unit; 0 if not known yet. */
+  /** Class by UTF-16 unit; 0 if not known yet. */
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
-  /** By class, whether its characters count: those that every reach ignores do not. */
+  /** Whether the characters of a class count: those that every reach ignores do not. */
   readonly #counts: boolean[] = [true];
-  /** By class, `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
+  /** Reaches by class, in `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
   #holds: Int32Array;
   #starts: Int32Array;
 

@@ -41,7 +41,7 @@ class Sliding implements Slide {
   #read = 0;
   #isOver = false;
   #reading: Promise<void> | undefined;
-  /** By detector and label, the best score that was judged. */
+  /** Best score that was judged, by detector and label. */
   readonly #best = new Map<string, number>();
 
   constructor(chunk: number, ports: SlidePorts) {

@@ -31,7 +31,7 @@ export type CheckDigit = (body: string) => number;
 
 const DIGITS = [..."0123456789"];
 
-/** For schemes with exactly one check digit per body. */
+/** Schemes with exactly one check digit per body. */
 const digitThat =
   (isRight: (value: string) => boolean): CheckDigit =>
   (body) =>

@@ -19,7 +19,7 @@ export interface Ff1 {
   readonly decrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
 }
 
-/** `key`: 16, 24 or 32 bytes. Use an instance in one thread only, since it keeps its cipher. */
+/** `key` is 16, 24 or 32 bytes long. An instance keeps its cipher, so it must be used in one thread only. */
 export function createFf1(key: Uint8Array): Ff1 {
   // Blocks are independent in ECB, so one cipher serves every call; chaining for the MAC is done here.
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null);

@@ -33,7 +33,7 @@ export interface Fpe {
 
 const UNKNOWN: FormatOf = () => undefined;
 
-/** `key`: 16, 24 or 32 bytes. */
+/** `key` is 16, 24 or 32 bytes long. */
 export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = UNKNOWN): Fpe {
   const ff1 = createFf1(key);
   const turn =

@@ -1,4 +1,4 @@
-/** `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
+/** Operator `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
 
 export interface Mask {
   readonly character: string;

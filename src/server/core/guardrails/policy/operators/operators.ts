@@ -34,7 +34,7 @@ export interface Written {
   readonly lacksDomain: boolean;
 }
 
-/** `label`: of the annotation, without its category. `text`: the value as written. */
+/** `label` is that of the annotation, without its category. `text` is the value as written. */
 export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {
