@@ -8,14 +8,14 @@ import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "./json.ts";
 import { countWords } from "./text.ts";
 
-/** What an image, document or audio part counts for; the real numbers depend on its size. */
+/** Tokens of an image, document or audio part; the real numbers depend on its size. */
 const MEDIA_TOKENS = 85;
 
 export interface Ask {
   readonly model: string;
   /** The text of the last user turn. */
   readonly question: string;
-  /** What the client's tool said, when the last turn is its result. */
+  /** Result of the client's tool, if the last turn is a tool result. */
   readonly toolAnswer: string | undefined;
   /** Turns of tools' results since the last user turn. */
   readonly toolRounds: number;
@@ -29,7 +29,7 @@ export interface Ask {
   readonly prompt: Prompt;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
-  /** What was understood of the request, for a model that tells it; `understood.ts`. */
+  /** Summary of the request as it was understood, for a model that returns it; `understood.ts`. */
   readonly understood?: () => JsonObject;
 }
 

@@ -12,7 +12,10 @@ type Oddities = ReadonlySet<Oddity>;
 const DATA = "data: ";
 const DONE = "[DONE]";
 
-/** `usage`: the usage of the answer as JSON, which an odd stream may tell unasked. `thinking`: all of it. */
+/**
+ * Returns the changed frames. `usage` is the usage of the answer as JSON, which an odd stream may contain although it was not
+ * requested. `thinking` is the whole thinking text.
+ */
 export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string, thinking: string): readonly string[] {
   let chunks: readonly JsonObject[] = Array.from(frames, (frame) => frame.slice(DATA.length).trim())
     .filter((text) => text !== DONE)
@@ -30,7 +33,7 @@ export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string
   return odd.has("crlf") ? whole.map((text) => text.replaceAll("\n", "\r\n")) : whole;
 }
 
-/** Of a whole answer. */
+/** Returns the changed body of a whole answer. */
 export function oddBody(body: string, odd: Oddities): string {
   const answer = objectOf(parseJson(body)) ?? {};
   const changed = mapChoices(answer, (choice) => oddChoice(choice, "message", odd));
@@ -43,7 +46,7 @@ interface StreamChange {
   readonly change: (chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject) => readonly JsonObject[];
 }
 
-/** In this order; what moves chunks comes before what counts them. */
+/** Changes in the order in which they apply; those that move chunks come before those that count them. */
 const STREAM_CHANGES: readonly StreamChange[] = [
   { kinds: ["whole-arguments"], change: joinArguments },
   { kinds: ["interleaved"], change: interleave },

@@ -83,7 +83,7 @@ export function readChat(model: string, body: JsonObject): Ask {
   };
 }
 
-/** By an effort or, of extensions, a budget. */
+/** Returns whether the request asks for thinking: by an effort or, with extensions, a budget. */
 function asksForThinking(body: JsonObject): boolean {
   const effort = body["reasoning_effort"] ?? objectOf(body["reasoning"])?.["effort"] ?? "none";
   const type = objectOf(body["thinking"])?.["type"] ?? "disabled";
@@ -152,7 +152,7 @@ function wholeChat(call: Call, reply: Reply, choices: number): string {
   );
 }
 
-/** Who offers `functions` is answered in that form, which has one call and no id. */
+/** Returns whether the request offers `functions`; it is answered in that form, which has one call and no id. */
 function isLegacy({ body }: Call): boolean {
   return body["functions"] !== undefined;
 }

@@ -1,4 +1,4 @@
-/** What a test asks the simulator itself: counts, what was received last, knobs of the reports. */
+/** Routes for the test itself: counts, the last requests, and settings of the reports. */
 
 import { type Agents, createAgents } from "./agents/serve.ts";
 import { readTally, resetTally, type Tally } from "./counts.ts";

@@ -185,7 +185,7 @@ async function startOf({ frames }: Events): Promise<Start> {
 async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: number): Promise<void> {
   const { response, tally } = exchange;
   let isFirst = true;
-  /** Undefined: at once. False: the client left. */
+  /** Writes a frame. Returns `undefined` if it was written at once; the promise resolves to false if the client left. */
   const write = (frame: Frame): Promise<boolean> | undefined => {
     tally.bytesOut += Buffer.byteLength(frame);
     return response.write(frame) ? undefined : drained(exchange);
@@ -209,7 +209,7 @@ async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: n
   response.end();
 }
 
-/** False when the client left instead of reading on. */
+/** Waits until the client reads on. Resolves to false if the client left instead. */
 function drained({ response }: Exchange): Promise<boolean> {
   return new Promise((done) => {
     if (response.destroyed || response.closed) return done(false);
@@ -226,7 +226,7 @@ function drained({ response }: Exchange): Promise<boolean> {
   });
 }
 
-/** One gzip stream, flushed after each event, so that a client can read each as it comes. */
+/** Writes one gzip stream, flushed after each event, so that a client can read each as it comes. */
 async function writeGzip(exchange: Exchange, { frames, tokens }: Events): Promise<void> {
   const { response, tally } = exchange;
   const gzip = createGzip();
@@ -254,7 +254,7 @@ function acceptsGzip({ request }: Exchange): boolean {
   return /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
 }
 
-/** To be called when the response has closed: the request is answered, aborted or dropped. */
+/** Counts the request as answered, aborted or dropped. To be called when the response has closed. */
 export function settle(exchange: Exchange): void {
   const { tally, response } = exchange;
   if (exchange.isDropped) tally.dropped += 1;

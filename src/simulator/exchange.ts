@@ -1,4 +1,4 @@
-/** One HTTP request while it is answered, and the writing of whole answers. */
+/** One HTTP request in progress, and functions to write whole answers. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Tally } from "./counts.ts";
@@ -13,9 +13,9 @@ export interface Exchange {
   readonly serial: number;
   readonly requestId: string;
   dialect: Voice;
-  /** Of the JSON-RPC request; null when there is none. */
+  /** Id of the JSON-RPC request; null if there is none. */
   rpcId: Json;
-  /** For the log: the model, or what an agent was asked; empty when there is none. */
+  /** Model, or the call to an agent, for the log; empty if there is none. */
   model: string;
   /** A fault closed the connection, and not the client. */
   isDropped: boolean;
@@ -77,7 +77,7 @@ function headersOf(exchange: Exchange, head: Head): string[] {
   return headers;
 }
 
-/** As the official SDKs of both agent protocols write them. */
+/** Returns the headers as the official SDKs of both agent protocols write them. */
 function rpcHeadersOf({
   status,
   contentType,

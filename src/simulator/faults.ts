@@ -1,9 +1,9 @@
 /**
- * The faults a model name asks for, as data: the parser, the help text and the documentation read this one table.
+ * Faults that a model name can ask for, as data: the parser, the help text and the documentation read this one table.
  *
- * A name that begins like a row with a parameter but whose parameter cannot be read, or that joins a name of no row, is
- * refused with 400 rather than answered as if it were an ordinary model: a mistyped name must not look like a healthy
- * provider. `names.ts` says how names are read.
+ * A name that begins like a row with a parameter but has an invalid parameter, or that joins an unknown name, is refused with
+ * 400 instead of being answered as an ordinary model: a mistyped name must not look like a healthy provider. `names.ts`
+ * explains how names are parsed.
  */
 
 import { parseDuration } from "../base/index.ts";
@@ -161,7 +161,7 @@ export function parseFault(model: string): Fault {
   return fault;
 }
 
-/** Of one part of a name, as `partsOf` gives it; undefined for a name of no row. */
+/** Returns the match of one part of a name, as `partsOf` returns it, or `undefined` for an unknown name. */
 export function matchFault(part: string): ReturnType<typeof match> {
   return match(part);
 }

@@ -1,6 +1,6 @@
 /**
- * Reading JSON bodies leniently: a field that is absent or of another type reads as undefined. What is refused is said
- * apart from it: of chat and of messages by `rules/`, and of the other routes by each route.
+ * Lenient readers of JSON bodies: a field that is absent or of another type reads as `undefined`. Refusals are separate:
+ * `rules/` for chat and messages, and each route for the others.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

@@ -1,9 +1,10 @@
 /**
- * The manners a model name asks for, as data: what a healthy provider says, what it accepts, and how far its answers are
- * from the usual. Faults (`faults.ts`) are of delivery; these are answers and refusals as real providers give them.
+ * Variants of healthy answers that a model name can ask for, as data: what the provider says, what it accepts, and how far its
+ * answers differ from the usual. Faults (`faults.ts`) concern delivery; these are answers and refusals as real providers give
+ * them.
  *
- * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2
- * (stop reasons).
+ * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2 (stop
+ * reasons).
  */
 
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
@@ -124,7 +125,7 @@ export function mannerOf(model: string): Manner {
   return manner;
 }
 
-/** Undefined for a name of no row; otherwise whether its parameter can be read. */
+/** Returns the match of one part of a name, with an unreadable parameter reported, or `undefined` for an unknown name. */
 export function matchManner(part: string): ReturnType<typeof match> {
   return match(part);
 }

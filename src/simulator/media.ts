@@ -13,7 +13,7 @@ const MAX_SPEECH_CHARACTERS = 4_096;
 
 const MAX_IMAGES = 10;
 
-/** One transparent pixel. */
+/** Image of one transparent pixel. */
 const PIXEL_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /** A frame of silence: MPEG-1 layer III, 128 kbit/s, 44.1 kHz, 417 bytes, 26 ms. */

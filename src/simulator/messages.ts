@@ -94,7 +94,7 @@ export function readMessages(model: string, body: JsonObject): Ask {
 
 interface Blocks {
   readonly text: string;
-  /** Undefined when no block is the result of a tool. */
+  /** Result of a tool; `undefined` if no block is one. */
   readonly toolAnswer: string | undefined;
 }
 

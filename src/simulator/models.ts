@@ -1,7 +1,6 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets
- * the messages shape. Any model name works; the list holds three healthy ones and an example of each
- * fault and of each manner.
+ * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets the
+ * messages shape. Any model name works; the list has three healthy ones and an example of each fault and of each variant.
  */
 
 import { FAULTS } from "./faults.ts";

@@ -18,7 +18,7 @@ export interface FormPart {
 
 const NEVER: readonly FormPart[] = [];
 
-/** No parts when the body is of another type. Throws `Refused` 400 when it is no whole form. */
+/** Returns the parts of a form; none if the body has another type. Throws `Refused` 400 if the form is incomplete. */
 export function parseForm(contentType: string | undefined, body: Buffer): readonly FormPart[] {
   const match = /^multipart\/form-data\s*;.*boundary=(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(contentType ?? "");
   const boundary = match?.[1] ?? match?.[2];

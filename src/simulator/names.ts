@@ -6,12 +6,12 @@
  */
 
 export interface NameRow<Made> {
-  /** The model name; a parameter stands in angle brackets. */
+  /** Model name, with its parameter in angle brackets. */
   readonly name: string;
   readonly example: string;
-  /** What the provider does, in a line; no full stop. */
+  /** Effect on the provider in one line, without a full stop. */
   readonly does: string;
-  /** Undefined when the parameter cannot be read. */
+  /** Returns the result for a parameter, or `undefined` if the parameter is invalid. */
   readonly make: (parameter: string) => Made | undefined;
 }
 
@@ -22,7 +22,7 @@ export type Match<Made> =
 
 const PREFIX = "sim-";
 
-/** Each with the prefix; none when the name does not begin with it. */
+/** Returns the parts, each with the prefix; none if the name does not begin with it. */
 export function partsOf(model: string): readonly string[] {
   if (!model.startsWith(PREFIX)) return [];
   const colon = model.indexOf(":");
@@ -31,7 +31,7 @@ export function partsOf(model: string): readonly string[] {
   return name.split("+").map((part, index) => (index === 0 ? part : PREFIX + part));
 }
 
-/** Undefined when the name is of no row. */
+/** Returns a function that matches a name; its result is `undefined` for an unknown name. */
 export function matcherOf<Made>(rows: readonly NameRow<Made>[]): (name: string) => Match<Made> | undefined {
   // Suffix undefined: the name has no parameter and is matched whole.
   const matchers = rows.map((row) => {

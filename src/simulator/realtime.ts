@@ -16,14 +16,14 @@ import { wordsOf } from "./text.ts";
 export interface RealtimeSession {
   readonly model: string;
   readonly serial: number;
-  /** Texts of the conversation, counted anew for each response as real sessions bill it. */
+  /** Texts of the conversation, counted again for each response, as real sessions bill it. */
   readonly texts: string[];
   question: string;
   responses: number;
   items: number;
 }
 
-/** A conversation is bounded by what it holds, since a session lives long. */
+/** Maximum number of texts of a conversation, since a session may live long. */
 const MAX_TEXTS = 1_000;
 
 export function openSession(model: string, serial: number): RealtimeSession {

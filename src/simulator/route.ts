@@ -1,4 +1,4 @@
-/** What a route is given and what it gives back; `deliver.ts` writes it, with the faults the model name asks for. */
+/** Input and result of a route; `deliver.ts` writes the result, with the faults that the model name asks for. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { type Dialect, Refused } from "./errors.ts";
@@ -10,14 +10,14 @@ import type { FormPart } from "./multipart.ts";
 
 export interface Call {
   readonly dialect: Dialect;
-  /** Empty when the route needs none and none was given. */
+  /** Model name; empty if the route needs none and none was given. */
   readonly model: string;
   readonly fault: Fault;
-  /** Empty when the body is no JSON object. */
+  /** Parsed body; empty if the body is not a JSON object. */
   readonly body: JsonObject;
   /** The parts of a multipart body. */
   readonly form: readonly FormPart[];
-  /** Of the body as received. */
+  /** Size of the body as received. */
   readonly byteCount: number;
   readonly headers: IncomingHttpHeaders;
   /** Rises by one a request; ids are made from it. */
@@ -41,16 +41,16 @@ export interface RoutedCall extends Call {
 
 export interface Route {
   readonly name: string;
-  /** Undefined: the dialects share the path, and `anthropic-version` tells them apart. */
+  /** Dialect; `undefined` if the dialects share the path, and `anthropic-version` decides. */
   readonly dialect: Dialect | undefined;
-  /** Where the model is; a route without one has no faults. */
+  /** Place of the model; a route without one has no faults. */
   readonly model: "required" | { readonly default: string } | "path" | "none";
   /** A route without a model that reads its body. */
   readonly isJson?: true;
   readonly answer: (call: RoutedCall) => Answer | Promise<Answer>;
 }
 
-/** `given`: the `model` of the body. */
+/** Returns the model. `given` is the `model` of the body. */
 export function modelIn({ model: where }: Route, given: unknown): string {
   if (typeof given === "string" && given !== "") return given;
   if (given === undefined && typeof where === "object") return where.default;
@@ -58,7 +58,7 @@ export function modelIn({ model: where }: Route, given: unknown): string {
 }
 
 export interface Tokens {
-  /** With what was read from and written to the cache. */
+  /** Input tokens, including those read from and written to the cache. */
   readonly input: number;
   readonly output: number;
   /** Read from the cache, and written to it; 0 when absent. */
@@ -80,9 +80,9 @@ export type Answer =
   | {
       readonly kind: "events";
       readonly headers?: readonly string[];
-      /** Each a whole event of the stream; made as they are written. */
+      /** Frames, each a whole event of the stream, created as they are written. */
       readonly frames: Iterable<Frame> | AsyncIterable<Frame>;
-      /** What ends a stream that fails once `sent` of its frames are out. */
+      /** Returns the end of a stream that fails after `sent` of its frames. */
       readonly failure: (sent: number) => string;
       readonly tokens: Tokens;
     };

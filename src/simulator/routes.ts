@@ -38,7 +38,7 @@ const ROUTES = new Map<string, Route>([
 
 const MODEL: Route = { name: "model", dialect: undefined, model: "path", answer: answerModel };
 
-/** Before the name of a model, which may itself contain slashes. */
+/** Path before the name of a model, which may itself contain slashes. */
 export const MODEL_PATH = "/v1/models/";
 
 type Kept = readonly [at: string, dialect: Route["dialect"], answer: Route["answer"]];

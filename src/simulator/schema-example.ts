@@ -8,7 +8,7 @@
 
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json.ts";
 
-/** Below this only what is required is filled in; a schema that requires itself ends at twice the depth. */
+/** Depth below which only required members are filled in; a schema that requires itself ends at twice the depth. */
 const FULL_DEPTH = 5;
 
 const MAX_NODES = 1_000;
@@ -34,7 +34,7 @@ interface Walk {
   nodes: number;
 }
 
-/** Of `schema` undefined or `{}` the example is an empty object, as tools without parameters take. */
+/** Returns an example of a schema. For `undefined` or `{}` it is an empty object, which tools without parameters accept. */
 export function exampleOf(schema: Json | undefined): Json {
   if (schema === undefined) return {};
   const example = exampleAt(schema, "", 0, { root: schema, nodes: 0 });

@@ -38,27 +38,27 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** For the whole request, of which a body of 64 MiB may come slowly. */
+/** Time limit of the whole request, in milliseconds: a body of 64 MiB may come slowly. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
 /** Longer than a gateway keeps an idle connection, so that it is the gateway that closes it. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** One cannot dial these; the URL shows the loopback. */
+/** Addresses that cannot be dialed; the URL shows the loopback address instead. */
 const WILDCARDS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
 
 export interface SimulatorOptions {
-  /** Empty: every interface. */
+  /** Host to listen on; empty for every interface. */
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
   /** The only credential that is accepted; without it any, or none, is. */
   readonly requireKey?: string;
-  /** Requests must be signed, as the cloud wants it; sessions over WebSocket need not be. */
+  /** Rules by which requests must be signed, as the cloud requires; WebSocket sessions need not be. */
   readonly requireSignature?: SignatureRules;
   /** The only credential that may read the organisation's usage reports; without it any may. */
   readonly adminKey?: string;
-  /** One line a request; it names no credential and no text of a prompt. */
+  /** Receives one line per request, without credentials or text of a prompt. */
   readonly log?: (line: string) => void;
   /** Closes the simulator. */
   readonly signal?: AbortSignal;
@@ -203,7 +203,7 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
       chunks.length = 0;
       response.shouldKeepAlive = false;
       writeError(exchange, { status: 413, message: `The body is over ${MAX_BODY_BYTES} bytes.` });
-      // What is still on its way is read and forgotten: a client that only writes would not see the answer otherwise.
+      // The rest of the body is read and discarded, since a client that is still writing would not see the answer otherwise.
     }
   });
   request.on("error", () => undefined); // the response closes too, which is where it is counted
@@ -305,7 +305,7 @@ function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
   throw new Refused(401, "The credential is missing or not the one expected.");
 }
 
-/** In the form of the cloud, whatever the dialect. */
+/** Refuses a request in the form of the cloud, whatever the dialect. */
 function refuseUnsigned(
   exchange: Exchange,
   { type, message }: SignatureFault,

@@ -8,12 +8,12 @@ import type { IncomingMessage } from "node:http";
 
 export interface SigningKey {
   readonly secret: string;
-  /** Of temporary keys; it must come with the request then. */
+  /** Session token of temporary keys; the request must then have it. */
   readonly sessionToken?: string;
 }
 
 export interface SignatureRules {
-  /** Undefined: there is no such key. */
+  /** Returns the key, or `undefined` if there is none. */
   readonly keyOf: (id: string) => SigningKey | undefined;
   /** Left out: any. */
   readonly service?: string;
@@ -22,7 +22,7 @@ export interface SignatureRules {
   readonly now?: () => number;
 }
 
-/** As `x-amzn-errortype` names it. */
+/** Error type in `x-amzn-errortype`. */
 export interface SignatureFault {
   readonly type: string;
   readonly message: string;
@@ -33,7 +33,7 @@ const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=([0-9a-f]{64})$/;
 const MUST_SIGN = ["host", "x-amz-date"];
 
-/** Undefined: it is signed as it should be. */
+/** Returns the fault of a signature, or `undefined` if it is valid. */
 export function signatureFault(
   request: IncomingMessage,
   body: Buffer,
@@ -130,7 +130,7 @@ function queryOf(query: string): string {
   return pairs.map((pair) => pair.join("=")).join("&");
 }
 
-/** To bytes, a character each. */
+/** Decodes to bytes, one character each. */
 function unescaped(text: string): string {
   return text.replace(/%[0-9A-Fa-f]{2}/g, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 }

@@ -7,10 +7,10 @@
 
 import type { Fault } from "./faults.ts";
 
-/** What is echoed of a question; the rest is cut, since an answer should be short whatever was asked. */
+/** Maximum number of characters of a question that are echoed, since an answer should be short whatever the question. */
 const MAX_ECHO_CHARACTERS = 200;
 
-/** The text of an answer to `question`; `toolAnswer` is what the client's tool said, when the turn is its result. */
+/** Returns the text of an answer to `question`. `toolAnswer` is the result of the client's tool, if the turn is a tool result. */
 export function answerText(model: string, question: string, toolAnswer: string | undefined): string {
   const end = `The model name was ${excerpt(model)}; the same question always gets this same answer.`;
   if (toolAnswer !== undefined) {

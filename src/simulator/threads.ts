@@ -1,6 +1,6 @@
 /**
- * Message threads of the messages dialect: with `thread` in its request the provider holds the conversation under the id of
- * its answer, and the next request brings only what is new. An answer can be followed up once.
+ * Message threads of the messages dialect: with `thread` in its request the provider keeps the conversation under the id of its
+ * answer, and the next request contains only what is new. An answer can be followed up once.
  *
  * Source: the types and the client code of the official SDK (`lib/internal/threads`).
  */
@@ -35,7 +35,7 @@ export function continued(call: Call): Call {
   return { ...call, body: { ...held.conversation, ...call.body, messages } };
 }
 
-/** `answer`: the whole message as JSON text. */
+/** Keeps the conversation. `answer` is the whole message as JSON text. */
 export function hold({ body, memory, serial }: Call, answer: string): void {
   const content: Json = objectOf(parseJson(answer))?.["content"] ?? [];
   const conversation: JsonObject = {

@@ -1,8 +1,8 @@
 /**
- * What was understood of a request, in words that the dialects share, so that a request and its translation can be
- * compared: `GET /sim/last` tells it of each request, and the model `sim-echo` answers with it.
+ * Summary of a request in terms that the dialects share, so that a request and its translation can be compared: `GET /sim/last`
+ * reports it for each request, and the model `sim-echo` answers with it.
  *
- * Texts are told as their words counted, media as their kinds: the summary quotes nothing of a prompt but names of tools.
+ * Texts are reported as word counts, media as their kinds: the summary quotes nothing of a prompt except names of tools.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
@@ -25,7 +25,7 @@ interface Tally {
   textWords: number;
 }
 
-/** Of a JSON-RPC request to an MCP server or an agent. */
+/** Returns the summary of a JSON-RPC request to an MCP server or an agent. */
 export function understoodOfCall({ method, params }: JsonObject): JsonObject {
   const facts = objectOf(params) ?? {};
   const message = objectOf(facts["message"]);
@@ -77,7 +77,7 @@ export function understoodOfChat(body: JsonObject): JsonObject {
   };
 }
 
-/** Words of the texts; media and marks are told to `tally`. */
+/** Returns the number of words in the texts; media and marks are added to `tally`. */
 function readParts(content: Json | undefined, tally: Tally): number {
   if (typeof content === "string") return countWords(content);
   let words = 0;

@@ -27,7 +27,7 @@ const MAX_QUEUE = 256;
 /** A session without a message from its client ends. */
 const IDLE_MS = 600_000;
 
-/** Above this the next event waits until the socket has taken what is buffered. */
+/** Maximum size of the socket's buffer, above which the next event waits until the socket has drained. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
 const EVENTS_BEFORE_CUT = 4;
@@ -41,7 +41,7 @@ export interface SocketPorts {
   /** Rises by one a request. */
   readonly nextSerial: () => number;
   readonly requestIdOf: (serial: number) => string;
-  /** Undefined accepts anything. */
+  /** Required key; `undefined` accepts any. */
   readonly requireKey: string | undefined;
   readonly keyOf: (request: IncomingMessage) => string | undefined;
 }
@@ -61,7 +61,7 @@ export function createSockets(ports: SocketPorts): Sockets {
   });
   return {
     upgrade(request, socket, head) {
-      socket.on("error", () => socket.destroy()); // a reset during the handshake is no event of ours
+      socket.on("error", () => socket.destroy()); // A reset during the handshake needs no handling.
       void open(server, ports, { request, socket, head });
     },
     close() {
@@ -154,10 +154,10 @@ function pauseSocket(socket: Duplex, ms: number): Promise<boolean> {
   });
 }
 
-/** What is said in answer to one event of the client. */
+/** Reply to one event of the client. */
 interface Speech {
   readonly events: Iterable<string>;
-  /** What ends it where it fails once `sent` of its events are out. */
+  /** Returns the end of a reply that fails after `sent` of its events. */
   readonly failure: (sent: number) => readonly string[];
   readonly fault: Fault;
   readonly model: string;

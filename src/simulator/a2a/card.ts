@@ -16,7 +16,7 @@ const MAX_AGE_SECONDS = 60;
 export interface CardPlace {
   /** `http://127.0.0.1:8485`. */
   readonly origin: string;
-  /** Of the agent: `/a2a`, or `/a2a/NAME`. */
+  /** Path of the agent: `/a2a`, or `/a2a/NAME`. */
   readonly path: string;
 }
 
@@ -90,7 +90,7 @@ interface Signer {
 
 let made: Signer | undefined;
 
-/** Made when it is first needed, and good for this process. */
+/** Signing key, created on first use for the lifetime of this process. */
 function signer(): Signer {
   if (made !== undefined) return made;
   const privateKey = generatePrivateKey("p-256");

@@ -1,6 +1,7 @@
 /**
- * Tasks of the simulated agent. A task is a plan: what happens when, from its beginning on. What it is at a moment
- * follows from the plan and the time, so that nothing runs when nobody looks. Bounded; the oldest task leaves first.
+ * Tasks of the simulated agent. A task is a plan: the steps and their times, from its beginning. Its state at a moment follows
+ * from the plan and the time, so that nothing runs between requests. The number of tasks is bounded; the oldest one is dropped
+ * first.
  */
 
 import type { ServerResponse } from "node:http";
@@ -25,7 +26,7 @@ export type Step =
       readonly id: string;
       readonly name: string;
       readonly parts: readonly JsonObject[];
-      /** To what the artifact holds already. */
+      /** Whether the parts are appended to the existing artifact. */
       readonly isAppended: boolean;
       readonly isLast: boolean;
     };
@@ -35,9 +36,9 @@ export interface Task {
   readonly contextId: string;
   /** Since 1970; the times of steps count from here. */
   readonly createdMs: number;
-  /** What the caller said. */
+  /** Messages of the caller. */
   readonly said: JsonObject[];
-  /** By time. A task that waited for input has got more of them. */
+  /** Steps by time. A task that waited for input has got more of them. */
   readonly steps: Step[];
 }
 
@@ -67,14 +68,14 @@ export function addTask({ tasks }: A2aState, task: Task): void {
   }
 }
 
-/** Of its steps up to a moment. */
+/** Returns the state after the task's steps up to a moment. */
 export function stateAt({ steps, createdMs }: Task, nowMs: number): State {
   let state: State = "SUBMITTED";
   for (const step of steps) if (step.kind === "status" && createdMs + step.atMs <= nowMs) state = step.state;
   return state;
 }
 
-/** What had not happened yet never does. */
+/** Cancels a task: its future steps are removed. */
 export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
   const atMs = nowMs - task.createdMs;
   const done = task.steps.filter((step) => step.atMs <= atMs);
@@ -82,7 +83,7 @@ export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
   bell.ring(task.id);
 }
 
-/** `more`: from now on. */
+/** Adds steps to a task, beginning now. */
 export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowMs: number): void {
   const passed = nowMs - task.createdMs;
   task.steps.push(...more.map((step) => ({ ...step, atMs: passed + step.atMs })));
@@ -90,8 +91,8 @@ export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowM
 }
 
 /**
- * Each step from `fromMs` on (of the task's own time), when it happens; ends with the first that ends the task or has it
- * wait. Returns early when the client left.
+ * Yields each step from `fromMs` on (in the task's own time) when it happens; ends with the first that ends the task or makes
+ * it wait. Returns early if the client left.
  */
 export async function* happening(
   { bell }: A2aState,

@@ -1,10 +1,10 @@
-/** Tells whoever waits on a connection that something happened; a wait ends with its connection. */
+/** Notifies requests that wait for an event on a connection; a wait ends with its connection. */
 
 import type { ServerResponse } from "node:http";
 
 export interface Bell<Event> {
   ring(event: Event): void;
-  /** What rings from now on. */
+  /** Returns the events from now on. */
   listen(response: ServerResponse): Listening<Event>;
 }
 
@@ -14,7 +14,7 @@ export interface Listening<Event> {
   end(): void;
 }
 
-/** Of one listener that reads nothing. */
+/** Maximum number of queued events of a listener that does not read. */
 const MAX_QUEUED = 1_000;
 
 export function createBell<Event>(): Bell<Event> {

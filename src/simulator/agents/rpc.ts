@@ -9,12 +9,12 @@ export type RpcId = string | number | null;
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
   readonly data: Json | undefined;
   /** Flat name and value pairs. */
   readonly headers: readonly string[];
-  /** Undefined: that of the request. */
+  /** Id in the error; `undefined` for that of the request. */
   readonly id: null | undefined;
 
   constructor(code: number, message: string, more: Partial<Pick<RpcError, "status" | "data" | "headers" | "id">> = {}) {
@@ -40,7 +40,7 @@ export function notificationText(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** `failure`: the JSON text of what a stream that fails ends with. */
+/** `failure` is the JSON text that ends a stream that fails. */
 export function streamed(frames: Iterable<Frame> | AsyncIterable<Frame>, failure: string): Answer {
   return { kind: "events", frames, failure: () => failure, tokens: NO_TOKENS };
 }

@@ -26,7 +26,7 @@ export function warp(answer: Answer, quirks: ReadonlySet<Quirk>): Answer {
   return { ...answer, contentType, body: withBadByte(body, quirks) };
 }
 
-/** `frames`: `data: JSON` and a blank line each, or a comment. The last one is the answer. */
+/** Changes the frames of a stream: each is `data: JSON` and a blank line, or a comment. The last frame is the answer. */
 async function* warpFrames(
   frames: Iterable<Frame> | AsyncIterable<Frame>,
   quirks: ReadonlySet<Quirk>,
@@ -44,7 +44,7 @@ async function* warpFrames(
   for await (const frame of frames) {
     if (held !== undefined) yield* bent(held, false);
     held = String(frame);
-    // Whoever waits is told at once; only an answer may be the last.
+    // A waiting client gets other frames at once; only an answer can be the last frame.
     if (!/"(?:result|error)":/.test(held)) {
       yield* bent(held, false);
       held = undefined;

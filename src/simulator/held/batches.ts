@@ -158,7 +158,7 @@ function readLine(line: string, endpoint: string, ids: Set<string>): ReadLine {
   try {
     read = objectOf(parseJson(line));
   } catch {
-    // Told below, with what is no object.
+    // Reported below, like a line that is not an object.
   }
   if (read === undefined) return bad("invalid_json_line", "This line is not parseable as valid JSON.");
   const customId = read["custom_id"];

@@ -114,7 +114,7 @@ async function complete(call: RoutedCall, batch: HeldMessageBatch): Promise<void
   batch.requests = [];
   batch.counts = counts;
   batch.endedAt = call.now;
-  // It may have been displaced meanwhile.
+  // The batch may have been displaced meanwhile.
   if (call.held.messageBatches.get(batch.id) === batch) {
     call.held.messageBatches.put(batch.id, batch, batch.results.length);
   }

@@ -7,7 +7,7 @@ interface Listed {
   readonly id: string;
 }
 
-/** `values`: the oldest first. Pages go on after the id that `after` names. */
+/** Returns a page. `values` has the oldest value first. The page starts behind the id in `after`. */
 export function compatPage(values: readonly Listed[], query: URLSearchParams, most = 100, usual = 20): Answer {
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") {

@@ -4,7 +4,7 @@ export interface Shelf<Value> {
   get(id: string): Value | undefined;
   /** Adds or replaces; `bytes` is about what the value takes in memory. */
   put(id: string, value: Value, bytes: number): void;
-  /** False if there was none. */
+  /** Removes a value; returns false if there was none. */
   remove(id: string): boolean;
   /** The oldest first. */
   values(): readonly Value[];
@@ -13,7 +13,7 @@ export interface Shelf<Value> {
 
 export interface ShelfBounds {
   readonly entries: number;
-  /** One value may be larger and is then the only one. */
+  /** Maximum total size in bytes. One value may be larger and is then the only one. */
   readonly bytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** What the simulated provider keeps for its clients until it is deleted or displaced. */
+/** Objects that the simulated provider keeps for its clients until they are deleted or displaced. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { createShelf, type Shelf } from "./shelf.ts";
@@ -7,7 +7,7 @@ export interface HeldFile {
   readonly id: string;
   readonly dialect: "compat" | "messages";
   readonly filename: string;
-  /** Empty in the messages dialect. */
+  /** Purpose; empty in the messages dialect. */
   readonly purpose: string;
   readonly mimeType: string;
   /** Seconds since 1970. */
@@ -15,7 +15,7 @@ export interface HeldFile {
   readonly content: Buffer;
 }
 
-/** Steps of a batch: each time that it is retrieved it goes one step further. */
+/** Batch in progress: each retrieval advances it by one step. */
 export interface HeldBatch {
   readonly id: string;
   readonly serial: number;

@@ -82,7 +82,7 @@ const COMPARE: Readonly<Record<string, (has: Json | undefined, value: Json) => b
   nin: (has, value) => has === undefined || !(arrayOf(value)?.includes(has) ?? false),
 };
 
-/** `filters`: a comparison, or `and` and `or` of others. */
+/** Returns whether the attributes meet the filter: a comparison, or `and` and `or` of others. */
 function isMet(filters: Json | undefined, attributes: JsonObject, depth: number): boolean {
   if (filters === undefined || filters === null) return true;
   const filter = objectOf(filters);

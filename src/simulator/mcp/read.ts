@@ -10,7 +10,7 @@ import { EMPTY_OBJECT, type Json, type JsonObject, objectOf, parseJson, stringOf
 export const VERSION = "2026-07-28";
 
 const META = "io.modelcontextprotocol/";
-/** What an absent header used to mean. */
+/** Version that an absent header meant in earlier revisions. */
 const UNNAMED_VERSION = "2025-03-26";
 
 export interface McpRequest {
@@ -20,7 +20,7 @@ export interface McpRequest {
   readonly params: JsonObject;
   readonly capabilities: JsonObject;
   readonly progressToken: string | number | undefined;
-  /** Undefined: nothing is to be logged. */
+  /** Log level; `undefined` if nothing is to be logged. */
   readonly logLevel: string | undefined;
 }
 
@@ -125,7 +125,7 @@ export function checkMirrors(headers: IncomingHttpHeaders, schema: JsonObject, a
   }
 }
 
-/** Undefined: it cannot be decoded. Section 2, value encoding. */
+/** Returns the decoded value, or `undefined` if it cannot be decoded. Section 2, value encoding. */
 function decoded(value: string): string | undefined {
   const coded = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
   if (coded === undefined) return value;

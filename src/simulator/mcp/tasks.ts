@@ -29,7 +29,7 @@ export function cancelTask(state: McpState, params: JsonObject, nowMs: number): 
   return {};
 }
 
-/** No task asks for anything, so that whatever is told it is taken for known. */
+/** Accepts any update, since no task asks for input. */
 export function updateTask(state: McpState, params: JsonObject): JsonObject {
   find(state, params);
   return {};

@@ -31,7 +31,7 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: JsonObject;
-  /** `say`: a text as the fault of the call has it. */
+  /** Runs the tool. `say` applies the fault of the call to a text. */
   readonly run: (call: ToolCall, say: (text: string) => string) => ToolAnswer;
 }
 
@@ -184,7 +184,7 @@ export function failed(message: string): ToolAnswer {
   return done({ content: [{ type: "text", text: message }], isError: true });
 }
 
-/** The tool was not called as its schema says, which is its own failure, and no error of the protocol. */
+/** Returns an argument. A call that violates the tool's schema is a failure of the tool, not an error of the protocol. */
 function text(args: JsonObject, name: string): string {
   const value = args[name];
   if (typeof value !== "string") throw new WrongArguments(`${name} must be a string.`);
@@ -199,7 +199,10 @@ type Reply =
   | { readonly kind: "reply"; readonly reply: JsonObject }
   | { readonly kind: "ask"; readonly ask: ToolAnswer };
 
-/** The state holds the arguments of the first round, so that one that came back changed can be told. */
+/**
+ * Returns the client's reply, or the request for it. The state contains the arguments of the first round, so that changed ones
+ * are detected.
+ */
 function replyTo(call: ToolCall, key: string, needed: JsonObject, request: () => JsonObject): Reply {
   for (const capability of Object.keys(needed)) {
     if (call.capabilities[capability] !== undefined) continue;

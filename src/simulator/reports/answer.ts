@@ -50,7 +50,7 @@ export interface ReportPorts {
   readonly knobs: Knobs;
   /** Milliseconds since 1970, as the simulator's clock is set. */
   readonly now: number;
-  /** What the request bears. */
+  /** Key of the request. */
   readonly key: string | undefined;
 }
 

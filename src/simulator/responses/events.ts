@@ -1,6 +1,6 @@
 /**
- * A response as the events of a stream. Source: responses reference, 7: one item is open at a time, ids and indexes do not
- * change, `sequence_number` rises by one, and what the last event carries is what was told before it.
+ * Response as the events of a stream. Source: responses reference, 7: one item is open at a time, ids and indexes do not
+ * change, `sequence_number` rises by one, and the last event repeats what was sent before it.
  */
 import type { Reply } from "../reply.ts";
 import type { Call } from "../route.ts";

@@ -67,7 +67,7 @@ function readInput(input: Json | undefined, prompt: PromptCounter): Said {
   return { question, toolAnswer, toolRounds };
 }
 
-/** What was encrypted elsewhere, or for another item, cannot be read. */
+/** Refuses content that was encrypted elsewhere, or for another item. */
 function checkReasoning(item: JsonObject, index: number): void {
   const content = item["encrypted_content"];
   if (content === undefined || content === null) return;

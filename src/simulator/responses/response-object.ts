@@ -4,10 +4,10 @@ import type { Reply } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";
 import { type Item, shortageOf } from "./items.ts";
 
-/** `failed`: with what was told of it until then. */
+/** Stage of a response. `failed` keeps what was sent until then. */
 export type Stage = "started" | "done" | { readonly failed: { readonly code: string; readonly message: string } };
 
-/** Members of the request that are repeated, with what stands for those that are absent. */
+/** Members of the request that are repeated, with their defaults. */
 const ECHO: JsonObject = {
   instructions: null,
   max_output_tokens: null,

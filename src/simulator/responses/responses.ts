@@ -15,7 +15,7 @@ export type { ResponseEvent } from "./events.ts";
 
 export interface ResponseStream {
   readonly events: Iterable<ResponseEvent>;
-  /** What ends the stream where it fails once `sent` events are out. */
+  /** Returns the events that end a stream that fails after `sent` events. */
   readonly failure: (sent: number) => readonly ResponseEvent[];
   readonly tokens: Tokens;
 }

@@ -1,7 +1,7 @@
 /**
- * What the compat dialect refuses of a chat request, so that whoever translates into it learns of a mistake here and
- * not at a real provider: members it does not know, values out of range, members that contradict each other, schemas
- * that are not what `strict` promises, tool results that answer no call, and calls without a result.
+ * Rules by which the compat dialect refuses a chat request, so that a translation to it fails here and not at a real provider:
+ * unknown members, values out of range, contradictory members, schemas that violate `strict`, tool results without a call, and
+ * calls without a result.
  *
  * Sources: dialects.md section 3.1; the wording is that of recorded refusals, where one is known.
  */

@@ -129,7 +129,7 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     tool_calls: list(toolCall, { min: 1, max: 128 }),
     function_call: nullable(object({ name: NAME, arguments: text() }, ["name", "arguments"])),
     audio: nullable(object({ id: text({ min: 1 }) }, ["id"])),
-    // What an answer carries beside these is sent back by clients that keep its message whole.
+    // Clients that keep a whole message send these members of an answer back.
     annotations: list(anything),
     reasoning_content: nullable(text()),
     parsed: anything,
@@ -276,7 +276,9 @@ const EXTENSIONS: Fields = {
   guided_json: either({ string: text(), object: dictionary }),
 };
 
-/** What an assistant's turn may carry back of its reasoning, beside the `reasoning_content` of this provider's answers. */
+/**
+ * Reasoning members that an assistant's turn may send back, in addition to the `reasoning_content` of this provider's answers.
+ */
 const REPLAY: Fields = {
   reasoning: nullable(text()),
   reasoning_details: nullable(list(dictionary)),
@@ -287,7 +289,7 @@ const REQUIRED = ["messages", "model"];
 
 export const CHAT: Rule = object({ ...FIELDS, messages: messagesRule({}, {}) }, REQUIRED);
 
-/** With the extensions. */
+/** Rule that also accepts the extensions. */
 export const OPEN_CHAT: Rule = object(
   { ...FIELDS, ...EXTENSIONS, messages: messagesRule(CACHE_CONTROL, REPLAY) },
   REQUIRED,

@@ -1,9 +1,9 @@
 /**
- * What the messages dialect refuses of a schema that it enforces: that of a structured answer and of a strict tool.
+ * Rules by which the messages dialect refuses an enforced schema: that of a structured answer and of a strict tool.
  *
- * Source: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". The wording is that
- * of refusals in public reports (agentjido/req_llm#302 and #706, sherifkozman/the-llm-council#55,
- * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is our own.
+ * Source: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". The wording is that of
+ * refusals in public reports (agentjido/req_llm#302 and #706, sherifkozman/the-llm-council#55,
+ * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is the project's own.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
@@ -27,7 +27,7 @@ const BOUNDS: readonly string[] = [
 /** The formats that are known; any other is refused. */
 const FORMAT = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 
-/** Undefined where the schema is taken. */
+/** Returns the message of the refusal, or `undefined` if the schema is accepted. */
 export function enforcedFault(schema: Json | undefined): string | undefined {
   if (strictFault(schema, { isAllRequired: false }) !== undefined) {
     return "For 'object' type, 'additionalProperties' must be explicitly set to false";

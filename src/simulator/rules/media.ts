@@ -8,12 +8,12 @@ export function isBase64(data: string): boolean {
 }
 
 export interface DataUrl {
-  /** In lower case. */
+  /** Media type in lower case. */
   readonly mediaType: string;
   readonly data: string;
 }
 
-/** Undefined when `url` is no data URL in base64. */
+/** Parses a data URL, or returns `undefined` if `url` is not a data URL in base64. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(",");
   const head = /^data:([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)(?:;[^;,]+)*;base64$/i.exec(

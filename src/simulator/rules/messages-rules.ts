@@ -1,9 +1,9 @@
 /**
- * What the messages dialect refuses, so that whoever translates into it learns of a mistake here and not at a real
- * provider. The shape comes first (`messages-shape.ts`), then what members say together, then the order of turns.
+ * Rules of the messages dialect, so that a translation to it fails here and not at a real provider. The shape is checked first
+ * (`messages-shape.ts`), then combinations of members, then the order of turns.
  *
- * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded
- * refusals, where one is known.
+ * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded refusals,
+ * where one is known.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -24,7 +24,7 @@ const VERSION_WITHOUT_SAMPLING = "2026-10-21";
 /** Section 5.1, `cache_control`. */
 const MAX_CACHE_MARKS = 4;
 
-/** Below this, `top_p` is refused beside thinking. */
+/** Minimum `top_p` together with thinking. */
 const MIN_TOP_P_WITH_THINKING = 0.95;
 
 export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, manner: Manner): void {
@@ -48,7 +48,7 @@ export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, ma
   }
 }
 
-/** What `count_tokens` refuses. */
+/** Checks a request to `count_tokens`. */
 export function checkCounted(body: JsonObject, headers: IncomingHttpHeaders): void {
   const version = versionOf(headers);
   const shape = headers["anthropic-beta"] === undefined ? COUNT_REQUEST : COUNT_BETA_REQUEST;

@@ -245,7 +245,7 @@ function refuseUnenforced(schema: unknown, at: string): void {
   if (fault !== undefined) throw new Refused(400, `${at}: ${fault}`);
 }
 
-/** What looks like the address or number of a person is refused; section 8.1. */
+/** Refuses an id that looks like a person's email address or telephone number; section 8.1. */
 const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user_id: id }) => {
   if (typeof id !== "string") return;
   if (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(id)) {

@@ -20,7 +20,7 @@ export interface Placed {
   readonly at: string;
 }
 
-/** Blocks that only one role may send; others may stand in either. */
+/** Blocks that only one role may send; any other block is allowed in either role. */
 const ROLE_OF: Readonly<Record<string, string>> = {
   tool_use: "assistant",
   server_tool_use: "assistant",

@@ -1,6 +1,6 @@
 /**
- * What the dialects ask of JSON schemas: that of strict tools and of structured answers, whose objects must be closed
- * and, in compat, must require every property.
+ * Rules of the dialects for JSON schemas of strict tools and of structured answers: their objects must be closed and, in
+ * compat, must require every property.
  *
  * Sources: dialects.md section 7 `strict_tools` and `json_schema`; the wording is that of recorded refusals.
  */

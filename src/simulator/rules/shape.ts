@@ -1,9 +1,9 @@
 /**
- * Shapes of requests as data: what a value may be, in rules that are put together from a few makers.
+ * Shapes of requests as data: rules for a value, composed from a few constructors.
  *
- * A rule judges one value at one place and refuses it through a `Judge`, which is what differs between the dialects: how
- * places are written and how a refusal is worded. The first fault found is the one that is told, members in the order
- * in which they came. Rules are made once, when the module loads; nothing is built for a request but the names of places.
+ * A rule judges one value at one place and refuses it through a `Judge`, in which the dialects differ: how places are written
+ * and how a refusal is worded. The first fault is reported, in the order of the members in the request. Rules are created once,
+ * when the module loads; for a request only the names of places are built.
  */
 
 import { type Json, type JsonObject, objectOf } from "../json.ts";
@@ -23,7 +23,7 @@ export type Violation =
     }
   | { readonly kind: "pattern"; readonly pattern: string }
   | { readonly kind: "choice"; readonly choices: readonly string[]; readonly value: Json }
-  /** The member that says which form an object has. */
+  /** Member that determines the form of an object. */
   | {
       readonly kind: "tag";
       readonly tag: string;
@@ -131,7 +131,7 @@ export function object(fields: Fields, required: readonly string[] = []): Rule {
   };
 }
 
-/** An object whose member `tag` says which of the forms it has. */
+/** Returns the rule of an object whose member `tag` determines its form. */
 export function oneOf(forms: Fields, tag = "type"): Rule {
   const rules = new Map(Object.entries(forms));
   const choices = [...rules.keys()];
@@ -192,7 +192,7 @@ export function also(rule: Rule, look: (object: JsonObject, at: string, judge: J
   };
 }
 
-/** What is told of a value in a refusal: its type, and never the value. */
+/** Returns the type of a value for a refusal, which never quotes the value. */
 export function typeOf(value: Json | undefined): Expected | "null" {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "array";

@@ -28,9 +28,9 @@ export function checkThinkingOwn(turns: readonly Turn[]): void {
 }
 
 /**
- * With manual thinking the assistant's last turn, when a tool's result or nothing follows it, begins with thinking: the
- * first of its messages since the user last said something else than a result. Adaptive thinking asks for no such thing,
- * since there the model may leave thinking out.
+ * Checks that, with manual thinking, the assistant's last turn begins with thinking if a tool result or nothing follows it: the
+ * first of its messages since the user last sent anything but a result. Adaptive thinking does not require that, since the
+ * model may leave thinking out.
  */
 export function checkThinkingFirst(body: JsonObject, turns: readonly Turn[]): void {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return;
