@@ -5,7 +5,7 @@
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "./values.ts";
 
 export interface AnswerError {
-  /** 400 to 599. */
+  /** HTTP status, 400 to 599. */
   readonly status: number;
 }
 
@@ -93,7 +93,7 @@ export function errorInEvent(data: string): AnswerError | undefined {
   return isPlain ? undefined : errorIn(parsedJson(data));
 }
 
-/** The same of a whole body. */
+/** Returns the error that a whole body reports, or `undefined`. */
 export function errorInBody(body: Buffer): AnswerError | undefined {
   // Searching one text is faster than searching the bytes once per name.
   const text = body.toString("latin1");
@@ -101,7 +101,7 @@ export function errorInBody(body: Buffer): AnswerError | undefined {
   return isPlain ? undefined : errorIn(parsedJson(body.toString("utf8").replace(/^\uFEFF/, "")));
 }
 
-/** Cheap signs: with none of the first and one of the second nothing needs to be parsed. */
+/** Names that allow a cheap check: with none of the first and one of the second, nothing needs to be parsed. */
 const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
 const ANSWER_NAMES: readonly string[] = [
   ...['"choices"', '"content"', '"delta"', '"data"', '"output"', '"embedding"', '"usage"'],
@@ -117,7 +117,7 @@ export function errorIn(value: unknown): AnswerError | undefined {
 /** Returns the object or the text that describes the error. */
 function toldError(body: Values): Values | string | undefined {
   const { error, type, object } = body;
-  // An object of the API that keeps an error of its own: a response, a job, a video.
+  // An object of the API with an error member of its own: a response, a job, a video.
   const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
   if (!isKept) {
     const told = named(error) ?? named(listOf(error)[0]);
@@ -139,7 +139,7 @@ function named(error: unknown): Values | string | undefined {
   return object !== undefined && Object.values(object).some((member) => member !== null) ? object : undefined;
 }
 
-/** Members in which hosts without an `error` say what failed. */
+/** Returns whether the body has a member in which hosts without an `error` describe a failure. */
 function saysMessage(body: Values): boolean {
   const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
   if (typeof type === "string" && type !== "error") return false; // an event of another kind

@@ -13,13 +13,14 @@ export interface Upload {
   /** Query string with its question mark, or empty. */
   readonly query: string;
   readonly contentType: string;
-  /** The body with its content encoding taken off. */
+  /** Body without its content encoding. */
   readonly plain: Buffer;
 }
 
 /**
- * `purpose` of the form, or of the JSON where the file follows in parts. A body that cannot be read here counts as a
- * batch, since the provider may read it better. False without a body, and on every other route.
+ * Returns whether the upload has the purpose of a batch: `purpose` of the form, or of the JSON if the file follows in parts. An
+ * unreadable body counts as a batch, since the provider may be able to read it. Returns false without a body, and on every
+ * other route.
  */
 export function namesBatch({ route, query, contentType, plain }: Upload): boolean {
   if (!mayNameBatch(route)) return false;
@@ -40,7 +41,7 @@ export function namesBatch({ route, query, contentType, plain }: Upload): boolea
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");
 }
 
-/** Why guardrails cannot let a request of the route pass, and what to do instead; the end of a sentence. */
+/** Returns why guardrails cannot let a request of the route pass, and what to do instead, as the end of a sentence. */
 export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): string {
   if (guard === "grants_credential" || name === "realtime_calls")
     return `what the ${name} route opens is not inspected: connect to /v1/realtime instead.`;

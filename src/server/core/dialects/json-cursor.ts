@@ -14,12 +14,12 @@ export class JsonCursor {
     this.#at = skipSpace(text, 0);
   }
 
-  /** The first character of the next value. */
+  /** First character of the next value. */
   get first(): string {
     return this.#text.charAt(this.#at);
   }
 
-  /** Past the next value, which is given as it is written. */
+  /** Moves past the next value and returns it as it is written. */
   skip(): string {
     const start = this.#at;
     let depth = 0;
@@ -40,7 +40,7 @@ export class JsonCursor {
     this.#within("}", () => {
       const start = this.#at;
       const end = stringEnd(this.#text, start);
-      // Past the colon.
+      // Move past the colon.
       this.#at = skipSpace(this.#text, skipSpace(this.#text, end) + 1);
       read(nameIn(this.#text, start, end));
     });

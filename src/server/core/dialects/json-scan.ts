@@ -13,7 +13,7 @@
 import { isUtf8 } from "node:buffer";
 import { isAlike } from "./readings.ts";
 
-/** Deeper nesting is refused: no request of either dialect comes near it, and parsers behind us recurse. */
+/** Maximum depth. Deeper nesting is refused: no request of either dialect comes near it, and parsers of upstreams may recurse. */
 export const MAX_DEPTH = 512;
 
 export interface Member {
@@ -86,19 +86,19 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
   }
 }
 
-/** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
+/** Returns every top-level member, in order. `bytes` must be valid according to `scanObject`. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   eachMember(bytes, afterMark(bytes), { mayLose: false, values: 0 }, (member) => members.push(member));
   return members;
 }
 
-/** The member's name, decoded. */
+/** Returns the member's decoded name. */
 export function memberName(bytes: Buffer, member: Member): string {
   return JSON.parse(bytes.toString("utf8", member.nameStart, endOfString(bytes, member.nameStart))) as string;
 }
 
-/** The member's value, parsed. */
+/** Returns the member's parsed value. */
 export function memberValue(bytes: Buffer, member: Member): unknown {
   return JSON.parse(bytes.toString("utf8", member.valueStart, member.valueEnd));
 }
@@ -187,7 +187,10 @@ function escapedName(bytes: Buffer, member: Member): string {
   }
 }
 
-/** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */
+/**
+ * Returns the offset behind the value. Containers are walked with a stack of one byte per level, so that hostile nesting cannot
+ * overflow the call stack.
+ */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
@@ -271,7 +274,7 @@ export function stringEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** int frac? exp? of RFC 8259 section 6. */
+/** Returns the offset behind a number: int frac? exp? of RFC 8259 section 6. */
 function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === 0x2d ? start + 1 : start;
   if (bytes[at] === 0x30) at++;
@@ -313,7 +316,7 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** A name that begins like an index may not keep its place; an index may be written with escapes. */
+/** Skips a name. One that begins like an index may not keep its position, and an index may be written with escapes. */
 function skipName(bytes: Buffer, at: number, seen: Seen): number {
   if (bytes[at] !== QUOTE) throw broken(bytes, at);
   const first = bytes[at + 1];

@@ -14,7 +14,7 @@ import { parsedJson } from "./values.ts";
 const MARK = "\u00ffverbatim";
 const WRITTEN_MARK = JSON.stringify(MARK);
 
-/** Texts of those that the native writer has met in this writing, in their order. */
+/** Texts of the `Verbatim` parts that the native writer reached in the current call, in order. */
 let met: string[] = [];
 
 /** JSON text in place of a value. It is written unchanged, line breaks included. */
@@ -33,7 +33,7 @@ export class Verbatim {
 }
 
 export interface JsonSource {
-  /** Plain values, as `JSON.parse` gives them. */
+  /** Plain values, as `JSON.parse` returns them. */
   readonly value: unknown;
   /**
    * Returns a `Verbatim` of the part's text if parsing and writing it might change it, otherwise `part` itself. `part` is an
@@ -45,10 +45,10 @@ export interface JsonSource {
 /** Maximum number of levels that `scanObject` accepts; it counts the levels within the outermost object. */
 const MAX_LEVELS = MAX_DEPTH + 1;
 
-/** Integers of at most this many digits are written as they were read. */
+/** Maximum number of digits of an integer that is written as it was read. */
 const SAFE_DIGITS = 15;
 
-/** Characters of a string looked at one by one before the native search takes over. */
+/** Number of characters of a string examined one by one before the native search takes over. */
 const NEAR_CHARACTERS = 24;
 
 const TAB = 0x09;
@@ -72,8 +72,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. `isKept`: `scanObject`
- * found that the text loses nothing, and that it is not too deep.
+ * Parses JSON. Throws `SyntaxError`, which quotes nothing of the text, if it is not JSON or is nested too deep. `isKept` is
+ * true if `scanObject` found that parsing loses nothing of the text, and that it is not too deep.
  */
 export function readJson(text: string, isKept = false): JsonSource {
   const value = parsedJson(text);
@@ -152,7 +152,7 @@ function mayLose(text: string): boolean {
   return loses;
 }
 
-/** The first character of a name; the index may be written with escapes. */
+/** Returns whether a name may be an index, by its first character; an index may be written with escapes. */
 const mayBeIndex = (code: number): boolean => isDigit(code) || code === BACKSLASH;
 
 /** Returns whether parsing and writing keeps the spelling of the number. */
@@ -184,7 +184,7 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
     while (text.charCodeAt(at) !== CLOSE_OBJECT) {
       const nameEnd = stringEnd(text, at);
       const name = nameIn(text, at, nameEnd);
-      // Past the colon.
+      // Move past the colon.
       at = skipSpace(text, skipSpace(text, nameEnd) + 1);
       at = skipComma(text, walk(at, memberOf(beside, name)));
     }
@@ -202,7 +202,7 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   return parts;
 }
 
-/** Own members only: of an object that a later one of its name replaced, any may be missing. */
+/** Returns an own member only: an object that was replaced by a later one of its name may lack any member. */
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
@@ -231,7 +231,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** A number, or a literal, which is letters. */
+/** Returns the offset behind a number or a literal. */
 export function scalarEnd(text: string, start: number): number {
   let at = start;
   while (isOfScalar(text.charCodeAt(at))) at++;

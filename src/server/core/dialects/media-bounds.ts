@@ -11,35 +11,41 @@
  */
 
 /**
- * The most that the messages dialect documents for one image, 4,784 tokens (2,576 by 1,456 pixels in squares of 28);
- * compat providers scale images down to fewer, but for a few models.
+ * Maximum tokens that the messages dialect documents for one image, 4,784 (2,576 by 1,456 pixels in squares of 28), rounded up;
+ * compat providers scale images down to fewer, except for a few models.
  */
 export const IMAGE_TOKENS = 4_800;
 
-/** Audio and video: the most that is documented is 32 tokens a second, which speech fills with 2,000 bytes or more. */
+/**
+ * Minimum bytes per token of audio and video: the documented maximum is 32 tokens per second, and a second of speech has 2,000
+ * bytes or more.
+ */
 const BYTES_PER_AUDIO_TOKEN = 60;
 
-/** A page is given as its text and as an image, 4,600 tokens together, and takes 20 kB as documents come. */
+/**
+ * Minimum bytes per token of a document: a page is sent as its text and as an image, 4,600 tokens together, and typically has
+ * 20 kB.
+ */
 const BYTES_PER_DOCUMENT_TOKEN = 4;
 
-/** Base64 below this is counted as text. */
+/** Minimum length of base64 that is counted as media; shorter strings count as text. */
 const STRIDE = 1_024;
-/** Bytes that must all be of base64 where it is looked. */
+/** Number of bytes at an examined offset that must all be base64. */
 const PROBE_BYTES = 16;
-/** Distance of the bytes that are looked at within a string to tell that all of it is base64. */
+/** Distance of the bytes within a string that are sampled to confirm that all of it is base64. */
 const SAMPLE_BYTES = 61;
 /** Maximum number of occurrences of one name that are examined. No request has more media (600 is the documented maximum). */
 const MAX_PLACES = 2_000;
 
 const QUOTE = 0x22;
 
-/** A backslash too: some clients escape the slash, or break lines. */
+/** Base64 characters, including a backslash: some clients escape the slash, or break lines. */
 const BASE64 = new Uint8Array(256);
 for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\") {
   BASE64[char.charCodeAt(0)] = 1;
 }
 
-/** Names under which the dialects and their hosts put media. */
+/** Names of the members in which the dialects and their hosts put media. */
 const MEDIA_NAMES: ReadonlySet<string> = new Set(["data", "file_data", "url", "image_url", "image", "b64_json"]);
 
 type MediaKind = "image" | "audio" | "document" | "other";
@@ -130,7 +136,7 @@ function kindOf(head: string, type: string | undefined): MediaKind {
   return type === "audio" || type === "video" ? "audio" : "other";
 }
 
-/** The name of the member whose string opens at `quote`. */
+/** Returns the name of the member whose string opens at `quote`. */
 function nameBefore(plain: Buffer, quote: number): string | undefined {
   const before = plain.toString("latin1", Math.max(0, quote - 32), Math.max(0, quote));
   return /"([a-z0-9_]+)"\s*:\s*$/.exec(before)?.[1];

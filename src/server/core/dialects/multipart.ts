@@ -1,18 +1,18 @@
 /**
- * Finds one text field of a multipart/form-data body (RFC 7578) without taking the body apart.
+ * Finds one text field of a multipart/form-data body (RFC 7578) without parsing the whole body.
  *
  * Only part headers are read; file contents are skipped by a native search for the boundary. Offsets are bytes.
  */
 import { isUtf8 } from "node:buffer";
 import { isAlike } from "./readings.ts";
 
-/** The longest boundary of RFC 2046 section 5.1.1. */
+/** Maximum length of a boundary (RFC 2046, section 5.1.1). */
 const MAX_BOUNDARY_CHARS = 70;
-/** A part with longer headers is none of an API client's. */
+/** Maximum size of a part's headers, more than any API client sends. */
 const MAX_PART_HEADER_BYTES = 16 << 10;
-/** Parts looked at; an upload of more is refused. */
+/** Maximum number of parts; an upload with more is refused. */
 const MAX_PARTS = 1_000;
-/** A model name is short; a longer field is not one. */
+/** Maximum size of the field: a model name is short. */
 const MAX_FIELD_BYTES = 1_024;
 
 export type FormField =
@@ -21,7 +21,7 @@ export type FormField =
   | { readonly kind: "problem"; readonly message: string };
 
 export function boundaryOf(contentType: string): string | undefined {
-  // Two, or one within the text of another parameter: readers differ in which they take.
+  // There may be two, or one within the text of another parameter: readers differ in which they use.
   const [match, second] = contentType.matchAll(/boundary\*?=(?:"([^"\\]+)"|([^\s;"]+))?/gi);
   const boundary = second === undefined ? (match?.[1] ?? match?.[2]) : undefined;
   return boundary !== undefined && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : undefined;
@@ -48,7 +48,7 @@ export interface FormPart extends Part {
   readonly end: number;
 }
 
-/** Every part, or what is wrong with the form. */
+/** Returns every part, or the problem of the form. */
 export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] | string {
   const parts: FormPart[] = [];
   const wrong = eachPart(bytes, boundary, (part) => {
@@ -118,7 +118,7 @@ interface Part {
   readonly type: string;
 }
 
-/** RFC 7578 section 4.6: its value is the charset of the parts that name none. */
+/** Name of the field whose value is the charset of the parts that name none (RFC 7578, section 4.6). */
 const CHARSET_FIELD = "_charset_";
 /** Charsets that keep ASCII unchanged. A text with other bytes is UTF-8 or a problem. */
 const ASCII_KEPT: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252"]);
@@ -145,7 +145,7 @@ function formOf(headers: string): Pick<Part, "isPlainText" | "isUnencoded" | "ty
 
 const charsetOf = (type: string): string => CHARSET.exec(type)?.[1] ?? "utf-8";
 
-/** A folded line, or a line end of another kind. */
+/** Pattern of a folded line, or of a line end other than CR LF. */
 const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
 const DISPOSITION = /^content-disposition[ \t]*:[ \t]*[^\s;]*(.*)$/gim;
 const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))[ \t]*/y;

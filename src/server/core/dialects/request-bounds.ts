@@ -19,22 +19,22 @@ export const DEFAULT_OUTPUT_BOUND = 16_384;
 export interface RequestBounds {
   readonly input: number;
   readonly output: number;
-  /** The request itself, or its route, bounds the output. */
+  /** Whether the request, or its route, bounds the output. */
   readonly isOutputStated: boolean;
 }
 
-/** Their answers are numbers and labels, of which providers count no tokens. */
+/** Routes whose answers are numbers and labels, for which providers count no tokens. */
 const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations", "rerank"]);
 
 const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
-/** The legacy completions of the messages dialect name it in their own way. */
+/** Member name in the legacy completions of the messages dialect. */
 const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
-/** Answers that are given, and answers that are made to choose those from. */
+/** Numbers of the answers that are returned, and of those that are generated to choose from. */
 const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
 const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
 const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };
 
-/** Routes that take `n`; elsewhere it is not searched, since the search is what a long body costs. */
+/** Routes that accept `n`; elsewhere it is not searched, since the search dominates the cost of a long body. */
 const WITH_ANSWERS: ReadonlySet<string> = new Set([
   "chat_completions",
   "completions",
@@ -57,7 +57,7 @@ export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): Reque
   return { input, output: Math.min(output, MAX_COUNT), isOutputStated: stated !== undefined };
 }
 
-/** How many answers the request asks for, each as long as the output may be. */
+/** Returns the number of answers that the request asks for, each up to the output bound. */
 function answersTo(plain: Buffer, { name }: Route): number {
   if (!WITH_ANSWERS.has(name)) return 1;
   const given = largest(plain, ANSWERS) ?? 1;
@@ -65,7 +65,7 @@ function answersTo(plain: Buffer, { name }: Route): number {
   return Math.max(1, given, largest(plain, CHOSEN_FROM) ?? 1) * promptsOf(plain);
 }
 
-/** The largest count among the top-level members of these names. */
+/** Returns the largest count among the top-level members of these names. */
 function largest(plain: Buffer, wanted: Wanted): number | undefined {
   let found: number | undefined;
   for (const at of topLevelValues(plain, wanted)) {

@@ -11,14 +11,14 @@ const UNUSUAL = /[^a-z0-9/_-]|\/\/|\/$/;
 
 /** Normalization steps; each one is applied to the result of the previous one. */
 const STEPS: readonly ((path: string) => string)[] = [
-  // A proxy that has decoded may take what it finds for a query.
+  // A proxy that decodes the path may treat what follows as a query.
   (path) => path.replace(/[?#].*$/s, ""),
   (path) => path.normalize("NFKC"),
   merged,
   (path) => merged(path.replace(/;[^/]*/g, "")),
   (path) => merged(path.replace(/[ .]+(?=\/|$)/g, "")),
   (path) => path.toLowerCase(),
-  // The form of the answer that is asked for, as some frameworks have it.
+  // Some frameworks accept the format of the answer as a suffix.
   (path) => path.replace(/\.[a-z]+$/, ""),
 ];
 
@@ -40,7 +40,7 @@ export function isReadAlike(method: string, path: string): boolean {
   });
 }
 
-/** Escapes of a path are decoded at most that often. */
+/** Maximum number of times that the escapes of a path are decoded. */
 const MAX_DECODED = 3;
 
 /**
@@ -72,7 +72,7 @@ function decodedOnce(path: string): string {
   return Buffer.from(plain, "latin1").toString("utf8");
 }
 
-/** RFC 3986, section 5.2.4. */
+/** Removes dot segments (RFC 3986, section 5.2.4). */
 function withoutDotSegments(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split("/")) {

@@ -43,8 +43,8 @@ export interface Route {
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
   /**
-   * A model is given, or answers, texts that do not pass the gateway or that no reader here finds: lines of an uploaded file,
-   * results behind an address of the provider, media over WebRTC. Guardrails cannot inspect them.
+   * Whether a model gets, or returns, texts that do not pass the gateway or that no reader here finds: lines of an uploaded
+   * file, results at an address of the provider, media over WebRTC. Guardrails cannot inspect them.
    */
   readonly hidesTexts: boolean;
   /** Form of the request's body, if the route may be translated. */
@@ -60,13 +60,13 @@ export interface Counterpart {
   readonly form: Form | undefined;
   /** Capability that a channel must claim to serve it. */
   readonly capability: string;
-  /** Without a query. Undefined: the same path. */
+  /** Path without a query; `undefined` for the same path. */
   readonly path: string | undefined;
 }
 
 interface Row extends Route {
   readonly methods: readonly string[];
-  /** Exact, or ending in `*` for everything below. */
+  /** Exact path, or one that ends in `*` for everything below. */
   readonly path: string;
 }
 
@@ -99,7 +99,7 @@ const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
 const always: RowOptions = { usage: "always" };
 const maybe: RowOptions = { usage: "maybe" };
-/** The texts are in the request and in answers that pass here: guardrails read them. */
+/** The texts are in the request and in answers that pass here, so guardrails inspect them. */
 const hidden: RowOptions = { guard: "hides_models" };
 const unread: RowOptions = { ...hidden, hidesTexts: true };
 const granting: RowOptions = { guard: "grants_credential", hidesTexts: true };
@@ -158,7 +158,7 @@ const ROWS: readonly Row[] = [
     counterparts: [{ ...AS_MESSAGES, capability: "count_tokens", path: "/v1/messages/count_tokens" }],
   }),
   row("responses_compact", "POST", "/v1/responses/compact", { ...responses, ...needsModel, ...always }),
-  // Shows the usage of a response that was charged when it was made; polling must not charge it again.
+  // It reports the usage of a response that was charged when it was created; polling must not charge it again.
   row("responses_item", "GET POST DELETE", "/v1/responses/*", responses),
   row("conversations", ANY, "/v1/conversations", responses),
   row("conversations", ANY, "/v1/conversations/*", responses),
@@ -185,17 +185,17 @@ const ROWS: readonly Row[] = [
   // Paths of the API's first version, also used by Together AI and others.
   row("fine_tuning", ANY, "/v1/fine-tunes", { capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine-tunes/*", { capability: "", ...unread }),
-  // Making an assistant names its model and uses none; a run names the assistant.
+  // Creating an assistant names its model and uses none; a run names the assistant.
   row("assistants", "POST", "/v1/assistants", { model: "json", capability: "" }),
   row("assistants", ANY, "/v1/assistants/*", unnamed),
   row("threads", "POST", "/v1/threads/runs", { model: "json", capability: "", ...maybe, ...hidden }),
   row("threads", "POST", "/v1/threads", unnamed),
   row("threads", "POST", "/v1/threads/*", { ...unnamed, ...maybe, ...hidden }),
   row("threads", BUT_POST, "/v1/threads/*", unnamed),
-  // Runs and graders name models deep inside their definitions, and take their texts out of files.
+  // Runs and graders name models deep inside their definitions, and take their texts from files.
   row("evals", "POST", "/v1/evals", { ...unnamed, ...unread }),
   row("evals", "POST", "/v1/evals/*", { ...unnamed, ...unread }),
-  // A session's answer carries a client secret, like that of realtime.
+  // A session's answer contains a client secret, like that of realtime.
   row("chatkit", ANY, "/v1/chatkit/*", { ...unnamed, ...granting }),
   // The query names the model if there is one. Otherwise (a transcription, a call) the session's events name it.
   row("realtime", "UPGRADE", "/v1/realtime", { model: "query", ...maybe }),
@@ -205,7 +205,7 @@ const ROWS: readonly Row[] = [
   // The session's media and events bypass the gateway; its model may be in a part of the form.
   row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...unread }),
   row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...unread }),
-  // Whatever else is opened there answers a client secret too, as `translations/client_secrets` does.
+  // Any other session that is opened there also returns a client secret, as `translations/client_secrets` does.
   row("realtime_sessions", "POST", "/v1/realtime/*", { ...realtime, ...granting }),
   row("rerank", "POST", "/v1/rerank", { ...needsModel, ...maybe }),
   row("messages", "POST", "/v1/messages", {
@@ -232,7 +232,7 @@ const ROWS: readonly Row[] = [
   row("skills", ANY, "/v1/skills/*", { dialect: "either", capability: "" }),
 ];
 
-/** Stored things of the provider (vector stores, containers) and whatever it adds. */
+/** Stored objects of the provider (vector stores, containers) and any future path. */
 const OTHER: Route = {
   name: "compat_other",
   dialect: "compat",
@@ -247,12 +247,12 @@ const OTHER: Route = {
 };
 
 /**
- * A provider's administration; engines, whose model in the path no rule would see; and the version twice, as of a client
- * whose base URL ends in the one that it puts before its paths itself.
+ * Paths that are not forwarded: a provider's administration; engines, whose model in the path no rule would see; and a repeated
+ * version, from a client whose base URL ends in the version that it adds itself.
  */
 const UNCARRIED = /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
 
-/** TRACE is not among them: its answer repeats the request, with the provider's credential. */
+/** Methods of other paths. TRACE is excluded: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
 
 export interface RouteExample {
@@ -295,7 +295,7 @@ export function findRoute(method: string, path: string): Route | undefined {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }
   if (!path.startsWith("/v1/") || !OTHER_METHODS.has(method) || UNCARRIED.test(path)) return undefined;
-  // A messages path with a method it does not have is no compat path.
+  // A messages path with an unsupported method is not a compat path.
   return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
 }
 
@@ -307,7 +307,7 @@ for (const { methods, path } of ROWS) {
   if (found !== undefined && !KEYS.has(found)) KEYS.set(found, `${method} ${example}`);
 }
 
-/** A method and a path that lead to the route: names are shared by several. */
+/** Returns a method and a path that lead to the route, since several routes share a name. */
 export const routeKey = (route: Route): string => KEYS.get(route) ?? "";
 
 /** Returns the route of `routeKey`, `undefined` if this version has none. */

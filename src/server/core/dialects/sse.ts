@@ -1,28 +1,28 @@
 /**
- * Server-sent events cut out of a byte stream, each with the bytes it came as (WHATWG HTML, section 9.2.6).
+ * Splits a byte stream into server-sent events, each with its original bytes (WHATWG HTML, section 9.2.6).
  *
- * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, inside a character too. An event's bytes include the
- * blank line that ends it, so that writing every event's bytes gives the stream back exactly.
+ * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, even inside a character. An event's bytes include the blank
+ * line that ends it, so that writing every event's bytes reproduces the stream exactly.
  */
 import { objectOf, parsedJson } from "./values.ts";
 
-/** An event larger than this is not looked into: its bytes pass as they come. Images in one event reach a few MiB. */
+/** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
 
-/** Names of events are no texts while they look like names. */
+/** Pattern of event names that are not treated as texts. */
 export const EVENT_NAME = /^[\w.:-]{0,64}$/;
 
 export interface SseEvent {
   readonly bytes: Buffer;
   /** The `event` field, or empty. */
   readonly event: string;
-  /** The `data` lines joined with line feeds; undefined where the block has none (a comment, say). */
+  /** `data` lines joined with line feeds; `undefined` if the block has none (a comment, for example). */
   readonly data: string | undefined;
-  /** Lines that are neither, which no client shows: comments, ids, whatever is no field. Empty where there are none. */
+  /** Other lines, which no client shows: comments, ids, lines that are not fields. Empty if there are none. */
   readonly aside?: string;
 }
 
-/** The event's bytes with other data; every other field stays. */
+/** Returns the event's bytes with other data; every other field stays. */
 export function replaceData(event: SseEvent, data: string): Buffer {
   const old = Buffer.from(event.data ?? "");
   const at = data.includes("\n") ? -1 : startOfData(event.bytes);
@@ -79,21 +79,21 @@ function isWholeJson(data: string | undefined): boolean {
   return text.endsWith("}") && text.startsWith("{") && objectOf(parsedJson(text)) !== undefined;
 }
 
-/** How many events, or comments, line feeds end in it. */
+/** Returns the number of events, or comments, that line feeds end in the text. */
 export function countEvents(text: string): number {
   let count = 0;
   for (let at = text.indexOf("\n\n"); at >= 0; at = text.indexOf("\n\n", at + 2)) count++;
   return count;
 }
 
-/** Splits a stream into events; `rest` hands out what came after the last complete one. */
+/** Splits a stream into events; `rest` returns the bytes after the last complete one. */
 export class SseSplitter {
   #pending: Buffer = NOTHING;
   /** Buffer owned by this object, or empty. It begins with `#pending`, and the bytes behind that were never handed out. */
   #room: Buffer = NOTHING;
   /** Offset in `#pending` at which the search for a blank line continues, so that a long event is not searched repeatedly. */
   #searched = 0;
-  /** The same for the end of an event without a blank line. */
+  /** Offset at which the search for the end of an event without a blank line continues. */
   #tightFrom = 0;
 
   /** Whether no unfinished event is buffered. Then a chunk that consists of whole events need not be pushed. */
@@ -144,7 +144,7 @@ export class SseSplitter {
 
   #endOfEvent(start: number): number {
     const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
-    // Some servers part their events by a single line end.
+    // Some servers separate their events by a single line end.
     const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
     return early > 0 ? early : blank;
   }

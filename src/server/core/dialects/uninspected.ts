@@ -1,7 +1,7 @@
 /**
- * Every string of a request or an answer that is not inspected, with the reason why it is not text. Readers of requests and
- * answers pass over what is listed here and over nothing else: a member that no row names is inspected. The table in
- * `docs/guardrails.md` is made from this one. Source: design decisions, section 11.
+ * Strings of requests and answers that are not inspected, with the reason why each is not text. Readers of requests and answers
+ * skip only what is listed here: a member without a row is inspected. The table in `docs/guardrails.md` is generated from this
+ * one. Source: design decisions, section 11.
  */
 
 /**
@@ -27,12 +27,12 @@ export type Place =
   | "headers"
   | "subprotocols";
 
-/** How a value must be written; any other is inspected all the same. `any`: also what is below the member. */
+/** Required form of a value; a value of another form is inspected. `any`: also everything below the member. */
 export type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" | "sealed" | "media" | "address";
 
 export interface UninspectedRow {
   readonly place: Place;
-  /** A dot leads to a member of a member, through lists too. */
+  /** Names of members; a dot leads to a nested member, also through lists. */
   readonly names: readonly string[];
   readonly form: Form;
   readonly why: string;
@@ -48,7 +48,7 @@ const FORMS = {
   type: /^[\w.+/:-]{1,128}(?:; ?charset="?[\w-]+"?)?$/i,
   sealed: /^(?=[^A-Za-z]*[A-Za-z]|.{0,11}$)[\w.+/=-]*$/,
   base64: /^[\w+/=-]*$/,
-  // Digits alone are no media.
+  // Digits alone are not media.
   media: /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/,
   address: /^(?:https?|gs|s3):\/\/\S*$/i,
 } as const satisfies Readonly<Record<Form, RegExp | "any">>;
@@ -167,7 +167,7 @@ export function uninspectedIn(place: Place): UninspectedMembers {
   return members;
 }
 
-/** How such values are written. */
+/** Returns the pattern of such values. */
 export const formOf = (form: Exclude<Form, "any">): RegExp => FORMS[form];
 
 /** Whether a value is written so that it is not inspected. */
@@ -175,7 +175,7 @@ export function isWrittenAs(form: Form, text: string): boolean {
   return form === "any" || formOf(form).test(text);
 }
 
-/** The names of one place whose values have one form. */
+/** Returns the names of one place whose values have one form. */
 export function uninspectedNames(place: Place, form: Form): ReadonlySet<string> {
   return new Set(UNINSPECTED.flatMap((row) => (row.place === place && row.form === form ? row.names : [])));
 }

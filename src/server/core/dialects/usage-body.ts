@@ -15,7 +15,7 @@ export function createBodyUsage(dialect: Dialect): BodyUsage {
   return new PassingUsage(dialect);
 }
 
-/** Some hosts tell it in a member of their own, or within a choice: read of a short body alone. */
+/** Returns the usage. Some hosts report it in a member of their own, or within a choice: that is read for a short body only. */
 function usageIn(value: unknown): unknown {
   const body = objectOf(value);
   if (objectOf(body?.["usage"]) !== undefined) return body?.["usage"];

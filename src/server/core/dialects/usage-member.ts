@@ -6,7 +6,7 @@
  */
 import { type Member, memberValue, scanObject } from "./json-scan.ts";
 
-/** A usage takes some hundred bytes; what is larger is none. */
+/** Maximum size of a usage in bytes; it usually takes about a hundred. */
 export const MAX_USAGE_BYTES = 64 << 10;
 
 const NAME = '"usage"';
@@ -23,7 +23,7 @@ export function mayTellUsage(data: string): boolean {
   return false;
 }
 
-/** The same of bytes. */
+/** Does the same for bytes. */
 export function mayTellUsageIn(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(NAME_BYTES); at >= 0; at = bytes.indexOf(NAME_BYTES, at + NAME.length)) {
     if (opensObject((offset) => bytes[offset], at + NAME.length)) return true;
@@ -46,7 +46,7 @@ export function usageValue(bytes: Buffer, member: Member | undefined): unknown {
     : parsed(bytes, member);
 }
 
-/** The `usage` of an object that is itself a member, and the object's `id` where it is a string. */
+/** Returns the `usage` of an object that is itself a member, and the object's `id` if it is a string. */
 export function nestedUsage(
   bytes: Buffer,
   member: Member | undefined,
@@ -60,7 +60,7 @@ export function nestedUsage(
   return { usage: usageValue(object, usage), id: stringValue(object, id) };
 }
 
-/** A short string: a type, an id. */
+/** Returns a short string: a type, an id. */
 export function stringValue(bytes: Buffer, member: Member | undefined): string | undefined {
   if (member === undefined || member.valueEnd - member.valueStart > 512) return undefined;
   const value = parsed(bytes, member);

@@ -13,10 +13,10 @@ import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { objectOf, type Values } from "./values.ts";
 
-/** Far above any request of either dialect, and its sums are exact. */
+/** Maximum of a count, far above any request of either dialect; sums of it are exact. */
 export const MAX_COUNT = 1e12;
 
-/** Counts as a provider names them; one that it does not name is absent. */
+/** Counts as a provider names them; a count that it does not name is absent. */
 export interface UsageCounts {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -117,7 +117,7 @@ function compatCounts(usage: Values): UsageCounts {
     input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
     output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
     total: countOf(usage, "total_tokens"),
-    // The second names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
+    // The other names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
     cached:
       countOf(input, "cached_tokens") ??
       countOf(usage, "cache_read_input_tokens") ??
@@ -134,7 +134,7 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   return {
     inputTokens: input,
     outputTokens: output,
-    // A total below the sum of its parts would be the wrong one of the three.
+    // If the total is below the sum of its parts, the total is the wrong one of the three.
     totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
@@ -152,7 +152,7 @@ function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reas
 }
 
 /**
- * A whole that is not named is what the total leaves (embeddings name no output, some rerankers nothing but the total),
+ * Returns the totals. A missing count is the rest of the total (embeddings have no output, some rerankers only the total), or
  * else the sum of its parts.
  */
 function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
@@ -169,7 +169,7 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
 function countOf(values: Values | undefined, name: string): number | undefined {
   const value = values?.[name];
   const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
-  // Adding zero makes the -0 that JSON can say a 0.
+  // Adding zero turns -0, which JSON can express, into 0.
   return isCount ? value + 0 : undefined;
 }
 

@@ -32,7 +32,7 @@ export interface SessionAnswer {
 
 const DELTA = Buffer.from('.delta"');
 
-/** Ids remembered. A response is made in seconds, and few at a time: a repetition comes soon or never. */
+/** Maximum number of remembered ids. A response takes seconds, and few run at a time: a repetition comes soon or never. */
 const MAX_IDS = 256;
 
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";

@@ -15,11 +15,11 @@ import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./
 import { listOf, objectOf, parsedJson } from "./values.ts";
 
 export interface StreamUsage {
-  /** `data` of one event. True when what is known changed. */
+  /** Reads the `data` of one event. Returns whether the known usage changed. */
   read(data: string): boolean;
   /**
-   * Known so far. Counts that are all zero are knowledge only when final: a bridge begins its stream with zeros, and a
-   * client that leaves then has not had its answer for nothing.
+   * Usage known so far. Counts that are all zero are valid only when final: a bridge begins its stream with zeros, and a client
+   * that leaves then has still used tokens.
    */
   readonly usage: Usage | undefined;
   /** Whether the provider has reported the usage of the whole answer. */
@@ -98,7 +98,7 @@ class TellingStream implements StreamUsage {
   }
 }
 
-/** The wholes alone: what was plain input may turn out to have been cached. */
+/** Compares the totals only: plain input may turn out to have been cached. */
 const isLess = (now: Usage, before: Usage): boolean =>
   now.inputTokens < before.inputTokens ||
   now.outputTokens < before.outputTokens ||
@@ -111,7 +111,9 @@ const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
   isFinal,
 });
 
-/** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
+/**
+ * Reads a chunk. One with choices may be followed by one with higher counts; one without choices, and a media event, come last.
+ */
 function toldByChunk(data: Buffer): Told | undefined {
   const scan = scanObject(data, ["usage", "choices", "x_groq"]);
   if (scan.kind === "problem") return undefined;
@@ -122,7 +124,7 @@ function toldByChunk(data: Buffer): Told | undefined {
   return toldBy("compat", told, isFinal);
 }
 
-/** Some hosts tell it within a choice. */
+/** Some hosts report it within a choice. */
 function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
   const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));

@@ -19,7 +19,7 @@ interface Advice {
 
 const MODEL_IN_BODY = "the model's name belongs in the body";
 
-/** The first that fits. */
+/** Advice; the first match applies. */
 const ADVICE: readonly Advice[] = [
   {
     path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
@@ -56,13 +56,13 @@ const ADVICE: readonly Advice[] = [
   { path: /^\/v1\/organization/, what: "a provider's administration is not served here" },
 ];
 
-/** Paths of the dialects without their version, as of a client whose base URL lacks it. */
+/** Paths of the dialects without their version, from a client whose base URL lacks it. */
 const VERSIONLESS =
   /^\/(?:chat\/completions|completions|complete|embeddings|responses|models|messages|moderations|images\/\w+|audio\/\w+|rerank|files|batches|vector_stores|threads|assistants|realtime)(?:\/|$)/i;
 
 const VERSION = "/v1";
 
-/** Text of a `not_found`. */
+/** Returns the text of a `not_found`. */
 export function wrongPathMessage(method: string, path: string): string {
   const what = ADVICE.find((it) => it.path.test(path))?.what ?? rightPath(method, path);
   const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
@@ -90,7 +90,7 @@ function shownRoute(method: string, path: string): string | undefined {
   return findRoute(method, path) === undefined ? `\`${wanted}\` takes other methods` : `it is \`${wanted}\``;
 }
 
-/** The longer before what it begins with. */
+/** Known paths, a longer one before its prefixes. */
 const SHOWN: readonly string[] = [
   CHAT,
   "/v1/completions",

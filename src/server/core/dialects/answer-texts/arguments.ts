@@ -8,7 +8,7 @@
  */
 import { MAX_DEPTH } from "../json-scan.ts";
 
-/** A part of a fragment, in order. */
+/** Part of a fragment, in order. */
 export type ArgumentPart =
   | { readonly is: "raw"; readonly raw: string }
   /** Decoded text of string value number `value`. `isEnd` is true if the value ends with this part. */
@@ -17,7 +17,7 @@ export type ArgumentPart =
 /** Text of one value that was read and not shown yet. */
 interface Unshown {
   text: string;
-  /** How each unit of `text` was written. */
+  /** Spelling of each unit of `text`. */
   spelling: string[];
   isChanged: boolean;
   readonly isPlain: boolean;
@@ -28,7 +28,7 @@ const SCALAR = /[-+.0-9a-zA-Z]/;
 const SPACE = /[ \t\r\n]/;
 
 export class ArgumentText {
-  /** `{`, or `[`, of what is open. */
+  /** Opening bracket, `{` or `[`, of each open container. */
   readonly #open: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
   /** Token that may come next outside strings. */
@@ -46,7 +46,7 @@ export class ArgumentText {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }
 
-  /** An estimate of memory, in UTF-16 units: each that is held has its spelling beside it. */
+  /** Estimated memory in UTF-16 units: each buffered unit has its spelling beside it. */
   get heldUnits(): number {
     return 8 * (this.#unshown.get(this.#value)?.text.length ?? 0);
   }
@@ -95,7 +95,7 @@ export class ArgumentText {
     return parts;
   }
 
-  /** How `shown`, which the channel of that value let go, is written between the quotes. `isEnd`: it is the last of it. */
+  /** Returns how `shown`, the released text of that value, is written between the quotes. `isEnd` marks its last part. */
   written(value: number, shown: string, isEnd: boolean): string {
     const unshown = this.#unshown.get(value);
     if (unshown === undefined) return "";
@@ -115,7 +115,7 @@ export class ArgumentText {
     return written;
   }
 
-  /** The beginning of an escape that never ended. */
+  /** Returns the beginning of an escape that never ended. */
   rest(): string {
     const rest = this.#escape;
     this.#escape = "";
@@ -169,7 +169,7 @@ export class ArgumentText {
       this.#awaits = "value";
       return true;
     }
-    // A lone number, or a word, is no arguments.
+    // A lone number or literal is not a valid arguments text.
     if (this.#awaits !== "value" || top === undefined || !/[-0-9tfn]/.test(char)) return false;
     this.#isInScalar = true;
     this.#afterValue();
@@ -192,7 +192,7 @@ export class ArgumentText {
     this.#awaits = this.#open.length === 0 ? "nothing" : "comma";
   }
 
-  /** The text that the character completes, if any. */
+  /** Returns the text that the character completes, if any. */
   #take(char: string): string {
     if (this.#state === "plain") return this.#read(char, char);
     if (this.#escape === "") {

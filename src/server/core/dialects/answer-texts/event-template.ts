@@ -14,7 +14,10 @@ export interface EventTemplate {
   /** Bytes up to the opening quotation mark of the text, and from the closing one on. Both contain the mark. */
   readonly prefix: Buffer;
   readonly suffix: Buffer;
-  /** The suffix ends with the opening mark of the event's padding, and these bytes follow from the closing one on. */
+  /**
+   * Bytes from the closing mark of the event's padding on; the suffix then ends with its opening mark. `undefined` without
+   * padding.
+   */
   readonly tail: Buffer | undefined;
   /** Whether the event carries anything for the client besides its text. */
   readonly carriesMore: boolean;
@@ -24,7 +27,7 @@ export interface SimilarEvent {
   readonly template: EventTemplate;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Place in the bytes behind the closing quotation mark of the text. */
+  /** Offset in the bytes behind the closing quotation mark of the text. */
   readonly behind: number;
 }
 
@@ -69,7 +72,7 @@ export function templateOf(
   return { ...common, suffix, tail: Buffer.from(bytes.subarray(closes)) };
 }
 
-/** The event that begins at `at`, if it is like the template's. Its text is not empty. */
+/** Returns the event that begins at `at` if it matches the template. Its text is not empty. */
 export function similarEvent(template: EventTemplate, bytes: Buffer, at: number): SimilarEvent | undefined {
   const { prefix, suffix, tail } = template;
   const from = at + prefix.length;
@@ -82,7 +85,7 @@ export function similarEvent(template: EventTemplate, bytes: Buffer, at: number)
   return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, behind: to + 1 - at };
 }
 
-/** The event with another text; `undefined` if nothing is left to tell. */
+/** Returns the event with another text, or `undefined` if nothing is left to send. */
 export function withText({ template, bytes, text, behind }: SimilarEvent, shown: string): Buffer | undefined {
   if (shown === text) return bytes;
   const { prefix, carriesMore } = template;
@@ -90,7 +93,7 @@ export function withText({ template, bytes, text, behind }: SimilarEvent, shown:
   return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), bytes.subarray(behind)]);
 }
 
-/** Place behind the event whose padding begins at `from`, or -1. */
+/** Returns the offset behind the event whose padding begins at `from`, or -1. */
 function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
   const to = bytes.indexOf(QUOTE, from);
   return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
@@ -103,7 +106,7 @@ function isAt(bytes: Buffer, at: number, other: Buffer): boolean {
 const endsWith = (bytes: Buffer, end: Buffer): boolean =>
   bytes.length > end.length && isAt(bytes, bytes.length - end.length, end);
 
-/** Place of the first quotation mark that no backslash escapes, or -1. */
+/** Returns the offset of the first quotation mark that is not escaped, or -1. */
 function closingQuote(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     let escapes = 0;

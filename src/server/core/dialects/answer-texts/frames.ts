@@ -2,13 +2,13 @@
 import type { Dialect } from "../routes.ts";
 import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 
-/** The last frame that carried a text, and where the text begins in its data. */
+/** Last frame with a text, and the offset of the text in its data. */
 export interface Template {
   readonly data: string;
   readonly start: number;
   /** Name of its event; empty where it has none. */
   readonly event: string;
-  /** A frame made of it, around the text: once one was made that has no number of its own. */
+  /** Frame around the text, built once for a frame without a number of its own. */
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface FrameNumbers {
   readonly serial: number;
 }
 
-/** Data of a frame that carries `text` and nothing else. */
+/** Returns the data of a frame with `text` and nothing else. */
 export function frameOf(
   dialect: Dialect,
   path: string,
@@ -65,7 +65,10 @@ function blockDelta(path: string, text: string): string {
   return JSON.stringify({ type: "content_block_delta", index: Number(index), delta });
 }
 
-/** On the way to the text `index` and `type` are kept; on top whatever is no list, no object and no usage. */
+/**
+ * Keeps `index` and `type` on the path to the text, and at the top level every member that is not a list, an object or the
+ * usage.
+ */
 function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
   const kept = (node: Placed, level: number): string => {
     if (node.start === start && node.kind === "string") return json;

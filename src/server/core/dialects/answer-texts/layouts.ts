@@ -10,7 +10,7 @@ import { isEcho } from "./strings.ts";
 export interface Layout {
   readonly type: string;
   readonly walks: readonly Walk[];
-  /** Paths that begin so hold no text after this event. */
+  /** Prefixes of paths whose texts end with this event. */
   readonly ends: readonly string[];
 }
 
@@ -29,7 +29,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),
 ]);
-/** Clients append such items, and join the strings of others by their places. */
+/** Paths of items that clients append; they join the strings of other items by position. */
 const APPENDED = /\.\+\d|!/;
 
 /** Whether clients join the string with those at the same path in later events. */
@@ -88,7 +88,7 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
     const ends: string[] = [];
     for (const { name, value } of delta.kind === "object" ? delta.members : []) {
       if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, as: "arguments" });
-      // A citation comes whole, and another follows it.
+      // A citation arrives whole, and another one may follow.
       else
         walks.push({
           node: value,
@@ -127,7 +127,7 @@ const BASES: Readonly<Record<string, string>> = {
 };
 const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
 
-/** Events that name their type: of responses, and of the routes that took after them. */
+/** Returns the layout of an event that names its type: of responses, and of the routes modeled on them. */
 function typedLayout(type: string, text: string, root: Placed, places: Map<string, number>): Layout {
   const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
   const item = `output.${placeOfItem(text, root, index("output_index"), places)}`;

@@ -5,7 +5,7 @@
 import { MAX_DEPTH } from "../json-scan.ts";
 import { nameIn, skipSpace } from "../json-source.ts";
 
-/** `start`, `end`: UTF-16 units of the text, end exclusive. A string's include its quotes. */
+/** Position of a value. `start` and `end` are UTF-16 offsets, `end` exclusive. A string includes its quotes. */
 export type Placed =
   | { readonly kind: "string" | "scalar"; readonly start: number; readonly end: number }
   | { readonly kind: "object"; readonly start: number; readonly end: number; readonly members: readonly PlacedMember[] }
@@ -36,10 +36,10 @@ export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Pl
   }
 }
 
-/** Thrown for what is not placed. One object, since it carries nothing. */
+/** Error for a text outside the bounds. It is a single object, since it has no data of its own. */
 const REJECTED = new Error("the text is not JSON within the bounds");
 
-/** Characters of a string that are checked one by one before the native search takes over. */
+/** Number of characters of a string that are checked one by one before the native search takes over. */
 const NEAR_CHARACTERS = 32;
 
 /** Characters that a string must not contain unescaped, and the one that begins an escape. */
@@ -159,7 +159,7 @@ function checkedStringEnd(text: string, start: number): number {
       const code = text.charCodeAt(at);
       if (code === QUOTE) return at + 1;
       if (code === BACKSLASH) at = checkedEscapeEnd(text, at);
-      // A control character, or the end of the text, which is not a number.
+      // The code is a control character, or NaN at the end of the text.
       else if (code >= SPACE) at++;
       else throw REJECTED;
     }
@@ -192,7 +192,7 @@ function checkedScalarEnd(text: string, start: number, code: number): number {
   return NUMBER.lastIndex;
 }
 
-/** Objects of more members are looked at with a set. */
+/** Maximum number of members that are compared directly; larger objects use a set. */
 const FEW = 12;
 
 /** Whether some object within has two members of one name. */
@@ -209,7 +209,7 @@ export function hasTwins(node: Placed): boolean {
   return members.some(({ value }) => hasTwins(value));
 }
 
-/** The last member of that name, as `JSON.parse` takes it. */
+/** Returns the last member of that name, as `JSON.parse` does. */
 export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
   if (node?.kind !== "object") return undefined;
   const { members } = node;
@@ -229,12 +229,12 @@ export function indexIn(text: string, node: Placed | undefined): number | undefi
   return /^\d{1,12}$/.test(written) ? Number(written) : undefined;
 }
 
-/** `null`, or not there. */
+/** Returns whether the value is `null` or absent. */
 export function isNothing(text: string, node: Placed | undefined): boolean {
   return node === undefined || (node.kind === "scalar" && text.startsWith("null", node.start));
 }
 
-/** The text itself where nothing is spliced. Splices lie apart. */
+/** Returns the text with the splices applied, or the text itself if there are none. Splices must be disjoint. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let made = "";
   let at = 0;

@@ -30,7 +30,7 @@ import { eachString, type FoundString, isSound, isThought, type Media, scopeOf }
 import { TextRecord } from "./text-record.ts";
 import { sealGone, tokensGone } from "./whole.ts";
 
-/** More of the text of one channel. */
+/** Piece of the text of one channel. */
 export interface TextPiece {
   readonly channel: string;
   readonly text: string;
@@ -74,7 +74,7 @@ export interface StreamTexts {
   readonly heldBytes: number;
 }
 
-/** A string of an event whose text is looked at. */
+/** String of an event whose text is inspected. */
 interface Spot {
   /** Position of the string; `undefined` if the event's data is not JSON and is read as one text. */
   readonly node: Placed | undefined;
@@ -131,7 +131,7 @@ class Stream implements StreamTexts {
   /** Number of inserted frames. */
   #made = 0;
   #stamp: Omit<ChunkStamp, "choices"> | undefined;
-  /** The event that began a response. */
+  /** Event that began a response. */
   #begun: string | undefined;
   /** Indexes of the choices that are in progress. */
   readonly #choices = new Set<number>();
@@ -372,7 +372,7 @@ class Stream implements StreamTexts {
     if (isThought(path)) this.#changedThoughts.add(scopeOf(path));
   }
 
-  /** Frames that were put in take numbers; what follows must have higher ones. */
+  /** Raises the sequence number by the number of inserted frames. */
   #renumber(data: string, root: Placed, splices: Splice[]): void {
     const node = memberOf(root, "sequence_number");
     const number = indexIn(data, node);

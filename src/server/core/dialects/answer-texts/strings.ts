@@ -1,6 +1,6 @@
 /**
- * Which strings of an answer are texts. Every one is, but for those whose names say that they are part of its form: what
- * a provider adds tomorrow is read and not passed over. Source: design decisions, section 11, Segments of a model request.
+ * Decides which strings of an answer are texts. Every string is one unless its name marks it as part of the form, so that
+ * future members of a provider are inspected too. Source: design decisions, section 11, Segments of a model request.
  */
 import { formOf, uninspectedIn, uninspectedNames } from "../uninspected.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
@@ -10,9 +10,9 @@ export type Media = "image" | "audio" | "file";
 export type FoundString =
   /** `path` consists of names and array positions (the `index` member where there is one), separated by dots. */
   | { readonly is: "text" | "arguments"; readonly path: string; readonly node: Placed; readonly text: string }
-  /** Proof of a text of its neighbourhood, which is worthless once that is rewritten. */
+  /** Proof of a text in its scope; it becomes void once that text is rewritten. */
   | { readonly is: "seal"; readonly path: string; readonly node: Placed }
-  /** The tokens of a text. */
+  /** Tokens of a text. */
   | { readonly is: "tokens"; readonly path: string; readonly node: Placed }
   | { readonly is: "media"; readonly what: Media };
 
@@ -54,7 +54,7 @@ export const isAlwaysText = (name: string): boolean =>
 export const isPadding = (value: string): boolean =>
   /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
 
-/** Members of a response that its request named: no text of the answer. */
+/** Returns whether the member of a response repeats its request and so is not a text of the answer. */
 export const isEcho = (name: string): boolean => ECHO.has(name);
 
 /** Visits all strings below `root`, in order. */
@@ -75,7 +75,8 @@ export function eachString(
     if (node.kind === "object") {
       const seen = new Set<string>();
       for (const { name: own, value } of node.members) {
-        // Some readers take no notice of case, and most take only one of a name: the others are texts by themselves.
+        // Some readers ignore letter case, and most use only one of several members with a name, so the others are separate
+        // texts.
         const lower = own.toLowerCase();
         const at = seen.has(lower) ? `${lower}!${seen.size}` : lower;
         seen.add(lower);

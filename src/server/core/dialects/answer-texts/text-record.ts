@@ -14,17 +14,17 @@ export class TextRecord {
   /** Fragments that were read and not shown yet. */
   readonly #fragments: { readonly parts: readonly ArgumentPart[]; readonly isLast: boolean }[] = [];
   #isOpen = false;
-  /** Read, and not shown yet; while nothing was changed. */
+  /** Text that was read and not shown yet, kept while nothing was changed. */
   #unshown = "";
   #isChanged = false;
   readonly isWhole: boolean;
-  /** More of it may follow. */
+  /** Whether more of the text may follow. */
   isUnderWay = false;
   /** Text that was read; empty if it is not kept. */
   received = "";
   /** Text that was shown; kept under the same condition as `received`. */
   released = "";
-  /** The last frame with text of it. */
+  /** Last frame with a part of the text. */
   template: Template | undefined;
 
   /** `isWhole` is true if the text came in one event instead of pieces. Its channel differs from the channel of the pieces. */
@@ -97,14 +97,14 @@ export class TextRecord {
     return Number.isInteger(value) ? value : undefined;
   }
 
-  /** How text that was held is written in a frame of its own. */
+  /** Returns the text as it is written in a frame of its own. */
   written(value: number, text: string, isEnd: boolean): string {
     const written = this.#arguments === undefined ? text : this.#arguments.written(value, text, isEnd);
     this.#note(written);
     return written;
   }
 
-  /** The beginning of an escape that never ended. */
+  /** Returns the beginning of an escape that never ended. */
   rest(): string {
     const rest = this.#arguments?.rest() ?? "";
     this.#note(rest);
@@ -112,7 +112,7 @@ export class TextRecord {
     return rest;
   }
 
-  /** The channel that is open, which ends now. */
+  /** Closes the text and returns its open channel. */
   close(): string | undefined {
     this.isUnderWay = false;
     const open = this.#arguments?.openValue;
@@ -127,7 +127,7 @@ export class TextRecord {
   }
 
   #note(made: string): void {
-    // A text that is held grows piece by piece: it is not looked at before some of it is shown.
+    // Buffered text grows piece by piece and is not compared before some of it is shown.
     if (made === "") return;
     if (this.received !== "") this.released += made;
     if (this.#isChanged) return;

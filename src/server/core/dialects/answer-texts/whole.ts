@@ -1,6 +1,6 @@
 /**
- * The texts of an answer that came whole, and the answer with some of them rewritten. Only strings that change are written
- * anew; every other byte stays. Source: design decisions, section 11; guardrails reference, 5.4.
+ * Reads the texts of a whole answer, and rewrites some of them. Only changed strings are written again; every other byte stays.
+ * Source: design decisions, section 11; guardrails reference, 5.4.
  */
 import { isUtf8 } from "node:buffer";
 import type { Dialect } from "../routes.ts";
@@ -119,7 +119,7 @@ function stringSplices(changed: readonly Changed[]): readonly Splice[] {
   return splices;
 }
 
-/** Tokens go with any text of their scope; a signature with a thought. */
+/** Removes tokens with any changed text of their scope, and a signature with a changed thought. */
 function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonly Splice[] {
   const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
   const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));
@@ -171,7 +171,7 @@ function readArguments(json: string, path: string, node: Placed, body: Body): bo
   return true;
 }
 
-/** Lines of JSON: results of a batch. False: some line is none. */
+/** Reads lines of JSON: results of a batch. Returns false if a line is not JSON. */
 function readLines(text: string, body: Body): boolean {
   const trees: Placed[] = [];
   let start = 0;

@@ -1,11 +1,10 @@
 /**
- * The capability vocabulary: one name for each thing a request can use and a channel can lack, and what becomes of it when
- * the request is translated to the other dialect.
+ * Capability vocabulary: one name for each feature that a request can use and a channel can lack, and how it is translated to
+ * the other dialect.
  *
- * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: losing it
- * changes what the request means, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted.
- * Route capabilities say which routes a surface serves; they are hard. The order of the table is the order in which
- * losses are named.
+ * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: losing it changes the
+ * meaning of the request, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted. Route capabilities
+ * say which routes a surface serves; they are hard. The order of the table is the order in which losses are named.
  */
 import type { Dialect } from "../routes.ts";
 
@@ -34,7 +33,7 @@ const rule =
   (of: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
   (crossings: Crossings): CapabilityRule => ({ class: of, crossings, dialects: dialectsOf(crossings), kind });
 
-/** A channel of the dialect has what its own older form can say. */
+/** Returns the dialects whose older form can express the capability. */
 function dialectsOf(crossings: Crossings): readonly Dialect[] {
   const found: Dialect[] = [];
   if (crossings["chat>messages"] !== undefined) found.push("compat");
@@ -133,12 +132,12 @@ export const CAPABILITIES = {
   streaming: hard(both("carried", "carried", "carried")),
   stream_usage: soft(compat("emulated")),
 
-  /** A response, conversation or item that the provider is taken to hold. */
+  /** A response, conversation or item that the provider is expected to store. */
   stored_responses: remainder("hard", "lost"),
-  /** A prompt that the provider is taken to hold. */
+  /** A prompt that the provider is expected to store. */
   stored_prompts: remainder("hard", "lost"),
   background: remainder("hard", "lost"),
-  /** A history that only its maker can read, or the making of one. */
+  /** A compacted history that only its provider can read, or a request to create one. */
   compaction: remainder("hard", "lost"),
   programmatic_tools: remainder("hard", "lost"),
   async_tools: remainder("hard", "lost"),
@@ -146,13 +145,13 @@ export const CAPABILITIES = {
   hosted_tools: remainder("soft", "lost"),
   /** Results of such tools. */
   hosted_history: remainder("soft", "lost"),
-  /** The grammar of a custom tool's input, which is asked for in words. */
+  /** The grammar of a custom tool's input, which is described in words instead. */
   tool_grammar: remainder("soft", "lost"),
   tool_namespaces: remainder("hard", "emulated"),
 
-  /** A hint without a name of its own: a participant's name, an image's detail, a cache key. Lost in translation only. */
+  /** A hint without a name of its own: a participant's name, an image's detail, a cache key. It is lost in translation only. */
   hint: rule("soft", "remainder")(both("lost", "lost", "lost")),
-  /** A field, block or part that neither dialect is known to have. Passes as bytes; lost in translation only. */
+  /** A field, block or part that neither dialect is known to have. It passes as bytes and is lost in translation only. */
   unknown_field: rule("hard", "remainder")(both("lost", "lost", "lost")),
 
   chat_completions: route("compat"),

@@ -10,7 +10,7 @@ export type Reading = (value: unknown, uses: UseList, to: Form) => void;
 /** Reader of a field that has no meaning of its own, or is read together with others. */
 export const nothing: Reading = () => {};
 
-/** A field without a reading is unknown. Null is as good as absent. */
+/** Reads the fields of a request. A field without a reader is unknown; null counts as absent. */
 export function readFields(
   request: Values,
   readings: ReadonlyMap<string, Reading>,

@@ -7,10 +7,10 @@ export function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** A media type with its parameters is shorter; what follows is the media itself. */
+/** Maximum length of the examined head. A media type with its parameters is shorter; the media itself follows. */
 const MAX_HEAD_LENGTH = 256;
 
-/** Charsets that are read as UTF-8, which is all that JSON can hold. */
+/** Charset parameters that are read as UTF-8, the only charset that JSON can hold. */
 const UTF8_PARAMETERS: ReadonlySet<string> = new Set(["", "charset=utf-8", "charset=utf8", "charset=us-ascii"]);
 
 /**
@@ -48,7 +48,7 @@ export function isHttpsUrl(url: string): boolean {
   return url.slice(0, 8).toLowerCase() === "https://";
 }
 
-/** Longer ones a messages provider refuses. */
+/** Maximum length of an id that a messages provider accepts. */
 const MAX_USER_ID_LENGTH = 256;
 
 /** Returns whether the id is passed on to a messages provider. */
@@ -61,12 +61,15 @@ export function isOpaqueId(id: string): boolean {
   return !id.includes("@") && !isTelephoneNumber(id);
 }
 
-/** Digits alone may as well be the key of a row; a leading plus, brackets or gaps make them a number to call. */
+/**
+ * Returns whether the id is a telephone number. Digits alone may be the key of a row; a leading plus, brackets or gaps make
+ * them a telephone number.
+ */
 function isTelephoneNumber(id: string): boolean {
   return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);
 }
 
-/** How the base64 of a PDF begins. */
+/** Beginning of a PDF in base64. */
 const PDF_HEAD = "JVBERi";
 
 /**

@@ -55,9 +55,9 @@ const CONTENT_NAMES: ReadonlySet<string> = new Set([
   "code",
 ]);
 
-/** Ids, states and times are shorter, and paths of a workspace too. */
+/** Maximum length of a string that is not content: ids, states, times and paths of a workspace are shorter. */
 const MAX_TEXT_LENGTH = 1_024;
-/** Metadata are flat and few; whatever is larger is taken for content. */
+/** Maximum depth of metadata, which are flat and few; anything larger counts as content. */
 const MAX_DEPTH = 4;
 const MAX_VALUES = 64;
 

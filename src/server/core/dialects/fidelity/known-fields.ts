@@ -87,7 +87,7 @@ export const CHAT = {
     "audio",
     "annotations",
     "parsed",
-    // LiteLLM's own, in what is replayed of its answers.
+    // Member of LiteLLM, which is sent back with its answers.
     "provider_specific_fields",
     "reasoning_content",
     "reasoning",
@@ -186,5 +186,5 @@ const FIELDS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
   messages: new Set<string>(MESSAGES_FIELDS),
 };
 
-/** Top-level names of the dialect's older form. */
+/** Returns the top-level names of the dialect's older form. */
 export const requestFieldsOf = (dialect: Dialect): ReadonlySet<string> => FIELDS[dialect];

@@ -20,7 +20,7 @@ export interface Loss {
   readonly isHard: boolean;
   /** Place in the request, if the form and not the capability is lost. */
   readonly place: string | undefined;
-  /** The operator has the field taken out, also of what passes as bytes. */
+  /** Set if the operator has the field removed, also from requests that pass as bytes. */
   readonly isStripped?: true;
 }
 

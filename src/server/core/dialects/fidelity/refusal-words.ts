@@ -10,7 +10,7 @@ import { placesOf } from "./uses.ts";
 
 export interface LossRefusal {
   readonly message: string;
-  /** The field, where one is the cause, else the capability. */
+  /** Field that causes the refusal, or the capability if there is none. */
   readonly param: string;
 }
 
@@ -70,7 +70,7 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
   return { message: message + strippable + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
 }
 
-/** The narrow remedy, where whole fields of the request are the cause. */
+/** Returns advice to remove fields, if whole fields of the request are the cause. */
 function strippingAdvice(fields: readonly string[]): string {
   const whole = [...new Set(fields)].filter((field) => /^[A-Za-z0-9_]+$/.test(field) && !ESSENTIAL.has(field));
   if (whole.length === 0 || whole.length < fields.length) return "";

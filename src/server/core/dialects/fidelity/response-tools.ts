@@ -1,9 +1,9 @@
 /**
- * The tools that a request for a response offers, sorted by who can call them, and the choice among them: for the guard as
- * for the translation, which have to agree. Source: responses reference, 4.
+ * Sorts the tools that a `responses` request offers by who can run them, and reads the tool choice: both for the guard and for
+ * the translation, which have to agree. Source: responses reference, 4.
  *
- * Functions and custom tools are the client's own, and reach any provider. Every other tool is one that a provider runs or
- * knows: it is left out where nothing demands it.
+ * Functions and custom tools belong to the client and can be offered to any provider. Every other tool is run by or known to a
+ * provider: it is left out if nothing demands it.
  */
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -18,7 +18,7 @@ export interface OwnTool {
   readonly name: string | undefined;
 }
 
-/** A tool of a provider's. */
+/** Tool that belongs to a provider. */
 export interface ForeignTool {
   /** Capability that a channel without this tool lacks; `undefined` if the type is unknown. */
   readonly capability: Capability | undefined;
@@ -110,9 +110,9 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
 /** Effect of `tool_choice`. */
 export interface Choice {
   readonly mode: "auto" | "none" | "required";
-  /** The tool that must be called; `mode` is `required`. */
+  /** Tool that must be called; `mode` is `required`. */
   readonly named: OwnTool | undefined;
-  /** The tools that may be called. Undefined: all. */
+  /** Tools that may be called; `undefined` for all. */
   readonly allowed: ReadonlySet<OwnTool> | undefined;
   /** Capability that the choice demands although it is left out or unknown. */
   readonly lacks: Capability | undefined;
@@ -162,7 +162,7 @@ function lackedOf(foreign: readonly ForeignTool[]): Capability {
   return foreign[0] === undefined ? "tool_choice" : (foreign[0].capability ?? "unknown_field");
 }
 
-/** A name alone may be that of a tool in a namespace, where only one has it. */
+/** Returns a function that finds a tool. A name alone may refer to a tool in a namespace, if only one has it. */
 function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefined {
   const exact = new Map<string, OwnTool>();
   const inOne = new Map<string, OwnTool | undefined>();
@@ -179,7 +179,7 @@ function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefi
   };
 }
 
-/** Two tools of one key are one. */
+/** Returns the key of a tool. Tools with equal keys are the same tool. */
 export function toolKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? JSON.stringify(name) : JSON.stringify([namespace, name]);
 }

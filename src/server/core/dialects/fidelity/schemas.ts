@@ -11,14 +11,16 @@
  */
 import { listOf, objectOf, type Values } from "../values.ts";
 
-/** More objects than a schema of any provider may have. */
+/** Maximum number of schemas that are visited, more than any provider allows. */
 const MAX_SCHEMA_NODES = 5000;
 
-/** Members that hold schemas by name, and those that hold them in a list or alone. */
+/** Members that contain schemas by name, and those that contain them in a list or alone. */
 export const NAMED_SCHEMAS = ["properties", "$defs", "definitions"] as const;
 export const NESTED_SCHEMAS = ["anyOf", "oneOf", "allOf", "prefixItems", "items"] as const;
 
-/** Keywords of the list, with the rest of what its "etc." speaks of: each bounds a number, a text, an array or an object. */
+/**
+ * Keywords of the provider's list, including those that its "etc." covers: each bounds a number, a text, an array or an object.
+ */
 const BOUNDS: ReadonlySet<string> = new Set([
   "minimum",
   "maximum",
@@ -52,7 +54,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 /** Parts of a regular expression that are not supported: special groups, back references, word boundaries. */
 const HARD_PATTERN = /\(\?|\\[1-9bB]/u;
 
-/** The schemas directly within one. Only what the providers' structured outputs know of a schema is followed. */
+/** Returns the schemas directly within one. Only keywords that the providers' structured outputs support are followed. */
 function schemasWithin(node: Values): readonly unknown[] {
   const found: unknown[] = [];
   for (const name of NAMED_SCHEMAS) for (const part of Object.values(objectOf(node[name]) ?? {})) found.push(part);
@@ -61,7 +63,7 @@ function schemasWithin(node: Values): readonly unknown[] {
   return found;
 }
 
-/** The schema and all schemas within it. Undefined: it is too large to be looked through. */
+/** Returns the schema and all schemas within it, or `undefined` if it is too large. */
 function schemasIn(schema: unknown): readonly Values[] | undefined {
   const found: Values[] = [];
   const rest: unknown[] = [schema];
@@ -106,7 +108,10 @@ function tellsBounds(node: Values): boolean {
   return false;
 }
 
-/** The limits of whole numbers in a double, which some libraries state of every integer: no answer comes near them. */
+/**
+ * Returns whether a bound is the limit of whole numbers in a double, which some libraries state for every integer and which no
+ * answer approaches.
+ */
 export function isMoot(name: string, value: unknown): boolean {
   if (name === "minimum") return value === Number.MIN_SAFE_INTEGER;
   return name === "maximum" && value === Number.MAX_SAFE_INTEGER;

@@ -14,7 +14,7 @@ export interface StrippedRequest {
   readonly to: Form;
   /** Parsed request. */
   readonly request: unknown;
-  /** Top-level fields. */
+  /** Names of the top-level fields that are removed. */
   readonly stripped: ReadonlySet<string>;
 }
 
@@ -28,7 +28,7 @@ export function withoutStripped(
 ): readonly Loss[] {
   const fields = objectOf(request);
   if (fields === undefined || ![...stripped].some((name) => isSaid(fields[name]))) return lost;
-  // A request for a response that passes as it is was not judged.
+  // A `responses` request that passes unchanged was not judged.
   const read = form === "responses" && to === form ? "chat" : to;
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !stripped.has(name)));
   const before = usesOf(form, fields, read);
@@ -56,6 +56,6 @@ export function withoutStripped(
 
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** The first place may have been that of a field that is gone. */
+/** Returns the place of a loss again, since the first place may have been in a removed field. */
 const placeIn = ({ untranslatable }: ReturnType<typeof usesOf>, { capability, place }: Loss): string | undefined =>
   untranslatable.get(capability) ?? place;

@@ -10,12 +10,12 @@ import { MAX_PLACE_LENGTH, type Uses } from "./losses.ts";
 
 const NOWHERE: ReadonlyMap<Capability, string> = new Map();
 
-/** More than any provider writes in a request; the excess is dropped in translation. */
+/** Maximum number of marks that any provider uses in a request; the excess is dropped in translation. */
 const MAX_CACHE_MARKS = 4;
 
 const ELLIPSIS = "...";
 
-/** The name of a caller's field, without what would not be plain in a path or a header. */
+/** Returns the name of a caller's field, without characters that are unsafe in a path or a header. */
 const shownName = (name: string): string => name.slice(0, 2 * MAX_PLACE_LENGTH).replace(/[^A-Za-z0-9_.-]/gu, "") || "_";
 
 const cut = (path: string): string =>
@@ -24,7 +24,7 @@ const cut = (path: string): string =>
 interface CallArguments {
   readonly text: string;
   readonly list: string;
-  /** Indexes; the call's is -1 for the one call of the older form, and for an item that is one. */
+  /** Indexes of the call; `call` is -1 for the one call of the older form, and for an item that is a call. */
   readonly message: number;
   readonly call: number;
 }
@@ -80,7 +80,7 @@ export class UseList implements Uses {
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }
 
-  /** A use that in this form no translation keeps. */
+  /** Adds a use that no translation keeps in this form. */
   addLost(capability: Capability, field = ""): void {
     this.add(capability, field);
     this.lose(capability, field);
@@ -119,7 +119,7 @@ export class UseList implements Uses {
     }
   }
 
-  /** A mark of what is to be cached. `field` undefined: the other dialect has such marks in this place too. */
+  /** Adds a cache mark. `lostAt` is `undefined` if the other dialect has such marks in this place too. */
   addCacheMark(mark: unknown, keptTtl: string, lostAt?: string): void {
     const members = objectOf(mark);
     if (members === undefined) return;
@@ -131,7 +131,10 @@ export class UseList implements Uses {
     else if (this.#cacheMarks > MAX_CACHE_MARKS) this.lose("prompt_caching");
   }
 
-  /** Arguments of a tool call that are no JSON object are kept as a text. They are parsed only when a translation asks. */
+  /**
+   * Adds the arguments of a tool call. Arguments that are not a JSON object are kept as text. They are parsed only when a
+   * translation needs it.
+   */
   addArguments(text: string): void {
     if (text === "" || text === "{}") return;
     this.#arguments ??= [];

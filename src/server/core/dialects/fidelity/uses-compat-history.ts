@@ -4,7 +4,7 @@ import { dataUriType, isHttpsUrl, isKnownImageType, isText } from "./forms.ts";
 import { CHAT } from "./known-fields.ts";
 import type { UseList } from "./use-list.ts";
 
-/** The latest turn of the assistant, which may be of several messages. */
+/** Latest turn of the assistant, which may consist of several messages. */
 interface LatestTurn {
   readonly place: string;
   hasCalls: boolean;
@@ -72,7 +72,7 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
 /** `takesMedia` is true if the other dialect allows more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
   uses.expect(message, known);
-  // The name of a tool that answers is the call's own; that of a participant has no place in the other dialect.
+  // The name of a tool result is that of its call; a participant's name has no place in the other dialect.
   if (isText(message.name) && message.role !== "function" && message.role !== "tool") uses.lose("hint", "name");
   uses.addCacheMark(message.cache_control, "5m", "cache_control");
   readContent(message.content, takesMedia, uses);
@@ -117,7 +117,7 @@ function readPart(part: Values, takesMedia: boolean, uses: UseList): void {
   }
 }
 
-/** Some clients give the URL where the dialect has an object around it. A data URI may hold a document too. */
+/** Reads an image. Some clients send the URL without the object around it. A data URI may also contain a document. */
 function readImage(image: unknown, takesMedia: boolean, uses: UseList): void {
   const object = objectOf(image);
   const url = object === undefined ? image : object.url;
@@ -213,7 +213,7 @@ function isSignedThought(value: unknown): boolean {
   }
 }
 
-/** Streams give a signature apart from the text that it signs. */
+/** Returns whether a thought is meant for display only. Streams may send a signature separately from the text that it signs. */
 function isForReading(thought: unknown, _index: number, thoughts: readonly unknown[]): boolean {
   return !isSignedThought(thought) && !(objectOf(thought)?.type === "reasoning.text" && thoughts.some(isSignedThought));
 }

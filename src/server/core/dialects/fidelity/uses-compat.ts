@@ -44,7 +44,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   seed(value, uses) {
     if (typeof value === "number") uses.add("seed");
   },
-  // Padding against eavesdropping is on by default, and a stream without it is what turning it off asks for.
+  // Padding against eavesdropping is on by default; turning it off asks for a stream without it, which every translation gives.
   stream_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -111,7 +111,7 @@ const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS
 export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readPairs(request, uses);
-  // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
+  // A thinking budget is left out for such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
   if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
   return uses;
@@ -135,7 +135,7 @@ function readPairs(request: Values, uses: UseList): void {
   const { capabilities } = uses;
   if (capabilities.has("user_id")) readUser(request, uses);
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
-  // A messages provider refuses a choice without a tool to call.
+  // A messages provider refuses a tool choice without a tool.
   const hasTools = [request.tools, request.functions].some((tools) => listOf(tools).length > 0);
   if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {
     uses.lose("tool_choice", objectOf(request.function_call) === undefined ? "tool_choice" : "function_call");

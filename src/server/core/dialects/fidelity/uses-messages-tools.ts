@@ -52,7 +52,7 @@ function readFlags(tool: Values, uses: UseList): void {
   uses.addCacheMark(tool.cache_control, "5m", "cache_control");
   if (tool.strict === true) uses.add("strict_tools", "strict");
   if (tool.defer_loading === true) uses.add("tool_search", "defer_loading");
-  // Called from code that the provider runs.
+  // The tool is called from code that the provider runs.
   if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools", "allowed_callers");
 }
 
@@ -76,7 +76,7 @@ function readSearch(tool: Values, uses: UseList): void {
   if (typeof tool.max_uses === "number") uses.lose("hint", "max_uses");
 }
 
-/** `none` is no use: it asks for nothing that a channel could lack. */
+/** Reads the tool choice. `none` is not a use, since no channel can lack it. */
 export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: UseList): void {
   const choice = objectOf(value);
   if (choice === undefined) return;

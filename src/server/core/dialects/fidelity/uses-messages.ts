@@ -121,7 +121,7 @@ function readPairs(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
-  // Compat has one word for both.
+  // Compat has one member for both.
   const isOff = objectOf(request.thinking)?.type === "disabled";
   if (isOff && capabilities.has("effort")) uses.lose("effort", "output_config.effort");
   const output = objectOf(request.output_config);
@@ -151,8 +151,8 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
 }
 
 /**
- * Which of its own thinking a provider keeps is its own affair: no conversation means something else by it. Coding agents ask
- * for all of it in every request, of whichever provider.
+ * Returns whether an edit clears thinking. Which of its own thinking a provider keeps does not change the meaning of a
+ * conversation, and coding agents request it in every request to any provider.
  */
 function isOfThinking(edit: unknown): boolean {
   return stringOf(objectOf(edit)?.type)?.startsWith("clear_thinking_") === true;

@@ -10,7 +10,7 @@ import { RESPONSE } from "./known-response-fields.ts";
 import type { UseList } from "./use-list.ts";
 import { type PartReading, readParts } from "./uses-responses-parts.ts";
 
-/** Items that reach no provider but the one that knows their kind, by what a channel lacks that does not. */
+/** Capabilities of item types that only a provider with the capability understands. */
 const LOST: ReadonlyMap<unknown, Capability> = new Map<unknown, Capability>([
   ["item_reference", "stored_responses"],
   ["compaction", "compaction"],
@@ -64,7 +64,7 @@ function isInstruction({ type, role }: Values): boolean {
   return isMessage(type) && (role === "system" || role === "developer");
 }
 
-/** The easy form leaves the type out. */
+/** Returns whether the item is a message. The short form leaves the type out. */
 function isMessage(type: unknown): boolean {
   return type === "message" || type === undefined || type === null;
 }
@@ -134,7 +134,7 @@ function readItem(item: Values, to: Form, uses: UseList): Side {
   }
 }
 
-/** Without a role and a type it is a reference, or nothing that is known. */
+/** Reads another item. Without a role and a type it is a reference, or unknown. */
 function readOther(item: Values, to: Form, uses: UseList): Side {
   const { role } = item;
   if (role === "user" || role === "assistant") {

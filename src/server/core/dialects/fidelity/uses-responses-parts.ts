@@ -62,7 +62,7 @@ function readPart(part: Values, { uses, to, takesMedia }: PartReading): boolean 
   }
 }
 
-/** `auto` is the default, and `original` the most that the older form can ask for, and more. */
+/** Reads an image. The detail `auto` is the default; `original` exceeds the maximum of the older form. */
 function readImage(part: Values, to: Form, takesMedia: boolean, uses: UseList): void {
   const { detail } = part;
   if (isText(detail) && detail !== "auto" && (to === "messages" || detail === "original")) uses.lose("hint", "detail");

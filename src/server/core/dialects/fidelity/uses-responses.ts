@@ -43,7 +43,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
   tool_choice: nothing,
   parallel_tool_calls: nothing,
   max_output_tokens: nothing,
-  // Counts calls of tools that the provider runs, and there are none.
+  // The limit counts calls of tools that the provider runs, of which there are none.
   max_tool_calls: hint((value) => typeof value === "number"),
   reasoning: readReasoning,
   text: readText,

@@ -15,18 +15,18 @@ import { headerForms } from "./header-forms.ts";
 
 export interface EnvelopeText {
   readonly kind: "header" | "query";
-  /** `header:<lower-case name>` or `query:<name>`. */
+  /** Reference: `header:<lower-case name>` or `query:<name>`. */
   readonly ref: string;
   readonly text: string;
   readonly turn: number;
   readonly isReadOnly: true;
 }
 
-/** Headers that hold credentials, and those of one connection. */
+/** Headers that contain credentials, and hop-by-hop headers. */
 const UNREAD_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, ...uninspectedNames("headers", "any")]);
 
 const PROTOCOLS = "sec-websocket-protocol";
-/** Beginnings of subprotocols that hold a credential. */
+/** Beginnings of subprotocols that contain a credential. */
 const CREDENTIALS = [...uninspectedNames("subprotocols", "any")];
 
 /**

@@ -1,4 +1,6 @@
-/** Texts of forms: fields of multipart/form-data (RFC 7578) and values of form-encoded bodies (WHATWG URL, section 5). */
+/**
+ * Reads the texts of forms: fields of multipart/form-data (RFC 7578) and values of form-encoded bodies (WHATWG URL, section 5).
+ */
 import { isUtf8 } from "node:buffer";
 import { formParts } from "../multipart.ts";
 import { decoded } from "../readings.ts";

@@ -4,10 +4,10 @@
  */
 import type { MessageText } from "./types.ts";
 
-/** Which of the strings of a turn are put together. `apart`: none of those in it. */
+/** Group of a turn's strings that are joined. `apart`: none of the strings within are. */
 export type Channel = "text" | "thought" | "apart";
 
-/** UTF-16 units of a long text that are read with its neighbor. */
+/** Maximum number of UTF-16 units of a long text that are read with its neighbor. */
 const MAX_SIDE = 256;
 
 interface Piece {
@@ -58,7 +58,7 @@ export function joinedTexts(
   return joined;
 }
 
-/** A long text ends one joined text and begins the next. A line break parts two texts as it does within one. */
+/** Builds the joined texts. A long text ends one and begins the next. A line break separates two texts, as it does within one. */
 function seams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
   const made: JoinedText[] = [];
   let pieces: Piece[] = [];
@@ -95,7 +95,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Changes by text, with what was changed across seams. `changes`: of the texts, then of the joined ones. */
+/** Returns the changes by text, including those across seams. `changes` has those of the texts, then of the joined ones. */
 export function withSeams(
   texts: readonly MessageText[],
   joined: readonly JoinedText[],
@@ -131,7 +131,7 @@ export function withSeams(
 const isWithin = (edit: Edit, { from, start, end }: Piece): boolean =>
   edit.start >= from && edit.end <= from + end - start;
 
-/** The joined text as the changes of its texts make it. */
+/** Returns the joined text after the changes of its texts. */
 function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: readonly (string | undefined)[]): string {
   return pieces
     .map((piece) => {
@@ -147,7 +147,7 @@ function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: rea
     .join("");
 }
 
-/** The one edit that makes the new text of the old. */
+/** Returns the single edit that turns the old text into the new one. */
 function editOf(before: string, after: string): Edit {
   const most = Math.min(before.length, after.length);
   let start = 0;

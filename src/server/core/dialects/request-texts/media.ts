@@ -1,4 +1,4 @@
-/** Blocks that carry images, sound, video and files: what in them is text, and what is only counted. */
+/** Reads blocks with images, audio, video and files: which of their strings are texts, and which are only counted. */
 import { isUtf8 } from "node:buffer";
 import { decoded } from "../readings.ts";
 import { formOf, uninspectedNames } from "../uninspected.ts";
@@ -6,7 +6,7 @@ import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
 import { utf16In } from "./utf16.ts";
 
-/** Block type to what it carries. */
+/** Kind of media by block type. */
 export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
   ["image", "image"],
   ["image_url", "image"],
@@ -27,23 +27,23 @@ export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
   ["container_upload", "file"],
 ]);
 
-/** Members of such a block that hold what it carries, or an object that does. */
+/** Members of such a block that contain the media, or an object that does. */
 const CARRIERS: ReadonlySet<string> = new Set([
   ...uninspectedNames("media", "media"),
   ...uninspectedNames("media", "address"),
 ]);
-/** Members that hold bare base64, or an address. */
+/** Members that contain bare base64, or an address. */
 const ENCODED = uninspectedNames("media", "media");
 const BASE64 = formOf("media");
 const ADDRESS = formOf("address");
-/** Members that name the form of it. */
+/** Form of the members that name the media type. */
 const FORM = formOf("type");
 const FORMS = uninspectedNames("media", "type");
 
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
-/** A member of a block that carries `what`. `other`: reads members that carry nothing. */
+/** Reads a member of a block with the media `what`. `other` reads members without media. */
 export function readCarried(
   collector: Collector,
   block: ObjectNode,

@@ -19,7 +19,7 @@ const ROLES: ReadonlyMap<string, TextKind> = new Map([
   ["function", "tool_result"],
 ]);
 
-/** Members whose texts are put together with those of others. */
+/** Channels of members whose texts are joined with others. */
 const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ["thinking", "thought"],
   ["reasoning", "thought"],
@@ -50,13 +50,13 @@ export function readMessage(collector: Collector, node: Node, turn: number): voi
   }
   const context: Context = { kind: ROLES.get(role) ?? "user", turn };
   for (const { name, value, isShadowed } of node.members) {
-    // Providers take only some characters in the name of a participant.
+    // Providers accept only some characters in the name of a participant.
     if (name === "name" && value.kind === "string") collector.add(stringIn(value), undefined, context);
     else readMember(collector, name, value, isShadowed ? { ...context, channel: "apart" } : context);
   }
 }
 
-/** Content: a string, a part, or a list of such. */
+/** Reads content: a string, a part, or a list of those. */
 export function readPart(collector: Collector, node: Node, context: Context): void {
   if (node.kind === "string") collector.addString(node, context);
   else if (node.kind === "list") for (const item of node.items) readPart(collector, item, context);

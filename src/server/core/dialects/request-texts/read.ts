@@ -24,7 +24,7 @@ const TEXTS: Members = { hasItems: false, isEvent: false };
 const ITEMS: Members = { hasItems: true, isEvent: false };
 const EVENT: Members = { hasItems: true, isEvent: true };
 
-/** Routes whose members are known. Of any other, every string of a JSON body is a `user` text. */
+/** Members of the routes that are known. On any other route, every string of a JSON body is a `user` text. */
 const ROUTES: ReadonlyMap<string, Members> = new Map([
   ["chat_completions", TEXTS],
   ["completions", TEXTS],
@@ -51,8 +51,9 @@ const ROUTES: ReadonlyMap<string, Members> = new Map([
 ]);
 
 /**
- * `body` may also be one client event of a session, under the route of its handshake. Bodies of both dialects are read alike: the same names mean the same in both, and a
- * gateway behind us may take either.
+ * Reads the texts of a body. `body` may also be one client event of a session, under the route of its handshake. Bodies of both
+ * dialects are read in the same way: the same names have the same meaning in both, and a gateway behind this one may accept
+ * either.
  */
 export function readTexts(route: Route, _dialect: Dialect, body: TextBody): RequestTexts {
   const { plain } = body;
@@ -60,7 +61,7 @@ export function readTexts(route: Route, _dialect: Dialect, body: TextBody): Requ
     return plain.length === 0 ? nothingIn(plain, undefined) : textsOf(route, body);
   } catch (error) {
     if (error instanceof Unreadable) return nothingIn(plain, error.message);
-    // A name with an escape that is none.
+    // A name has an invalid escape.
     if (error instanceof SyntaxError) return nothingIn(plain, "the body is not JSON");
     throw error;
   }
@@ -115,7 +116,7 @@ function isSound(text: string): boolean {
 }
 
 function multipart(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
-  // Most forms hold a file and are never rewritten.
+  // Most forms contain a file and are never rewritten.
   const body: Source = {
     spot: undefined,
     get text() {

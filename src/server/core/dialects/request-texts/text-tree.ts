@@ -1,6 +1,6 @@
 /**
- * Sound JSON text as a tree of places: unlike values, it keeps each of several members of one name, and where each string
- * stands. Depth is bounded by who found the text sound.
+ * Valid JSON text as a tree of positions: unlike parsed values, it keeps each of several members of one name, and the position
+ * of each string. The caller that validated the text has bounded its depth.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
 import { Unreadable } from "./types.ts";
@@ -12,12 +12,12 @@ export interface Source {
   readonly spot: Spot | undefined;
 }
 
-/** The part of a source's text that a new text takes the place of. Places are UTF-16 units. */
+/** Part of a source's text that a new text replaces. Offsets are UTF-16 units. */
 export interface Spot {
   readonly source: Source;
   readonly start: number;
   readonly end: number;
-  /** The new text as it is written there. */
+  /** Returns the new text as it is written there. */
   write(text: string): string;
 }
 
@@ -44,7 +44,7 @@ export interface ObjectNode {
 export interface TreeMember {
   readonly name: string;
   readonly value: Node;
-  /** Another member of that name follows, which most readers take in its place. */
+  /** Whether another member of that name follows, which most readers use instead. */
   isShadowed: boolean;
 }
 
@@ -52,7 +52,7 @@ interface ScalarNode {
   readonly kind: "scalar";
 }
 
-/** Strings, lists and objects of one text: each takes about 100 bytes. */
+/** Maximum number of strings, lists and objects of one text; each takes about 100 bytes. */
 const MAX_NODES = 200_000;
 
 const SCALAR: ScalarNode = { kind: "scalar" };
@@ -94,7 +94,7 @@ export function treeOf(source: Source): Node {
     while (text.charAt(at) !== "}") {
       const start = at;
       const end = stringEnd(text, at);
-      // Past the colon.
+      // Move past the colon.
       at = skipSpace(text, skipSpace(text, end) + 1);
       members.push({ name: nameIn(text, start, end), value: value(), isShadowed: false });
       at = skipComma(text, at);
@@ -107,7 +107,7 @@ export function treeOf(source: Source): Node {
   return value();
 }
 
-/** Objects of more members are looked at with a map. */
+/** Maximum number of members that are compared directly; larger objects use a map. */
 const FEW = 12;
 
 function markShadowed(members: readonly TreeMember[]): void {

@@ -2,7 +2,7 @@
 
 export type TextKind = "system" | "user" | "assistant" | "tool_args" | "tool_result";
 
-/** One decoded text of a request. */
+/** Decoded text of a request. */
 export interface MessageText {
   readonly kind: TextKind;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface MessageText {
 
 export interface RequestTexts {
   readonly texts: readonly MessageText[];
-  /** Ends and beginnings of texts that are put together on their way: to be inspected too. */
+  /** Ends and beginnings of texts that are joined by the provider, which must be inspected too. */
   readonly seams: readonly MessageText[];
   /** Content that cannot be read as text, one entry each: `image`, `audio`, `video`, `file`. */
   readonly uninspected: readonly string[];
@@ -24,19 +24,19 @@ export interface RequestTexts {
    */
   readonly problem: string | undefined;
   /**
-   * The body with new texts in the place of these and of the seams, in their order; undefined: it stays. Every other byte is as it came,
-   * and without a change it is the same buffer.
+   * Returns the body with new texts in the place of these texts and of the seams, in their order; `undefined` keeps a text.
+   * Every other byte is unchanged, and without a change the same buffer is returned.
    */
   rewrite(changes: readonly (string | undefined)[]): Buffer;
 }
 
-/** A body, its content encoding taken off. */
+/** Body without its content encoding. */
 export interface TextBody {
   readonly plain: Buffer;
   readonly contentType: string;
-  /** `scanObject` found `plain` sound. */
+  /** Whether `scanObject` found `plain` valid. */
   readonly isJson: boolean;
 }
 
-/** The body cannot be read. The message quotes nothing of it. */
+/** Error for a body that cannot be read. The message quotes nothing of it. */
 export class Unreadable extends Error {}

@@ -6,7 +6,7 @@ export interface Utf16Text {
   readonly encode: (text: string) => Buffer;
 }
 
-/** Bytes that are looked at for their order. */
+/** Maximum number of bytes that are examined to determine the byte order. */
 const MAX_HEAD_BYTES = 4_096;
 
 /**

@@ -1,4 +1,4 @@
-/** Effort by the least budget of thinking that asks for it, in tokens. Source: dialects reference, 8.2. */
+/** Efforts by the minimum thinking budget for them, in tokens. Source: dialects reference, 8.2. */
 const BUDGETS: readonly (readonly [minBudget: number, effort: "high" | "medium"])[] = [
   [10_000, "high"],
   [5_000, "medium"],

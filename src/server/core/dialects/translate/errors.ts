@@ -1,9 +1,9 @@
 /**
- * A provider's error in the client's dialect. Source: dialects reference, 10.1 and 10.2.
+ * Translates a provider's error to the client's dialect. Source: dialects reference, 10.1 and 10.2.
  *
- * The status is kept. What an error is called follows from the status, not from what the other dialect calls it; only
- * the types of the dialect messages say more than a status does. Of what the provider wrote, its message, its code and
- * the field that it complains of are shown; a body that is not JSON is some proxy's page, and nothing of it is.
+ * The status is kept. The error type follows from the status, not from the type in the other dialect; only the types of the
+ * messages dialect are more specific than a status. Of the provider's error, its message, its code and the field it names are
+ * shown. A body that is not JSON is a page of some proxy, and nothing of it is shown.
  */
 import { errorFrame, messagesErrorType } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
@@ -23,16 +23,16 @@ const MESSAGES: readonly string[] = [
 
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 
-/** Clients of the messages dialect know a conversation that has grown too long by these words, and shorten it. */
+/** Phrase by which clients of the messages dialect recognize a conversation that is too long, and shorten it. */
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS = "prompt is too long";
 
 const BROKEN_OFF = "The provider broke its answer off with an error.";
 
-/** Codes and paths of fields; prose is no code. */
+/** Pattern of codes and paths of fields; prose is not a code. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
 
-/** Statuses that providers answer with and the gateway itself does not. */
+/** Error types for statuses that only providers use. */
 const PROVIDER_TYPES: ReadonlyMap<number, string> = new Map([
   [402, "billing_error"],
   [409, "conflict_error"],
@@ -71,13 +71,13 @@ const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["timeout", "timeout_error"],
 ]);
 
-/** The provider's error, whatever the envelope: members may be missing or of any type. */
+/** Provider's error, whatever the envelope: members may be missing or of any type. */
 interface Found {
   readonly error: Values;
   readonly message: string | undefined;
 }
 
-/** `error.body`: the provider's, whatever it is. `requestId`: the gateway's own. */
+/** Translates an error. `error.body` is the provider's, of any form. `requestId` is the gateway's own. */
 export function translateError(
   to: Dialect,
   error: { readonly status: number; readonly body: string; readonly requestId: string },
@@ -95,7 +95,7 @@ export function translateErrorEvent(to: Dialect, data: unknown, requestId: strin
   return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
 }
 
-/** Codes of a response that failed, where the provider's error has none. */
+/** Codes of a failed response, if the provider's error has none. */
 const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
   // Errors that must not be retried unchanged: agents retry unknown codes.
   ["invalid_request_error", "invalid_prompt"],
@@ -158,7 +158,7 @@ function namedType(error: Values): string | undefined {
   return knownType(error) ?? MESSAGES_TYPES.get(error.type);
 }
 
-/** Some providers of the dialect compat write the status that the error would have had in its place. */
+/** Returns the error type of an event. Some compat providers put the status that the error would have had into it. */
 function typeOfEvent(error: Values): string {
   const status = [error.code, error.status].find(isStatus);
   return namedType(error) ?? (status === undefined ? "api_error" : typeOfStatus(status));
@@ -168,7 +168,10 @@ function isStatus(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
 }
 
-/** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text, and a list of any. */
+/**
+ * Finds the error in its envelope: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text,
+ * and a list of any.
+ */
 function errorIn(value: unknown): Found {
   const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
   const ofChoice = objectOf(listOf(outer.choices)[0])?.error;

@@ -18,12 +18,15 @@ const FOLDS: Readonly<Record<FoldedForm, (body: string) => string>> = {
   responses: foldResponse,
 };
 
-/** JSON text. `body`: of a stream; anything else is returned as it is. Throws `AnswerProblem`. */
+/**
+ * Returns the folded answer as JSON text. `body` is that of a stream; any other body is returned unchanged. Throws
+ * `AnswerProblem`.
+ */
 export function foldAnswer(form: FoldedForm, body: string): string {
   return isEventText(body) ? FOLDS[form](body) : body;
 }
 
-/** Inputs of calls are objects, which came as fragments of their text. */
+/** Parses the inputs of calls, which arrived as fragments of their text, to objects. */
 function withInputs(message: Values): Values {
   return { ...message, content: listOf(message["content"]).map(withInput) };
 }

@@ -13,7 +13,7 @@ import { AnswerProblem } from "./types.ts";
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
 
-/** Seconds since 1970; later times have years of five digits, which RFC 3339 does not write. */
+/** Maximum time in seconds since 1970; later years have five digits, which RFC 3339 does not allow. */
 const MAX_SECONDS = 253_402_300_799;
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
@@ -25,7 +25,7 @@ interface Model {
   readonly entry: Values;
 }
 
-/** JSON text. `query`: the client's, of which a messages client's page is taken. Throws `AnswerProblem`. */
+/** Returns the list as JSON text. `query` is that of the client, and selects a messages client's page. Throws `AnswerProblem`. */
 export function translateModels(to: Dialect, body: string, query: string): string {
   const list = parsedJson(body);
   // Some compat providers answer with the bare array.
@@ -42,14 +42,14 @@ export function translateModels(to: Dialect, body: string, query: string): strin
   });
 }
 
-/** JSON text. Throws `AnswerProblem`. */
+/** Returns the model as JSON text. Throws `AnswerProblem`. */
 export function translateModel(to: Dialect, body: string): string {
   const model = modelOf(parsedJson(body));
   if (model === undefined) throw new AnswerProblem("the provider's model is no object with an id");
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
 }
 
-/** An id that is listed twice is kept once: a page that ends with it could not say where the next one begins. */
+/** Returns the models. A repeated id is kept once: a page that ends with it could not say where the next one begins. */
 function modelsOf(entries: readonly unknown[]): readonly Model[] {
   const models = new Map<string, Model>();
   for (const entry of entries) {
@@ -73,7 +73,7 @@ interface Page {
   readonly hasMore: boolean;
 }
 
-/** A model that is not listed is no place to go on from: the page is empty, and paging ends. */
+/** Returns a page. If the given model is not listed, the page is empty and paging ends. */
 function pageOf(models: readonly Model[], query: URLSearchParams): Page {
   const limit = limitOf(query.get("limit"));
   const after = query.get("after_id");
@@ -90,7 +90,7 @@ function pageOf(models: readonly Model[], query: URLSearchParams): Page {
 
 const placeOf = (models: readonly Model[], id: string): number => models.findIndex((model) => model.id === id);
 
-/** Out of range is brought into it, and what is no number is as if it were absent. */
+/** Returns the limit, clamped to its range; a value that is not a number counts as absent. */
 function limitOf(written: string | null): number {
   if (written === null || !/^\d+$/.test(written)) return DEFAULT_LIMIT;
   return Math.min(Math.max(Number(written), 1), MAX_LIMIT);

@@ -1,4 +1,4 @@
-/** Why an answer ended, in the words of either dialect. Source: dialects reference, 8.5. */
+/** Converts finish reasons between the dialects. Source: dialects reference, 8.5. */
 
 const FINISH_REASONS: ReadonlyMap<unknown, string> = new Map([
   ["max_tokens", "length"],

@@ -2,7 +2,7 @@
 import type { Values } from "../values.ts";
 import type { AnswerTerms, ReasoningSeal } from "./types.ts";
 
-/** A tool as the client knows it. */
+/** Tool as the client knows it. */
 export interface ClientTool {
   readonly name: string;
   /** Namespace of the tool, if any; the provider's name of the tool combines both. */
@@ -12,12 +12,12 @@ export interface ClientTool {
 }
 
 export interface ResponsesTerms {
-  /** The client asked for a stream. */
+  /** Whether the client asked for a stream. */
   readonly streams: boolean;
   readonly model: AnswerTerms["model"];
   /** Tools by the provider's name. A tool that is missing here is a function of that name. */
   readonly tools: ReadonlyMap<string, ClientTool>;
-  /** `reasoning.summary` was asked for. */
+  /** Whether `reasoning.summary` was requested. */
   readonly showsSummary: boolean;
   readonly wantsLogprobs: boolean;
   /**
@@ -25,7 +25,7 @@ export interface ResponsesTerms {
    * that the answer sets itself (`id`, `status`, `model`, `output`, `usage`, times, errors) are not included.
    */
   readonly echo: Values;
-  /** `call_id`s of the request's input: no call of the answer gets one again. Made when it is read. */
+  /** Returns the `call_id`s of the request's input, which no call of the answer may repeat. Computed on first use. */
   readonly takenCallIds: () => ReadonlySet<string>;
   /** Seal for reasoning; `undefined` if reasoning is not sealed and cannot be sent back. */
   readonly seal: ReasoningSeal | undefined;

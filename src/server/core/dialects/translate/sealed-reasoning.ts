@@ -15,7 +15,10 @@ export function mayHoldSealed(body: Buffer): boolean {
   return body.includes(MARK);
 }
 
-/** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */
+/**
+ * Returns the body without sealed reasoning, or the same buffer if there is none. `body` is a JSON object that `scanObject`
+ * found valid. Throws `SyntaxError`.
+ */
 export function withoutSealed(body: Buffer): Buffer {
   const scan = scanObject(body, ["input"]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;

@@ -1,4 +1,4 @@
-/** Names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
+/** Returns names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
 import { stringOf } from "../values.ts";
 import type { AnswerTerms } from "./types.ts";
 

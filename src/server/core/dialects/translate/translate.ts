@@ -1,4 +1,4 @@
-/** The ways from one form of requests and answers to another. */
+/** Translations between the forms of requests and answers. */
 import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json-source.ts";
 import type { Form } from "../routes.ts";

@@ -11,11 +11,11 @@ import type { Dialect } from "../routes.ts";
 export interface ChannelTerms {
   /** Whether the channel claims it; one without a list claims all that its dialect can express. */
   readonly claims: (capability: Capability) => boolean;
-  /** Compat only: the field that identifies the end user to the provider. */
+  /** Field that identifies the end user to a compat provider. */
   readonly endUserField: "user" | "safety_identifier";
-  /** Compat only: a streamed request may ask for usage. */
+  /** Whether a streamed request to a compat provider may ask for usage. */
   readonly acceptsStreamUsage: boolean;
-  /** Only a request for a response is translated with one: what its reasoning is kept in. */
+  /** Seal of reasoning; set only for `responses` requests. */
   readonly seal?: ReasoningSeal | undefined;
 }
 
@@ -29,7 +29,7 @@ export type SealedBlock =
   | { readonly k: "c"; readonly x: string }
   | { readonly k: "d"; readonly j: unknown };
 
-/** Bound to the caller, to the form and the maker of the channel, and to the model as the provider is sent it. */
+/** Seal bound to the caller, to the form and the provider of the channel, and to the model as it is sent. */
 export interface ReasoningSeal {
   seal(blocks: readonly SealedBlock[]): string;
   /**
@@ -47,7 +47,7 @@ export interface TranslatedRequest {
   readonly lost?: readonly Loss[] | undefined;
 }
 
-/** A request as its channel is sent it, and how the answer becomes the client's. */
+/** Request in the form for its channel, and the conversion of its answer for the client. */
 export interface Translated {
   /** JSON text. */
   readonly body: string;
@@ -56,15 +56,15 @@ export interface Translated {
   readonly lost?: readonly Loss[] | undefined;
 }
 
-/** How the answer to a translated request becomes the client's. `stamp` is made when the answer begins. */
+/** Conversion of the answer to a translated request. `stamp` is created when the answer begins. */
 export interface AnswerReading {
   /** Opens the translation of a stream; `undefined` if no stream was requested. */
   stream(stamp: AnswerStamp): StreamTranslation | undefined;
-  /** Throws `AnswerProblem`. `asStream`: a whole answer where a stream was asked for. */
+  /** Converts a whole answer. Throws `AnswerProblem`. `asStream` is true if a stream was requested. */
   whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
 }
 
-/** The request is not of its dialect where translating it takes reading it. */
+/** Error for a request that violates its dialect in a part that translation has to read. */
 export class RequestProblem extends Error {
   override readonly name = "RequestProblem";
   /** Path of the field, like `messages[2].content`; quotes nothing of the request. */
@@ -78,19 +78,19 @@ export class RequestProblem extends Error {
 
 /** Facts about a request that are needed to read its answer. */
 export interface AnswerTerms {
-  /** The dialect of the client, in which the answer is written. */
+  /** Dialect of the client, in which the answer is written. */
   readonly client: Dialect;
-  /** The client asked for a stream. */
+  /** Whether the client asked for a stream. */
   readonly streams: boolean;
-  /** The model as the provider is sent it, and as the client asked for it: an answer that names the first shows the second. */
+  /** Model that the provider is sent, and model that the client asked for: an answer that names the first shows the second. */
   readonly model: { readonly sent: string; readonly asked: string };
-  /** Names of tools that were changed on the way, as the provider has them, to the client's own. */
+  /** Client's names of tools by the names that the provider was sent, if they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** Whether a stream to a compat client ends with a chunk that has the usage. */
   readonly showsUsage: boolean;
-  /** Compat client: it speaks of `functions`, and reads `function_call`. */
+  /** Whether a compat client uses `functions`, and reads `function_call`. */
   readonly callsFunctions: boolean;
-  /** Messages client: it asked for thinking, and is shown what the provider calls reasoning. */
+  /** Whether a messages client asked for thinking, and so is shown the provider's reasoning. */
   readonly showsThinking: boolean;
   /**
    * Returns an estimate of the prompt's tokens for the beginning of a stream to a messages client; the end of the stream has
@@ -103,7 +103,7 @@ export interface AnswerTerms {
 export interface AnswerStamp {
   /** Seconds since 1970. */
   readonly created: number;
-  /** The same when it is asked. Undefined: an answer is taken to be complete in the second in which it began. */
+  /** Returns the current time in the same unit; without it, an answer counts as complete in the second in which it began. */
   readonly now?: () => number;
   /**
    * Seed of the gateway's request for ids that the provider left out. `[A-Za-z0-9_-]`, unique. It may be created on first use.
@@ -113,12 +113,12 @@ export interface AnswerStamp {
   readonly remember?: ((id: string, item: string) => void) | undefined;
 }
 
-/** The provider's answer is not of its dialect: nothing true can be made of it. The message quotes none of it. */
+/** Error for a provider's answer that violates its dialect and cannot be translated. The message quotes nothing of it. */
 export class AnswerProblem extends Error {
   override readonly name = "AnswerProblem";
 }
 
-/** The provider's stream ended before its answer did: it broke off, and what came of it may be sound. */
+/** Error for a provider's stream that ended before its answer did; what arrived of it may be valid. */
 export class EarlyEnd extends AnswerProblem {
   constructor(what = "its answer did") {
     super(`the stream ended before ${what}`);
@@ -135,7 +135,9 @@ export interface StreamTranslation {
    * client, or an empty text. Throws `AnswerProblem`; the stream has then ended.
    */
   event(name: string, data: string): string;
-  /** A comment or a sign of life of the provider: a frame that keeps the client's connection alive and means nothing. */
+  /**
+   * Handles a comment or keep-alive of the provider. Returns a frame without content that keeps the client's connection alive.
+   */
   keepAlive(): string;
   /**
    * Ends the stream after the provider's. Returns the last frames. Throws `AnswerProblem` if the stream ended before its answer

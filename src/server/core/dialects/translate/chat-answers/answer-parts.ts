@@ -18,7 +18,7 @@ import {
   type WriteArguments,
 } from "./loose.ts";
 
-/** A stretch of reasoning. */
+/** Stretch of reasoning. */
 export interface Reasoning {
   /** Text of the reasoning. It may be empty if only the signature is sent. */
   readonly text: string;
@@ -54,8 +54,9 @@ export function refusalOf({ refusal }: Values): string {
 }
 
 /**
- * Details come before the plain string, which repeats them. Those that only their maker can read (`reasoning.encrypted`)
- * are left out: nothing in a messages history would tell whose they are, and any other provider refuses them.
+ * Returns the reasoning. Details precede the plain string, which repeats them. Those that only their provider can read
+ * (`reasoning.encrypted`) are left out: a messages history would not show which provider they belong to, and any other refuses
+ * them.
  */
 export function reasoningOf(message: Values): readonly Reasoning[] {
   const { reasoning_details: details, content } = message;
@@ -72,12 +73,12 @@ export function callsOf(message: Values, written: WriteArguments = UNCHANGED): r
   if (!hasCalls && (old === undefined || old === null)) return NONE;
   if (hasCalls && !Array.isArray(calls)) throw new AnswerProblem("tool_calls is not an array");
   const parts = listOf(calls).map((call) => callPart(call, written));
-  // Some providers say the same call in both forms.
+  // Some providers send the same call in both forms.
   if (parts.length > 0 || old === undefined || old === null) return parts;
   return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old, written) }];
 }
 
-/** Null, which providers write for all that is not there, counts as absent. */
+/** Returns a text. Null counts as absent, since providers write it for absent members. */
 function optionalText(value: unknown, name: string): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
@@ -174,7 +175,10 @@ export function notJson(body: string): string {
     : "the answer is not JSON";
 }
 
-/** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
+/**
+ * Checks the finish reason. Some providers end a broken answer with a reason of its own; any other unknown reason is a plain
+ * end.
+ */
 export function checkFinish(finishReason: unknown): void {
   if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
 }

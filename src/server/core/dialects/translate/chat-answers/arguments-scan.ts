@@ -10,10 +10,10 @@
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
-/** How far the arguments of a call came. `broken`: they are no JSON object. */
+/** State of a call's arguments. `broken`: they are not a JSON object. */
 export type Arguments = "whole" | "empty" | "cut" | "broken";
 
-/** Member that carries arguments which are no object. */
+/** Member for arguments that are not an object. */
 const RAW = '"_raw"';
 
 /** Returns an object that replaces invalid arguments. */
@@ -39,7 +39,7 @@ type Place =
 
 const SCALAR = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
 const SCALAR_STARTS = "-0123456789tfn";
-/** Numbers have no bound of their own; no tool is called with a longer one. */
+/** Maximum length of a number, since numbers have no bound of their own; no tool is called with a longer one. */
 const MAX_SCALAR = 4_096;
 const SPACES = " \t\n\r";
 const ESCAPES = '"\\/bfnrt';
@@ -57,14 +57,14 @@ export class ArgumentsScan {
   #hexLeft = 0;
   #scalar = "";
   #isBroken = false;
-  /** A number or word of an earlier fragment turned out to be none. */
+  /** Whether a number or word from an earlier fragment turned out to be invalid. */
   #dropsScalar = false;
   /** Offset in the fragment at which a string contains an invalid character. */
   #brokeAt = 0;
   /** All fragments, up to a bound. */
   #text = "";
   #isTextKept = true;
-  /** Something was handed on. */
+  /** Whether any part was forwarded. */
   #hasWritten = false;
 
   get hasWritten(): boolean {
@@ -108,7 +108,7 @@ export class ArgumentsScan {
     if (state === "broken" && !this.#isTextKept) throw new AnswerProblem("the arguments of a tool call are too long");
     if (state === "whole" || state === "empty" || (state === "cut" && ranOut)) return "";
     if (!this.#hasWritten) return rawArguments(this.#text);
-    // The object was handed on whole before more followed it.
+    // The whole object was forwarded before more text followed it.
     if (this.#closers.length === 0) throw new AnswerProblem("more follows the arguments of a tool call");
     return this.#completed() + this.#rawMember();
   }
@@ -130,7 +130,7 @@ export class ArgumentsScan {
     return text;
   }
 
-  /** Up to what broke it; a number or word that is none is not handed on either. */
+  /** Returns the text up to the invalid character; an invalid number or word is not forwarded either. */
   #cutBack(text: string, at: number): string {
     if (this.#place !== "scalar") return text.slice(0, this.#place === "string" ? this.#brokeAt : at);
     const began = at - this.#scalar.length;
@@ -140,7 +140,7 @@ export class ArgumentsScan {
     return text.slice(0, Math.max(0, began));
   }
 
-  /** Ends whatever is open within the outermost object. */
+  /** Returns the text that closes everything open within the outermost object. */
   #completed(): string {
     const inner = this.#closers.slice(1).reverse().join("");
     return this.#endOfValue() + inner;

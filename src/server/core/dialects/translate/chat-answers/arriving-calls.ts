@@ -21,7 +21,7 @@ export class ArrivingCalls {
   readonly #byId = new Map<string, Call>();
   #last: Call | undefined;
 
-  /** The call of the fragment; one that was not there before where it begins one. */
+  /** Returns the call of the fragment, a new one if the fragment begins it. */
   of(part: CallPart): Call {
     const call = this.#known(part) ?? { id: "", name: "", scan: new ArgumentsScan() };
     if (call.name === "") call.name = part.name;
@@ -50,7 +50,7 @@ function begins(part: CallPart, current: Call): boolean {
   return current.scan.state === "whole" && part.arguments.trim() !== "";
 }
 
-/** Two calls of different index that have one id are two calls. */
+/** Returns the key of a call. Two calls with different indexes and the same id are different calls. */
 function idKey({ index, id }: CallPart): string {
   return `${index ?? ""} ${id}`;
 }

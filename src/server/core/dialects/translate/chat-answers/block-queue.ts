@@ -17,7 +17,7 @@ export const MAX_HELD = 8 << 20;
 const BLOCK_COST = 256;
 
 export interface QueuedBlock {
-  /** Came while the block was not open. */
+  /** Text that arrived while the block was not open. */
   held: string;
   /** Tool call; `undefined` for other blocks. */
   readonly call?: Call;
@@ -33,7 +33,7 @@ export interface BlockWriter<Block extends QueuedBlock> {
 export class BlockQueue<Block extends QueuedBlock> {
   readonly #writer: BlockWriter<Block>;
   #queue: Block[] = [];
-  /** The first in the queue has begun. */
+  /** Whether the first block in the queue has begun. */
   #isOpen = false;
   #heldSize = 0;
 
@@ -86,7 +86,7 @@ export class BlockQueue<Block extends QueuedBlock> {
     if (over > 0) this.#queue.splice(0, over);
   }
 
-  /** Begins and ends all that are left. */
+  /** Begins and ends all remaining blocks. */
   close(): void {
     for (const block of this.#queue) {
       if (isNameless(block)) throw new AnswerProblem("a tool call has no name");

@@ -21,9 +21,9 @@ export interface ChunkSink {
   finish(finishReason: string, usage: Usage | undefined): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown, usage: Usage | undefined): void;
-  /** A frame that means nothing. */
+  /** Returns a frame without content. */
   alive(): string;
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string;
 }
 
@@ -85,7 +85,7 @@ class ChunkReader implements StreamTranslation {
     return this.#sink.take();
   }
 
-  /** Several are parts of one message, in the order in which they come. */
+  /** Handles one choice. Several are parts of one message, in order of arrival. */
   #choice(choice: Values | undefined, written: WriteArguments): void {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
     const { index, delta = null, finish_reason: finishReason } = choice;

@@ -15,7 +15,7 @@ export type WriteArguments = (written: unknown) => unknown;
 const OBJECT_ARGUMENTS = /"arguments"\s*:\s*[{[]/;
 export const UNCHANGED: WriteArguments = (part) => part;
 
-/** The writer of arguments that are an object, for the answer or event of this text. */
+/** Returns the serializer of arguments that are an object, for the answer or event of this text. */
 export function argumentsWriter(text: string, value: unknown): WriteArguments {
   if (!OBJECT_ARGUMENTS.test(text)) return UNCHANGED;
   return (written) => {
@@ -40,7 +40,7 @@ export function looseUsageValue(answer: Values): unknown {
   return ofChoice.findLast((told) => told !== undefined) ?? objectOf(groq)?.["usage"];
 }
 
-/** The first choice and those that follow it, as one: no client of another dialect asks for alternatives. */
+/** Merges all choices into the first one, since no client of another dialect asks for alternatives. */
 export function mergedChoice(choices: readonly unknown[]): Values | undefined {
   const all = choices.map(objectOf).filter((choice) => choice !== undefined);
   const ordered =
@@ -106,7 +106,7 @@ const FIELD = /^\uFEFF?\s*(?::|(?:data|event|id|retry)\s*:)/;
 /** Whether a body that was to be a whole answer is a stream of events. */
 export const isEventText = (body: string): boolean => FIELD.test(body);
 
-/** Data of the events of a whole stream, `[DONE]` left out. */
+/** Returns the data of all events of a stream, without `[DONE]`. */
 export function eventsOf(body: string): { readonly data: readonly string[]; readonly isDone: boolean } {
   const splitter = new SseSplitter();
   const events = [...splitter.push(Buffer.from(body))];
@@ -157,7 +157,7 @@ interface FoldedCall {
   /** Arguments, or the input of a custom tool. */
   text: string;
   isCustom: boolean;
-  /** Other members, like the signature of a thought. */
+  /** Other members, such as the signature of a thought. */
   more: Values;
 }
 
@@ -165,7 +165,7 @@ const OF_A_DELTA: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role",
 const OF_A_CALL: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom"]);
 const OF_A_CHOICE: ReadonlySet<string> = new Set(["index", "delta", "message", "text", "finish_reason", "usage"]);
 
-/** Members that a fragment repeats, and that do not grow. */
+/** Members that a fragment repeats instead of extending them. */
 const REPEATED: ReadonlySet<string> = new Set(["id", "type", "name", "index", "format"]);
 const MAX_JOINED_DEPTH = 8;
 
@@ -206,7 +206,7 @@ class FoldedChoice {
   #role: unknown = "assistant";
   /** Text of a legacy completion, which has no message. */
   #completion: string | undefined;
-  /** Members of the choice and of the message that are not known here. */
+  /** Unknown members of the choice and of the message. */
   #beside: Values = {};
   #more: Values = {};
 

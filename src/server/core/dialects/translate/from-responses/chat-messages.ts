@@ -1,4 +1,7 @@
-/** The conversation of a request for a response as messages of a chat completion. Source: responses reference, 3.1 to 3.3, 4.6. */
+/**
+ * Translates the conversation of a `responses` request to messages of a chat completion. Source: responses reference, 3.1 to
+ * 3.3, 4.6.
+ */
 import { listOf, objectOf } from "../../values.ts";
 import { refuse } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
@@ -35,7 +38,7 @@ export function messagesOf({ system, rounds }: Talk, thoughts: Thoughts, claims:
   return first === undefined ? messages : [first, ...messages];
 }
 
-/** Some providers take one, and it is the first. */
+/** Returns one system message, since some providers accept only one, as the first message. */
 function systemMessage(contents: readonly Content[], claims: Claims): Message | undefined {
   const parts = contents.flatMap((content) => partsOf(content, claims)).filter(({ type }) => type === "text");
   if (parts.length === 0) return undefined;

@@ -129,7 +129,7 @@ function addMessage(draft: Draft, item: Values, place: string): void {
   }
 }
 
-/** Reasoning is the one thing that a conversation can do without. */
+/** Handles a reference to a stored item. Only reasoning can be left out of a conversation. */
 function addReference({ id }: Values, place: string): void {
   if (typeof id === "string" && id.startsWith("rs_")) return;
   refuse(place, "refers to an item that is not stored for this model: send the item itself");

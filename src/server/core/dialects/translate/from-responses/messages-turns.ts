@@ -1,4 +1,7 @@
-/** The conversation of a request for a response as turns of the messages dialect. Source: responses reference, 3.1 to 3.3. */
+/**
+ * Translates the conversation of a `responses` request to turns of the messages dialect. Source: responses reference, 3.1 to
+ * 3.3.
+ */
 
 import { isHttpsUrl } from "../../fidelity/forms.ts";
 import { refuse } from "../required.ts";

@@ -72,7 +72,10 @@ function partOf(part: Values, type: string, at: string): Part | undefined {
   }
 }
 
-/** Some clients write the object of the older form. An image that the provider is taken to hold gives none. */
+/**
+ * Reads an image. Some clients send the object of the older form. An image that the provider is expected to store gives no
+ * part.
+ */
 function imageOf(part: Values, at: string, marked: unknown): ImagePart | undefined {
   const given = part["image_url"];
   const url = optionalText(objectOf(given)?.["url"] ?? given, `${at}.image_url`);

@@ -1,6 +1,6 @@
 /**
- * Settings of a request for a response as a chat completion has them, and what the response repeats of them. Source: responses
- * reference, 2 and 6. Schemas stay the objects that they are, so that their text is found again.
+ * Converts the settings of a `responses` request to those of a chat completion, and returns the members that the response
+ * repeats. Source: responses reference, 2 and 6. Schemas stay the same objects, so that their text can be found again.
  */
 import { objectOf, type Values } from "../../values.ts";
 import {
@@ -15,7 +15,7 @@ import {
   requiredObject,
 } from "../required.ts";
 
-/** Chat demands a name, for its provider's own use. */
+/** Name of a format, which chat requires for the provider's own use. */
 const FORMAT_NAME = "output";
 
 const LOGPROBS = "message.output_text.logprobs";
@@ -55,7 +55,7 @@ export function showsSummary(request: Values): boolean {
   return typeof summary === "string" && summary !== "none";
 }
 
-/** The default is not sent: most providers do not know the member. */
+/** Returns the verbosity. The default is not sent, since most providers do not know the member. */
 function verbosityOf(text: Values | undefined): string | undefined {
   const verbosity = optionalText(text?.["verbosity"], "text.verbosity");
   return verbosity === "medium" ? undefined : verbosity;

@@ -19,11 +19,11 @@ export interface ImagePart extends Marked {
   readonly detail: string | undefined;
 }
 
-/** Either `data` or `url` is known. */
+/** File; either `data` or `url` is known. */
 export interface FilePart extends Marked {
   readonly kind: "file";
   readonly name: string | undefined;
-  /** A data URI. */
+  /** Data URI. */
   readonly data: string | undefined;
   readonly url: string | undefined;
 }
@@ -49,10 +49,10 @@ export interface Call {
   readonly id: string;
   /** Name that the provider is sent. */
   readonly name: string;
-  /** Arguments as JSON text, or what a custom tool was given. */
+  /** Arguments as JSON text, or the input of a custom tool. */
   readonly input: string;
   readonly isCustom: boolean;
-  /** Among the calls of its round. */
+  /** Position among the calls of its round. */
   readonly position: number;
 }
 
@@ -63,7 +63,7 @@ export interface Output {
   readonly content: Content;
 }
 
-/** Thought before what follows it in the round. */
+/** Thinking that precedes the next step of the round. */
 export interface Thought {
   readonly kind: "thought";
   /** Sealed reasoning; `undefined` if the item has none that a provider could recognize. */

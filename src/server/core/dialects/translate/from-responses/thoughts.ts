@@ -20,7 +20,7 @@ export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<
   const lost: Loss[] = [];
   const isTold = claims("thinking_replay");
 
-  // The guard has counted what the channel does not claim, and what is not sealed.
+  // Records the loss. The guard has already counted unclaimed capabilities, and unsealed reasoning.
   function drop({ sealed, place }: Thought): void {
     if (isTold && sealed !== undefined && lost.length === 0)
       lost.push({ capability: "thinking_replay", isHard: false, place });

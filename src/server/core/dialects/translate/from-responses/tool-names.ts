@@ -1,7 +1,7 @@
 /**
- * Names of tools as a provider takes them: of letters, digits, _ and -, and not too long. A tool in a namespace is called by
- * both names. What has to be changed keeps its beginning and gets digits of its SHA-256, so that a conversation names it alike
- * from turn to turn. Source: responses reference, 4.2 and 4.3; dialects reference, 8.2.
+ * Converts names of tools to names that a provider accepts: letters, digits, _ and -, and a limited length. The name of a tool
+ * in a namespace combines both names. A changed name keeps its beginning and gets digits of its SHA-256, so that it is the same
+ * in every turn of a conversation. Source: responses reference, 4.2 and 4.3; dialects reference, 8.2.
  */
 import { toolKey } from "../../fidelity/response-tools.ts";
 import type { ClientTool } from "../responses-terms.ts";

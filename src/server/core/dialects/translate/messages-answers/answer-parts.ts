@@ -40,14 +40,14 @@ function exactOf(body: string, value: unknown): JsonSource["exact"] {
   }
 }
 
-/** A block of content; its type need not be known. */
+/** Returns a content block; its type may be unknown. */
 export function readBlock(value: unknown): Values {
   const block = objectOf(value);
   if (block === undefined || typeof block["type"] !== "string") throw new AnswerProblem("a content block has no type");
   return block;
 }
 
-/** Text that the grammar demands. */
+/** Returns a text that the grammar requires. */
 export function readText(of: Values, name: string): string {
   const text = stringOf(of[name]);
   if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
@@ -67,11 +67,14 @@ export function hasInput(block: Values): boolean {
   return input !== undefined && Object.keys(input).length > 0;
 }
 
-/** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */
+/**
+ * Returns the input of a `tool_use` block as the text of `arguments`. `exact` is that of the `JsonSource` that the block is a
+ * part of.
+ */
 export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
   const input = block["input"];
   if (input === undefined || input === null) return "{}";
-  // JSON text as some bridges write it, or whatever text a model wrote.
+  // Some bridges send the input as JSON text, and a model may write any text.
   if (typeof input === "string") return input.trim() === "" ? "{}" : input;
   if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
   return jsonText(exact(input));

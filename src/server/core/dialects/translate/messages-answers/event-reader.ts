@@ -12,7 +12,7 @@ import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
-/** A block as its writer knows it. `untold`: nothing of it is shown. */
+/** Block in the form of its writer. `untold`: nothing of it is written. */
 export interface WrittenBlock {
   readonly kind: "text" | "thinking" | "tool_use" | "untold";
 }
@@ -32,7 +32,7 @@ export interface EventSink<Block extends WrittenBlock> {
   finish(ending: EventEnding): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown): void;
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string;
 }
 
@@ -51,7 +51,7 @@ const KEEP_ALIVE = ": ping\n\n";
 
 const NO_VALUES: Values = {};
 
-/** Events that are read; others by name mean nothing to any client. */
+/** Events that are read; no client handles events of other names. */
 const EVENTS: ReadonlySet<string> = new Set([
   "message_start",
   "content_block_start",
@@ -242,7 +242,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   }
 }
 
-/** The event once more, for the exact text of its parts. */
+/** Parses the event again, to keep the exact text of its parts. */
 function exactly(data: string): JsonSource {
   try {
     return readJson(data);

@@ -6,7 +6,7 @@ import { AnswerProblem, EarlyEnd } from "../types.ts";
 /** Members of a delta, and of the block that they are added to. */
 const TEXTS = ["text", "thinking", "signature"] as const;
 
-/** Throws `AnswerProblem`; one that ended before its answer did is an `EarlyEnd`. */
+/** Folds the events. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended before its answer did. */
 export function foldEvents(body: string): Values {
   let message: Values | undefined;
   let ending: Values = {};
@@ -19,7 +19,7 @@ export function foldEvents(body: string): Values {
     if (event === undefined) throw new AnswerProblem("an event is no JSON object");
     const index = numberOf(event["index"]) ?? 0;
     switch (event["type"]) {
-      // The whole answer, as the only event.
+      // Some providers send the whole answer as the only event.
       case "message":
         message ??= event;
         usage = { ...usage, ...objectOf(event["usage"]) };

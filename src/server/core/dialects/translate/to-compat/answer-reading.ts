@@ -21,7 +21,7 @@ export interface ToolCall {
   readonly name: string;
 }
 
-/** `batch` has no equivalent. */
+/** Service tiers; `batch` has no equivalent. */
 const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
   ["standard", "default"],
   ["priority", "priority"],
@@ -54,8 +54,8 @@ export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFuncti
 }
 
 /**
- * Thinking that a provider takes back: what a client sends again of `reasoning_details` keeps text and signature together.
- * Undefined: it is not signed, and no provider takes it.
+ * Returns thinking in the form that a client can send back: an entry of `reasoning_details` keeps text and signature together.
+ * Returns `undefined` if it is not signed, since no provider accepts that.
  */
 export function signedDetail(text: string, signature: string | undefined, index: number): object | undefined {
   return signature ? { type: "reasoning.text", text, signature, index } : undefined;

@@ -13,7 +13,7 @@ export interface CacheOptions {
   readonly mode: keyof typeof MAX_MARKS;
 }
 
-/** Unsets all marks but the last that the provider keeps. Marks are there only where the channel claims them. */
+/** Removes all marks but the last ones that the provider keeps. There are marks only if the channel claims them. */
 export function keepLastMarks(messages: readonly ChatMessage[], mode: CacheOptions["mode"]): CacheOptions | undefined {
   const marked = messages.flatMap(({ content }) => (typeof content === "object" ? markedOf(content ?? []) : []));
   for (const part of marked.slice(0, -MAX_MARKS[mode])) part.prompt_cache_breakpoint = undefined;

@@ -23,7 +23,7 @@ export type OpenBlock =
   /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "untold" };
 
-/** Thinking and input of blocks that are not closed, in UTF-16 units. */
+/** Maximum size of thinking and input of open blocks, in UTF-16 units. */
 const MAX_HELD = 8 << 20;
 
 const UNTOLD: OpenBlock = { kind: "untold" };
@@ -49,7 +49,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     this.#rest = `,"finish_reason":null}]${this.#usage}}\n\n`;
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     const frames = this.#frames;
     this.#frames = "";

@@ -1,7 +1,7 @@
 /**
- * Citations of a web search as annotations of the text that rests on them. Source: dialects reference, 3.2 and 8.5.
+ * Converts citations of a web search to annotations of the text that cites them. Source: dialects reference, 3.2 and 8.5.
  *
- * Places count characters, not UTF-16 units, from the start of the message's content. Other kinds of citation have no
+ * Offsets count characters, not UTF-16 units, from the start of the message's content. Other kinds of citation have no
  * equivalent.
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";

@@ -1,7 +1,7 @@
 /**
- * Names of tools that a compat provider accepts: at most 64 characters, where the messages dialect allows 128. A longer one
- * keeps its first 55 characters and gets eight digits of its SHA-256, so that a conversation names it alike from turn to
- * turn, in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
+ * Shortens names of tools for a compat provider, which accepts 64 characters, where the messages dialect allows 128. A longer
+ * name keeps its first 55 characters and gets eight digits of its SHA-256, so that it is the same in every turn of a
+ * conversation: in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
  */
 import { createHash } from "node:crypto";
 
@@ -9,9 +9,9 @@ const MAX_NAME_LENGTH = 64;
 const DIGEST_LENGTH = 8;
 
 export interface ToolNames {
-  /** The client's own name as the provider is sent it. Different names of one request stay different. */
+  /** Returns the name that the provider is sent. Different names of one request get different names. */
   sent(name: string): string;
-  /** Names that were changed, as they were sent, to the client's own. Grows with what is asked of `sent`. */
+  /** Client's names by the changed names. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, string>;
 }
 

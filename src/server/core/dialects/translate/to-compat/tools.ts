@@ -1,8 +1,7 @@
 /**
- * Tools of a messages request, and the choice among them, as compat has them. Source: dialects reference, 8.2.
+ * Translates the tools of a messages request, and the tool choice, to compat. Source: dialects reference, 8.2.
  *
- * A provider refuses a choice, or a flag about calls, without a tool to call: where no function is left to send, neither
- * is sent.
+ * A provider refuses a choice, or a flag about calls, without a tool: if no function is left to send, neither is sent.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import type { JsonSource } from "../../json-source.ts";
@@ -22,10 +21,10 @@ import type { Scope } from "./chat.ts";
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
 const WEB_SEARCH = /^web_search_/;
 
-/** Compat has no such rules, and a search that keeps none of them is not the one that was asked for. */
+/** Compat has no such rules, and a search without them is not the one that was requested. */
 const SEARCH_RULES = ["allowed_domains", "blocked_domains"];
 
-/** Tools by who runs them: functions are the client's own; all others are known to a provider by their type. */
+/** Tools by who runs them: functions belong to the client; all others are known to a provider by their type. */
 export interface Tools {
   readonly functions: readonly FunctionTool[];
   /** Names of tools that have a type and no counterpart. */

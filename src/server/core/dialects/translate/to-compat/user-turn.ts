@@ -10,7 +10,7 @@ import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObj
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
 import { partOf, textPartOf } from "./parts.ts";
 
-/** Some providers refuse an empty result. */
+/** Placeholder for an empty result, which some providers refuse. */
 const NO_OUTPUT = "(no output)";
 const ERROR_PREFIX = "Error: ";
 

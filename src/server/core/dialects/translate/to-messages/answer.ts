@@ -117,8 +117,8 @@ function toolUses(
 }
 
 /**
- * Arguments that are no object are kept as the text that they are, since the dialect has no other place for them. Undefined:
- * they were cut off where the model ran out of tokens.
+ * Returns the input of a call. Arguments that are not an object are kept as text, since the dialect has no other place for
+ * them. Returns `undefined` if they were cut off because the model ran out of tokens.
  */
 function inputOf({ arguments: text }: CallPart, ranOut: boolean): string | undefined {
   const json = text.trim();

@@ -15,13 +15,13 @@ export interface CacheControl {
 
 /** Part that can have a cache mark. */
 export interface Markable {
-  /** Taken back, or lengthened, once all marks of the request are known. */
+  /** Mark; removed, or lengthened, once all marks of the request are known. */
   cache_control?: CacheControl | undefined;
 }
 
 export interface TextBlock extends Markable {
   readonly type: "text";
-  /** Never blank: the API refuses a text in which no character shows. */
+  /** Text that is never blank: the API refuses a text without a visible character. */
   readonly text: string;
 }
 
@@ -63,7 +63,7 @@ export interface ToolResultBlock {
   readonly content: string | readonly ContentBlock[] | undefined;
 }
 
-/** Signed by the provider that made it, which refuses any other. */
+/** Thinking block, signed by the provider that made it, which refuses any other. */
 export type ThinkingBlock =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string };

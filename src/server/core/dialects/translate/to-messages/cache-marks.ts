@@ -1,14 +1,14 @@
 /**
- * Marks of the prompt cache. Source: dialects reference, 8.6.
+ * Handles marks of the prompt cache. Source: dialects reference, 8.6.
  *
- * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several
- * compat providers take. A mark lives 30 minutes or longer in the one and five minutes or an hour in the other.
+ * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several compat
+ * providers accept. A mark lives 30 minutes or longer in the one, and five minutes or an hour in the other.
  */
 import type { Values } from "../../values.ts";
 import { objectOf } from "../../values.ts";
 import type { Block, CacheControl, Markable, Scope, Turn } from "./blocks.ts";
 
-/** More are refused. */
+/** Maximum number of marks; the API refuses more. */
 const MAX_MARKS = 4;
 
 /** Returns the mark of a part or a tool, if the channel supports caching. */

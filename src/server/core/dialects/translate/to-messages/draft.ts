@@ -19,8 +19,8 @@ export interface Conversation {
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
   /**
-   * The latest turn of the assistant called tools, or is to be continued, and does not begin with thinking, which the API
-   * demands of it while thinking is on.
+   * Whether the assistant's latest turn called tools, or is to be continued, and does not begin with thinking, which the API
+   * requires while thinking is on.
    */
   readonly lacksThinking: boolean;
 }
@@ -96,7 +96,7 @@ function join(turn: OpenTurn, { results, thinking, blocks, isInParts }: OpenTurn
   append(turn.blocks, blocks);
 }
 
-/** The start of the answer, where the request ends with one: the API refuses space at its end. */
+/** Handles the start of an answer at the end of the request: the API refuses white space at its end. */
 function withPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
@@ -124,7 +124,7 @@ function closed({ role, results, thinking, blocks, isInParts, callOrder }: OpenT
   return { role, content: isPlain ? only.text : content };
 }
 
-/** Results of unknown calls are last, for the provider to judge. */
+/** Sorts results by their calls. Results of unknown calls come last, for the provider to judge. */
 function inCallOrder(
   results: readonly ToolResultBlock[],
   order: ReadonlyMap<string, number>,
@@ -133,7 +133,7 @@ function inCallOrder(
   return results.length < 2 ? results : results.toSorted((one, other) => position(one) - position(other));
 }
 
-/** A list may be longer than a call takes arguments. */
+/** Appends items one by one, since a list may be longer than a call accepts arguments. */
 export function append<Of>(list: Of[], items: readonly Of[]): void {
   for (const item of items) list.push(item);
 }

@@ -1,4 +1,4 @@
-/** How an answer ended, and at what price, in the words of the messages dialect. Source: dialects reference, 8.5 and 9.2. */
+/** Converts the ending of an answer, and its usage, to the messages dialect. Source: dialects reference, 8.5 and 9.2. */
 import { NO_USAGE, type Usage } from "../../usage.ts";
 import { checkFinish } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
@@ -30,7 +30,7 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
   return { stop_reason: "refusal", stop_details: { type: "refusal", category: null, explanation } };
 }
 
-/** The dialect has no word for usage that is not known. */
+/** Returns the usage. The dialect has no form for unknown usage. */
 export function usageShown(usage: Usage | undefined): object {
   return messagesUsage(usage ?? NO_USAGE);
 }

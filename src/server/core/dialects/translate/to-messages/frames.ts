@@ -1,4 +1,4 @@
-/** The events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
+/** Writes the events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 /** Comment to send before `message_start`, when no event is allowed yet. */
@@ -85,7 +85,7 @@ function blockStart(index: number, block: object): string {
   return frame("content_block_start", { type: "content_block_start", index, content_block: block });
 }
 
-/** The one that there are thousands of. */
+/** Writes a delta. A stream has thousands of them, so the event is assembled as text. */
 function delta(index: number, type: string, member: string, text: string): string {
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${member}":${JSON.stringify(text)}}}\n\n`;
 }

@@ -10,7 +10,7 @@ import { listOf, objectOf } from "../../values.ts";
 const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
 
 export interface ToolIds {
-  /** A turn of calls begins: results that come now answer its calls, and none of an earlier turn. */
+  /** Begins a turn of calls: later results belong to its calls, and to none of an earlier turn. */
   beginTurn(): void;
   /** Returns the id of a call. `given` is not empty. */
   call(given: string): string;

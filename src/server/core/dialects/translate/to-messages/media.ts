@@ -15,7 +15,7 @@ export function imageUrlSource(url: string): ImageSource | DocumentSource | unde
   const type = dataUriType(url);
   if (type === PDF) return { type: "base64", media_type: PDF, data: dataOf(url) };
   if (type === undefined || !isKnownImageType(type)) return undefined;
-  // The shorter name is common, and not registered.
+  // The shorter name is common, but not registered.
   return { type: "base64", media_type: type === "image/jpg" ? "image/jpeg" : type, data: dataOf(url) };
 }
 
@@ -42,7 +42,7 @@ export function isBlank(text: string): boolean {
   return !/\S/.test(text);
 }
 
-/** Encoders break lines; the API takes base64 without them. */
+/** Returns the data without the line breaks of encoders, which the API does not accept. */
 function dataOf(dataUri: string): string {
   const data = dataUri.slice(dataUri.indexOf(",") + 1);
   return /\s/.test(data) ? data.replace(/\s+/g, "") : data;

@@ -14,7 +14,7 @@ import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 const NAMED: ReadonlySet<string> = new Set(NAMED_SCHEMAS);
 const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 
-/** `schema` is `isNarrowable`. As it is written, where nothing has to be changed. */
+/** Returns the narrowed schema. `schema` is `isNarrowable`. It keeps its text if nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
   const given = exact(schema);
   return isNarrow(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));

@@ -46,7 +46,7 @@ function textPart(part: Values, type: string, at: string, scope: Scope): TextBlo
   return isBlank(text) ? undefined : textBlock(text, markOf(part, scope));
 }
 
-/** Some clients give the URL where the dialect has an object around it. */
+/** Returns the block of an image. Some clients send the URL without the object around it. */
 function imageBlock(part: Values, at: string, scope: Scope): ContentBlock | undefined {
   const image = part["image_url"];
   const url = typeof image === "string" ? image : requiredObject(image, `${at}.image_url`)["url"];

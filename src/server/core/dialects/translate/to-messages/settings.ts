@@ -22,7 +22,7 @@ const DEFAULT_MAX_TOKENS = 8192;
 /** Tokens left for the answer if thinking would take all of them. */
 const ANSWER_TOKENS = 1024;
 
-/** The API refuses a default as well where it has no sampling, so a default is not sent. */
+/** Default value, which is not sent: without sampling the API refuses even a default. */
 const DEFAULT_SAMPLING = 1;
 const MAX_TEMPERATURE = 1;
 
@@ -83,7 +83,7 @@ function samplingAt(request: Values, name: string): number | undefined {
   return value === DEFAULT_SAMPLING ? undefined : value;
 }
 
-/** Sequences of nothing but space are refused by the API. */
+/** Returns the stop sequences. The API refuses sequences of white space only. */
 export function stopSequences(request: Values, { claims }: Scope): readonly string[] | undefined {
   const stop = request["stop"];
   if (isAbsent(stop)) return undefined;
@@ -92,7 +92,7 @@ export function stopSequences(request: Values, { claims }: Scope): readonly stri
   return kept.length > 0 && claims("stop") ? kept : undefined;
 }
 
-/** Formats without a schema have no equivalent. */
+/** Returns the output format. Formats without a schema have no equivalent. */
 export function outputFormat(request: Values, { claims, exact }: Scope): unknown {
   const format = optionalObject(request["response_format"], "response_format");
   if (format?.["type"] !== "json_schema") return undefined;

@@ -45,7 +45,7 @@ export interface ThinkingSettings {
 
 /** Reasons against a thinking budget, which the API would refuse. A model that decides itself is not affected. */
 export interface Hindrances {
-  /** A tool must be called. */
+  /** Whether a tool must be called. */
   readonly isForced: boolean;
   /** Whether the conversation lacks thinking. */
   readonly lacksThinking: boolean;

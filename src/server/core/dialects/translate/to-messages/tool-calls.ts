@@ -1,4 +1,4 @@
-/** Tool calls of an assistant message as `tool_use` blocks. Source: dialects reference, 8.3. */
+/** Converts tool calls of an assistant message to `tool_use` blocks. Source: dialects reference, 8.3. */
 import { type JsonSource, Verbatim } from "../../json-source.ts";
 import { objectOf, parsedJson, type Values } from "../../values.ts";
 import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
@@ -59,7 +59,7 @@ function customUse(call: Values, at: string, id: string): ToolUseBlock {
   return { type: "tool_use", id, name, input: { _raw: custom["input"] ?? "" } };
 }
 
-/** Arguments that are no object, as a model may have written them, are kept as the text that they are. */
+/** Returns the input. Arguments that are not an object, as a model may write them, are kept as text. */
 export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
   if (isAbsent(written) || written === "") return {};
   if (typeof written === "string") {
@@ -68,7 +68,10 @@ export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]
   return exact(objectOf(written) ?? refuse(at, "must be a string"));
 }
 
-/** Half a surrogate pair, which only a string within the text can hold, has no bytes but as an escape. */
+/**
+ * Returns well-formed text. Half a surrogate pair, which only a string within the text can contain, has no UTF-8 bytes and is
+ * written as an escape.
+ */
 function wellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   return text.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);

@@ -10,7 +10,7 @@ import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 const UNIONS = ["anyOf", "oneOf"] as const;
 const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);
 
-/** Schemas within schemas that are followed, and in all. */
+/** Maximum depth of the schemas that are followed, and their maximum number. */
 const MAX_DEPTH = 16;
 const MAX_SCHEMAS = 1_000;
 
@@ -19,7 +19,7 @@ export const isCombined = (schema: Values): boolean =>
   Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
 
 interface Shape {
-  /** Schemas of each member, all of which hold. */
+  /** Schemas of each member, all of which apply. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly required: ReadonlySet<string>;
 }
@@ -56,7 +56,7 @@ const OWN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "description", "additionalProperties", "unevaluatedProperties"],
 ]);
 
-/** Members of a schema within the schema that are merged, or that say nothing of arguments. */
+/** Members of a nested schema that are merged, or that do not constrain arguments. */
 const MERGED: ReadonlySet<string> = new Set([
   ...COMBINED,
   ...["type", "properties", "required", "title", "$defs", "definitions", "$schema", "$id", "$comment"],

@@ -1,7 +1,7 @@
 /**
- * Tools of a compat request, and which of them the model is to call. Source: dialects reference, 8.1; 10.3 (2).
+ * Translates the tools of a compat request, and the tool choice. Source: dialects reference, 8.1; 10.3 (2).
  *
- * The legacy `functions` and `function_call` are tools by other names, of which an answer calls one at most.
+ * The legacy `functions` and `function_call` are tools under other names; an answer calls at most one.
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
@@ -53,7 +53,7 @@ export interface Tools {
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;
   readonly callsFunctions: boolean;
-  /** The first of what came out in writing only; soft. */
+  /** First of the losses that were found only during translation; soft. */
   readonly lost: readonly Loss[];
 }
 
@@ -104,7 +104,7 @@ interface Defining {
   readonly lost: Loss[];
 }
 
-/** Tools of other types have no equivalent. */
+/** Returns the definitions. Tools of other types have no equivalent. */
 function definitions(request: Values, functions: readonly unknown[], defining: Defining): readonly Definition[] {
   const tools = optionalList(request["tools"], "tools");
   if (functions.length > 0) {
@@ -137,7 +137,7 @@ function definition(value: unknown, at: string, { scope, lost }: Defining, mark?
   };
 }
 
-/** The API takes no schema that does not say that it is an object's. */
+/** Returns the input schema. The API accepts only schemas that declare the type object. */
 function inputSchema(parameters: Values | undefined, made: (schema: Values) => unknown): unknown {
   if (parameters === undefined || Object.keys(parameters).length === 0) return made(NO_PARAMETERS);
   if (Object.hasOwn(parameters, "type")) return made(parameters);
@@ -160,7 +160,7 @@ function toolChoice(request: Values): Asked {
       return named(requiredObject(of["function"], "tool_choice.function"), "tool_choice.function.name");
     case "allowed_tools":
       return allowedTools(requiredObject(of["allowed_tools"], "tool_choice.allowed_tools"));
-    // A custom tool, and what no dialect is known to have.
+    // Custom tools and unknown types.
     default:
       return NOTHING_ASKED;
   }

@@ -1,6 +1,6 @@
 /**
- * Messages of a compat request as the system prompt and the turns of the messages dialect. Source: dialects reference,
- * 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
+ * Translates the messages of a compat request to the system prompt and the turns of the messages dialect. Source: dialects
+ * reference, 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
  */
 import { objectOf, type Values } from "../../values.ts";
 import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
@@ -77,7 +77,7 @@ function addAssistant(draft: ChatDraft, message: Values, place: string, scope: S
     draft.callOrder.set(use.id, draft.callOrder.size);
     blocks.push(use);
   }
-  // Thinking alone is no turn: nothing came of it.
+  // Thinking alone does not make a turn.
   if (blocks.length === 0) return;
   add(draft, "assistant", blocks);
   if (scope.claims("thinking_replay")) append(turnOf(draft, "assistant").thinking, signedThinking(message));

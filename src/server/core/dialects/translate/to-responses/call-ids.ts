@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AnswerStamp } from "../types.ts";
 
-/** The published limit, in characters. */
+/** Published limit, in characters. */
 const MAX_LENGTH = 64;
 
 /** Maximum length of a seed within that, beside `call_`, numbers and separators. */
@@ -12,8 +12,8 @@ const MAX_SEED_LENGTH = 40;
 const HASH_LENGTH = 22;
 
 /**
- * The provider's own id, in the alphabet of ids, where no other call of the conversation has it; else one that is made.
- * `taken`: those of the request.
+ * Returns a function for the ids: the provider's own, in the alphabet of ids, if no other call of the conversation has it;
+ * otherwise a created one. `taken` are the ids of the request.
  */
 export function createCallIds(
   stamp: AnswerStamp,
@@ -31,7 +31,7 @@ export function createCallIds(
     if (spelled === "" || spelled.length > MAX_LENGTH || !isFree(spelled)) {
       const made = `call_${shortSeed(stamp.seed)}_${position}`;
       id = made;
-      // A client may have given two of its requests one id.
+      // A client may have used one id for two of its requests.
       for (let count = 2; !isFree(id); count++) id = `${made}_${count}`;
     }
     given.add(id);

@@ -1,4 +1,4 @@
-/** Why an answer is not complete, from the reason for its end in the words of the compat dialect. Source: responses reference, 6.2. */
+/** Determines why an answer is incomplete, from its finish reason in the compat dialect. Source: responses reference, 6.2. */
 import type { Shortage } from "./response-object.ts";
 
 const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([

@@ -1,8 +1,8 @@
 /**
- * How a stream of responses ends as a failure. Source: responses reference, 1 (6) and 7.5.
+ * Ends a `responses` stream as a failure. Source: responses reference, 1 (6) and 7.5.
  *
- * Two events, the first in two forms at once: of the clients, some know only one form of `error`, some only
- * `response.failed`, and what ends without either is asked for again as a whole turn.
+ * Two events are sent, the first in two forms at once: some clients know only one form of `error`, some only `response.failed`,
+ * and a stream that ends without either is requested again as a whole turn.
  */
 import type { Values } from "../../values.ts";
 import { eventFrame } from "./event-log.ts";

@@ -1,4 +1,4 @@
-/** An answer of chat completions as a response. Source: responses reference, 5.3, 6 and 7.4. */
+/** Converts an answer of chat completions to a response. Source: responses reference, 5.3, 6 and 7.4. */
 import type { Usage } from "../../usage.ts";
 import { listOf, stringOf, type Values } from "../../values.ts";
 import {
@@ -47,7 +47,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #arriving = new ArrivingCalls();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
-  /** JSON texts; of text that is not written yet. */
+  /** JSON texts for text that is not written yet. */
   #logprobs: readonly string[] = [];
   /** Whether the answer ran out of tokens, or was cut off for another reason. */
   #ranOut = false;
@@ -163,7 +163,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   }
 
   #call(call: Call, fragment: string): void {
-    // The form has text for arguments, whatever they are.
+    // The form has text for arguments, whatever they contain.
     const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
     call.scan.take(fragment);
     const known = this.#calls.get(call);

@@ -1,4 +1,4 @@
-/** An answer of the messages dialect as a response. Source: responses reference, 5.3, 6 and 7.3. */
+/** Converts an answer of the messages dialect to a response. Source: responses reference, 5.3, 6 and 7.3. */
 import type { JsonSource } from "../../json-source.ts";
 import { normaliseUsage } from "../../usage-normalise.ts";
 import { objectOf, stringOf, type Values } from "../../values.ts";
@@ -20,12 +20,12 @@ type Block =
 
 const UNTOLD: Block = { kind: "untold" };
 
-/** Others have no equivalent. */
+/** Service tiers; others have no equivalent. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([["priority", "priority"]]);
 
 export class EventsToResponse implements EventSink<Block> {
   readonly #writer: ResponseWriter;
-  /** The one that deltas may belong to: items of a response do not interleave. */
+  /** Block that deltas may belong to: items of a response do not interleave. */
   #current: Block | undefined;
   #failed = "";
 

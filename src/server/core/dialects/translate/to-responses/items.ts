@@ -29,7 +29,7 @@ function done(events: EventLog, index: number, item: string): string {
 
 interface Part {
   readonly kind: "output_text" | "refusal";
-  /** Members of events that tell where it is. */
+  /** Event members with the part's position. */
   readonly at: string;
   text: string;
   /** JSON texts. */

@@ -1,4 +1,4 @@
-/** How an answer to a request for a response becomes one. Source: responses reference, 6 and 7. */
+/** Converts the answer to a `responses` request. Source: responses reference, 6 and 7. */
 import { readChunks } from "../chat-answers/chunk-reader.ts";
 import { readEvents } from "../messages-answers/event-reader.ts";
 import type { ResponsesTerms } from "../responses-terms.ts";

@@ -4,7 +4,7 @@
  */
 import { objectOf, type Values } from "../../values.ts";
 
-/** Members whose pieces make one text. */
+/** Members whose pieces form one text. */
 const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
 /** Returns whether the detail has content to keep. `isOpen` is true if the reasoning that it would sign is not finished. */

@@ -1,4 +1,4 @@
-/** The response as JSON text, which events of its life and a whole answer carry. Source: responses reference, 6. */
+/** Writes the response as JSON text, which events and a whole answer contain. Source: responses reference, 6. */
 import { writeJson } from "../../json-source.ts";
 import type { Usage } from "../../usage.ts";
 import type { Values } from "../../values.ts";
@@ -17,7 +17,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Why an answer is not complete. */
+/** Reason why an answer is incomplete. */
 export type Shortage = "max_output_tokens" | "content_filter";
 
 export type Progress =

@@ -39,9 +39,9 @@ export class ResponseWriter {
   #open: Item | undefined;
   #kept: Kept = nothingKept();
   #begun = 0;
-  /** A message or a call: an answer without either would be asked for again, without end, by some clients. */
+  /** Whether there was a message or a call: some clients would request an answer without either again, endlessly. */
   #hasAnswered = false;
-  /** The response as it ended. */
+  /** Final response as JSON text. */
   #last = "";
 
   constructor(terms: ResponsesTerms, stamp: AnswerStamp, isStream: boolean) {
@@ -51,12 +51,12 @@ export class ResponseWriter {
     this.#callId = createCallIds(stamp, terms.takenCallIds);
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     return this.#events.take();
   }
 
-  /** JSON text; once it has ended. */
+  /** Final response as JSON text. */
   get whole(): string {
     return this.#last;
   }
@@ -145,7 +145,7 @@ export class ResponseWriter {
     this.#open.fragment(json);
   }
 
-  /** The call that is open was cut off. */
+  /** Ends the open call as cut off. */
   cutCall(): void {
     if (this.#open?.kind === "call") this.#end("incomplete");
   }
