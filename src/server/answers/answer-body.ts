@@ -15,7 +15,7 @@ export type BodyKind = "events" | "text" | "media" | "unreadable";
 /** Maximum number of bytes of a body that are examined to determine its kind. */
 const MAX_HEAD_BYTES = 512;
 
-/** A byte order mark is white space here. */
+/** A byte order mark counts as white space here. */
 const SPACE = /^\s*/;
 const FIELD = /^(?::|(?:data|event|id|retry)(?:[:\r\n]|$))/;
 const FIELDS = ["data", "event", "id", "retry"];
@@ -62,7 +62,7 @@ const isControl = (byte: number): boolean => byte < 0x08 || (byte > 0x0d && byte
 
 function isText(head: Buffer): boolean {
   if (head.some(isControl)) return false;
-  // The last character may be cut.
+  // The last character may be cut off.
   return [0, 1, 2, 3].some((cut) => isUtf8(head.subarray(0, Math.max(0, head.length - cut))));
 }
 
@@ -72,7 +72,7 @@ export function mediaOf({ name }: AnswerType): Media {
 }
 
 export interface WholeTexts extends AnswerTexts {
-  /** A rewritten body is UTF-8, whatever it came as. */
+  /** Whether the body was converted: a rewritten body is UTF-8, whatever it was. */
   readonly isTranscoded: boolean;
 }
 

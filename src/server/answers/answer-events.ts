@@ -1,4 +1,4 @@
-/** An answer that is a stream of events, from its bytes to those that may be shown. */
+/** Inspects an answer that is a stream of events, from its bytes to those that may be shown. */
 import {
   type Dialect,
   openStreamTexts,
@@ -18,7 +18,7 @@ const KEEP_ALIVE_MS = 10_000;
 const BLANK_LINE = Buffer.from("\n\n");
 
 export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
-  /** The client has been shown nothing for long. */
+  /** Called when the client has been sent nothing for a long time. */
   readonly silent: () => void;
 };
 
@@ -66,12 +66,12 @@ export class AnswerEvents {
     return this.#stream.isBuffering;
   }
 
-  /** An estimate of memory. */
+  /** Estimated memory in bytes. */
   get heldBytes(): number {
     return this.#splitter.heldBytes + this.#stream.heldBytes;
   }
 
-  /** The stream keeps the order of events: the last is done after all others. */
+  /** The stream keeps the order of events, so the last one is done after all others. */
   push(chunk: Buffer): Later<void> {
     let last: Promise<void> | undefined;
     const note = (done: Later<void>): void => {
@@ -91,7 +91,7 @@ export class AnswerEvents {
     return last;
   }
 
-  /** Some providers end without the blank line that ends their last event. */
+  /** Some providers leave out the blank line behind their last event. */
   end(): Later<void> {
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
     return after(rest, () => this.#stream.end());

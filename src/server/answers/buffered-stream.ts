@@ -1,6 +1,6 @@
 /**
- * A streamed answer that is held to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in the frames it
- * came in. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
+ * Inspects a streamed answer that is held back to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in its
+ * original frames. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
  */
 import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
 import type { RewrittenText } from "../core/guardrails/index.ts";

@@ -1,18 +1,18 @@
 /**
- * Texts that an agent streams message by message: clients put them together, so each is judged once more behind what was
- * shown at its place before. Where that joins something that a rule rewrites, the new text is left out: what was before is
- * with the client. Source: a2a reference, 1 (`append`); design decisions, section 11.
+ * Texts that an agent streams message by message. Clients join them, so each is judged once more together with the text shown
+ * at its place before. If a rule rewrites a finding across the seam, the new text is left out, since the client already has the
+ * earlier text. Source: a2a reference, 1 (`append`); design decisions, section 11.
  */
 import type { JudgedAnswer, Segment } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** UTF-16 units of the text before, and of the new one, that are read together. */
+/** Maximum number of UTF-16 units of the previous text, and of the new one, that are inspected together. */
 const MAX_JOINED = 512;
-/** Texts of a message that are remembered. */
+/** Maximum number of remembered texts of a message. */
 const MAX_TEXTS = 64;
 
 export class JoinedMessages {
-  /** Ends of what was shown, by the place of the text in its message. */
+  /** Ends of the shown texts, by the place of the text in its message. */
   readonly #shown: string[] = [];
 
   /**

@@ -22,7 +22,7 @@ export type ReadMessage = (message: string) => MessageTexts | undefined;
 /** Beginning of a text that may be a message, whatever its type says. */
 const LIKE_JSON = /^\s*[[{]/;
 
-/** The message as it may be shown; undefined: the answer is refused. Throws `UnreadableAnswer`. */
+/** Returns the message as it may be shown, or `undefined` if the answer is refused. Throws `UnreadableAnswer`. */
 export function judgedMessage(
   message: string,
   read: ReadMessage,
@@ -31,7 +31,7 @@ export function judgedMessage(
   joined = new JoinedMessages(),
 ): Later<string | undefined> {
   const texts = read(message);
-  // A client might read what is not read here.
+  // A lenient client might read a message that is not readable here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
   for (const what of uninspected) metrics.uninspected(what);

@@ -6,16 +6,16 @@ export interface StreamPorts {
   readonly answer: JudgedAnswer;
   readonly texts: StreamTexts;
   readonly metrics: GuardrailMetrics;
-  /** A frame for the client. Nothing, once the answer is refused. */
+  /** Sends a frame to the client. Has no effect once the answer is refused. */
   readonly show: (frame: Buffer) => void;
-  /** Something was shown, or the answer was refused, without anything having been pushed. */
+  /** Called if something was shown, or the answer was refused, although nothing was pushed. */
   readonly woke: () => void;
   /** Called with an error for which `push` and `end` would reject, if it occurs in work that neither of them began. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface Similar {
-  /** The place behind it. */
+  /** Offset behind the event. */
   readonly end: number;
   readonly done: Later<void>;
 }
@@ -27,15 +27,15 @@ export interface InspectedStream {
    */
   readonly push: (event: SseEvent) => Later<void>;
   /**
-   * Takes the event that begins at a place of the bytes, as `push` does, if it is like the one before; `undefined` if it has to
-   * be pushed.
+   * Inspects the event that begins at an offset of the bytes, as `push` does, if it resembles the previous one. Returns
+   * `undefined` if it must be pushed.
    */
   readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
   /** Judges and shows everything that is held back. */
   readonly end: () => Later<void>;
   /** Stops the inspection because no caller waits any more. To be called at the end as well. */
   readonly close: () => void;
-  /** An estimate of memory, in bytes. */
+  /** Estimated memory in bytes. */
   readonly heldBytes: number;
   /** Whether the answer is held back to its end, so that nothing is shown for a long time. */
   readonly isBuffering: boolean;
@@ -46,7 +46,7 @@ export interface Turns {
   readonly isBusy: () => boolean;
 }
 
-/** Work that is done one after the other: what is asked for while another is under way waits for it. */
+/** Returns a queue that runs one job at a time; a job that is added while another runs waits for it. */
 export function inTurns(): Turns {
   let last: Promise<void> | undefined;
   const inTurn = (work: () => Later<void>): Later<void> => {

@@ -19,7 +19,7 @@ import { type InspectedStream, inTurns, type Similar, type StreamPorts } from ".
  * 20 ms.
  */
 const SETTLE_MS = 10;
-/** Texts that are open at once: choices, blocks, string values of arguments. */
+/** Maximum number of texts that are open at once: choices, blocks, string values of arguments. */
 const MAX_CHANNELS = 512;
 
 export function openWindowedStream(ports: StreamPorts): InspectedStream {
@@ -81,7 +81,7 @@ class Windowed implements InspectedStream {
       const { texts, answer } = this.#ports;
       return after(this.#closeAll(texts.end(), 0), () =>
         after(this.#closeAll([...this.#open.keys()], 0), () =>
-          // A rule may ask for no finding at all.
+          // A rule may fire on an answer without findings.
           answer.segments > 0 ? undefined : after(answer.whole([]), () => undefined),
         ),
       );
@@ -166,7 +166,7 @@ class Windowed implements InspectedStream {
     const { failed, woke, answer } = this.#ports;
     return found.then(
       (all) => {
-        // The judgement of it follows at once.
+        // The reading is judged immediately afterwards.
         setImmediate(() => {
           if (answer.isRefused && !this.#isClosed) woke();
         });

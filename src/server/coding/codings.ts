@@ -1,4 +1,4 @@
-/** Content codings that this process can take off and put on (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
+/** Content codings that this process can decode and encode (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
 import type { Duplex } from "node:stream";
 import zlib from "node:zlib";
 import { zstdDecoder, zstdEncoder } from "./zstd.ts";
@@ -39,7 +39,7 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ["zstd", zstd()],
 ]);
 
-/** Names that requests may bear, for people. */
+/** Names of the codings that requests may have, for messages. */
 export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", "zstd"];
 
 /**
@@ -51,11 +51,11 @@ export function codingOf(name: string, body: Buffer): Coding | undefined {
   return coding === DEFLATE && !hasZlibHeader(body) ? RAW_DEFLATE : coding;
 }
 
-/** Source: RFC 1950, section 2.2. */
+/** Returns whether the body has a zlib header. Source: RFC 1950, section 2.2. */
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
-/** Node has it from 22.15. */
+/** Returns Node's own Zstandard coding, available from version 22.15. */
 function zstd(): Coding {
   const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
   if (createZstdDecompress === undefined || createZstdCompress === undefined) {

@@ -1,13 +1,16 @@
-/** A body with its content encoding taken off, so that it can be read; the original is what is forwarded. */
+/** Decodes a body so that it can be read; the original is what is forwarded. */
 import { GatewayError } from "../../base/index.ts";
 import { Gathering, type Holding } from "../memory/index.ts";
 import { CODING_NAMES, codingOf } from "./codings.ts";
 
 const CHUNK_BYTES = 64 << 10;
-/** Besides what comes out of it: its window, its tables, the chunk under way. */
+/** Memory of a decoder in addition to its output: its window, its tables, the current chunk. */
 const DECODER_BYTES = 128 << 10;
 
-/** The JSON of real clients unpacks to five or twenty times its size; the formats allow a thousand times and more. */
+/**
+ * Maximum ratio of decoded to encoded size. The JSON of real clients decodes to five or twenty times its size; the formats
+ * allow a thousand times and more.
+ */
 const MAX_RATIO = 100;
 /** Size that any body may decode to, however small it is. */
 const FREE_BYTES = 1 << 20;

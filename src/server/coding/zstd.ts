@@ -17,7 +17,7 @@ const MAX_WINDOW_BYTES = 32 << 20;
 const RLE = 1;
 const RESERVED = 3;
 
-/** Takes the encoding off; reading it fails with what is wrong. */
+/** Returns a decoder; reading it fails with the problem of the data. */
 export const zstdDecoder = (): Duplex => Duplex.from(decodedBlocks);
 
 async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -96,7 +96,7 @@ function windowSize(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7);
 }
 
-/** Puts the encoding on without compressing: of what another was sent, changed. */
+/** Returns an encoder that does not compress. It serves bodies that were changed on their way. */
 export const zstdEncoder = (): Duplex => Duplex.from(storedFrame);
 
 async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -105,7 +105,7 @@ async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   const body = Buffer.concat(chunks);
   const head = Buffer.alloc(9);
   head.writeUInt32LE(MAGIC, 0);
-  head.writeUInt8(0xa0, 4); // one segment, whose size has four bytes
+  head.writeUInt8(0xa0, 4); // single segment, with a size of four bytes
   head.writeUInt32LE(body.length, 5);
   yield head;
   for (let at = 0; at === 0 || at < body.length; at += MAX_BLOCK_BYTES) {

@@ -1,4 +1,4 @@
-/** A forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
+/** Error of a forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
 import { wireReason } from "../../base/index.ts";
 import type { ForwardProxy } from "./rules.ts";
 
@@ -13,7 +13,10 @@ export class ForwardProxyFault extends Error {
   }
 }
 
-/** The way beyond the proxy failed: most often a certificate of a proxy that reads TLS. */
+/**
+ * Returns the error of a connection that failed behind the proxy: most often because of the certificate of a proxy that
+ * intercepts TLS.
+ */
 export function failedBehindProxy(proxy: ForwardProxy, target: string, cause: Error): ForwardProxyFault {
   return new ForwardProxyFault(
     proxy,
