@@ -68,7 +68,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
 ]);
 
-/** Throws `Refused`. */
+/** Answers a control request. Throws `Refused`. */
 export function answerControl(controlled: Controlled, exchange: Exchange, path: string, bytes: Buffer): void {
   const { method, url = "" } = exchange.request;
   const route = ROUTES.get(`${method} ${path}`);

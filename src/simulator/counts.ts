@@ -27,10 +27,10 @@ export interface CountedTokens {
   readonly output: number;
 }
 
-/** Model names are outside input; past these, further ones are counted as `other`. */
+/** Maximum number of counted names. Model names are untrusted input; further ones count as `other`. */
 const MAX_MODELS = 1_000;
 
-/** A model's name is cut here. */
+/** Maximum length of a counted name; a longer one is truncated. */
 const MAX_NAME = 128;
 
 export interface Tally {
@@ -99,7 +99,7 @@ function nameIn(counted: ReadonlyMap<string, unknown>, model: string): string {
   return counted.has(name) || counted.size < MAX_MODELS ? name : "other";
 }
 
-/** Zeroes everything but the number of open sockets, which is a state and not a count. */
+/** Resets everything except the number of open sockets, which is a state and not a counter. */
 export function resetTally(tally: Tally): void {
   const { openSockets } = tally;
   tally.byRoute.clear();

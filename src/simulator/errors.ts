@@ -1,9 +1,9 @@
 /**
- * Refusals in the shape of each dialect.
+ * Writes refusals in the shape of each dialect.
  *
- * compat: `{"error":{message,type,param,code}}`, all four keys; messages: `{"type":"error","error":{type,message},
- * "request_id"}`. The type follows from the status, as both providers document. MCP servers and A2A agents: a JSON-RPC
- * error.
+ * compat: `{"error":{message,type,param,code}}`, all four keys; messages:
+ * `{"type":"error","error":{type,message},"request_id"}`. The type follows from the status, as both providers document. MCP
+ * servers and A2A agents: a JSON-RPC error.
  */
 
 import type { Json } from "./json.ts";
@@ -13,7 +13,7 @@ export type Dialect = "compat" | "messages";
 /** Protocol of an answer's headers and errors. */
 export type Voice = Dialect | "rpc";
 
-/** Thrown by routes; answered in one place. The message is shown to the client and echoes no prompt. */
+/** Error that routes throw, answered in one place. The message is shown to the client and quotes no prompt. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;

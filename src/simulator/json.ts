@@ -11,7 +11,7 @@ export interface JsonObject {
 
 export const EMPTY_OBJECT: JsonObject = {};
 
-/** Throws `SyntaxError` when `text` is not JSON. */
+/** Parses JSON. Throws `SyntaxError` if `text` is not JSON. */
 export function parseJson(text: string): Json {
   return JSON.parse(text) as Json;
 }
@@ -24,7 +24,7 @@ export function arrayOf(value: Json | undefined): readonly Json[] | undefined {
   return Array.isArray(value) ? (value as readonly Json[]) : undefined;
 }
 
-/** The objects among the entries of an array; none when it is no array. */
+/** Returns the objects among the entries of an array; empty if it is not an array. */
 export function objectsOf(value: Json | undefined): readonly JsonObject[] {
   return (arrayOf(value) ?? []).map(objectOf).filter((entry) => entry !== undefined);
 }

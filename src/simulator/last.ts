@@ -12,7 +12,7 @@ import { understoodOfCall, understoodOfChat, understoodOfMessages } from "./unde
 
 export const MAX_LAST = 20;
 
-/** Characters of a body that is kept. */
+/** Maximum number of characters of a body that is kept. */
 const MAX_TEXT = 512 * 1024;
 
 export interface Received {
@@ -22,11 +22,11 @@ export interface Received {
   readonly url: string;
   readonly route: string;
   readonly dialect: Voice;
-  /** The model; of a request to an agent, the name in its path. */
+  /** Model; for a request to an agent, the name in its path. */
   readonly model: string;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders: readonly string[];
-  /** The body as it was read; undefined for one that is no JSON. */
+  /** Body as it was read; `undefined` if it is not JSON. */
   readonly text: string | undefined;
   readonly body: JsonObject;
   readonly byteCount: number;
@@ -34,7 +34,7 @@ export interface Received {
   readonly status: () => number | undefined;
 }
 
-/** The newest last. */
+/** Last requests, the newest last. */
 export interface Last {
   add(received: Received): void;
   /** Returns JSON text: a list of the last `count` requests, or the newest alone; `null` if there is none. */

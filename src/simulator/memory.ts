@@ -16,9 +16,9 @@ const MAX_THREADS = 256;
 const MAX_THREAD_LENGTH = 1 << 20;
 
 export interface HeldThread {
-  /** `system`, `tools` and `messages` of the request that would tell all of it. */
+  /** `system`, `tools` and `messages` of an equivalent request without a thread. */
   readonly conversation: JsonObject;
-  /** The answer that it ends with was followed up. */
+  /** Whether its last answer was followed up. */
   isContinued: boolean;
 }
 

@@ -9,7 +9,7 @@ import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
 
-/** 2026-01-01: a constant, so that lists are equal. */
+/** Creation time, 2026-01-01: a constant, so that lists are equal. */
 const CREATED_SECONDS = 1_767_225_600;
 const CREATED = "2026-01-01T00:00:00Z";
 

@@ -1,8 +1,8 @@
 /**
- * Reading of model names against the tables of faults and manners.
+ * Matches model names against the tables of faults and variants.
  *
- * What follows the first colon does not matter, so `sim-429:blue` and `sim-429:green` are two models with one fault. A
- * plus joins rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
+ * The part after the first colon is ignored, so `sim-429:blue` and `sim-429:green` are two models with one fault. A plus joins
+ * rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
  */
 
 export interface NameRow<Made> {
@@ -17,7 +17,7 @@ export interface NameRow<Made> {
 
 export type Match<Made> =
   | { readonly kind: "made"; readonly made: Made }
-  /** A row's parameter could not be read. */
+  /** Name of a row with an invalid parameter. */
   | { readonly kind: "unreadable"; readonly name: string };
 
 const PREFIX = "sim-";
@@ -33,7 +33,7 @@ export function partsOf(model: string): readonly string[] {
 
 /** Returns a function that matches a name; its result is `undefined` for an unknown name. */
 export function matcherOf<Made>(rows: readonly NameRow<Made>[]): (name: string) => Match<Made> | undefined {
-  // Suffix undefined: the name has no parameter and is matched whole.
+  // `suffix` is `undefined` if the name has no parameter and is matched whole.
   const matchers = rows.map((row) => {
     const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
     return { row, prefix, suffix };

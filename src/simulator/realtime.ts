@@ -1,7 +1,7 @@
 /**
- * The events of a realtime session: a pure function of what the client has sent so far.
+ * Events of a realtime session: a pure function of what the client has sent so far.
  *
- * Source: the compat dialect's realtime documentation. The session speaks text; audio is counted and not heard.
+ * Source: the compat dialect's realtime documentation. The session uses text; audio is counted but not transcribed.
  */
 
 import { type Ask, countPrompt } from "./ask.ts";
@@ -42,7 +42,7 @@ export function realtimeError(status: number, message: string, eventId: string |
   return { type: "error", event_id: "event_error", error };
 }
 
-/** Answers every client event but `response.create`. */
+/** Answers every client event except `response.create`. */
 export function answerClientEvent(session: RealtimeSession, event: JsonObject): readonly JsonObject[] {
   const id = stringOf(event["event_id"]);
   switch (event["type"]) {

@@ -17,7 +17,7 @@ import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnder
 
 export interface ToolCall {
   readonly name: string;
-  /** JSON text; of a call that a limit cut, its beginning. */
+  /** Input as JSON text; for a call cut off by a limit, its beginning. */
   readonly input: string;
 }
 
@@ -28,7 +28,7 @@ export interface Reply {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly finish: "end" | "length" | "stop" | "call" | "refusal" | "filtered" | "pause" | "context";
-  /** The stop sequence met. */
+  /** Stop sequence that was reached. */
   readonly stopSequence: string | null;
   readonly usage: Usage;
   readonly manner: Manner;
@@ -72,7 +72,7 @@ export function replyTo(ask: Ask, fault: Fault, memory: Memory): Reply {
 interface Said {
   readonly text: string;
   readonly calls: readonly ToolCall[];
-  /** Tokens. */
+  /** Number of output tokens. */
   readonly said: number;
   readonly finish: Reply["finish"];
   readonly stopSequence: string | null;

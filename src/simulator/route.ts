@@ -15,12 +15,12 @@ export interface Call {
   readonly fault: Fault;
   /** Parsed body; empty if the body is not a JSON object. */
   readonly body: JsonObject;
-  /** The parts of a multipart body. */
+  /** Parts of a multipart body. */
   readonly form: readonly FormPart[];
   /** Size of the body as received. */
   readonly byteCount: number;
   readonly headers: IncomingHttpHeaders;
-  /** Rises by one a request; ids are made from it. */
+  /** Serial number of the request; ids are derived from it. */
   readonly serial: number;
   readonly requestId: string;
   /** Seconds since 1970. */
@@ -28,13 +28,13 @@ export interface Call {
   readonly memory: Memory;
 }
 
-/** A call of a route by HTTP, with what routes of kept objects need. */
+/** Call of a route over HTTP, with the data that routes of kept objects need. */
 export interface RoutedCall extends Call {
-  /** Parts of the path, by name. */
+  /** Parameters of the path by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly held: Held;
-  /** The route of `POST` at this path. */
+  /** Returns the `POST` route at a path. */
   readonly routeAt: (path: string) => Route | undefined;
   readonly nextSerial: () => number;
 }
@@ -45,7 +45,7 @@ export interface Route {
   readonly dialect: Dialect | undefined;
   /** Place of the model; a route without one has no faults. */
   readonly model: "required" | { readonly default: string } | "path" | "none";
-  /** A route without a model that reads its body. */
+  /** Set for a route without a model that reads its body. */
   readonly isJson?: true;
   readonly answer: (call: RoutedCall) => Answer | Promise<Answer>;
 }
@@ -61,7 +61,7 @@ export interface Tokens {
   /** Input tokens, including those read from and written to the cache. */
   readonly input: number;
   readonly output: number;
-  /** Read from the cache, and written to it; 0 when absent. */
+  /** Tokens read from the cache and written to it; 0 if absent. */
   readonly cached?: number;
   readonly written?: number;
 }
@@ -69,7 +69,7 @@ export interface Tokens {
 export type Answer =
   | {
       readonly kind: "body";
-      /** 200 when absent. */
+      /** HTTP status; 200 if absent. */
       readonly status?: number;
       /** Flat name and value pairs. */
       readonly headers?: readonly string[];
@@ -95,7 +95,7 @@ export function json(body: string, tokens: Tokens = NO_TOKENS): Answer {
   return { kind: "body", contentType: "application/json", body, tokens };
 }
 
-/** Ids are deterministic: the n-th request since the start always has the same. */
+/** Returns a deterministic id: the n-th request since the start always has the same one. */
 export function idOf(prefix: string, serial: number): string {
   return `${prefix}sim${serial.toString().padStart(8, "0")}`;
 }

@@ -1,9 +1,9 @@
 /**
- * A value that fits a JSON Schema, for the arguments of tool calls and for structured answers.
+ * Generates a value that matches a JSON Schema, for the arguments of tool calls and for structured answers.
  *
- * Covers what tools use: type, enum, const, default, examples, properties, required, items, prefixItems, bounds,
- * formats, anyOf, oneOf, allOf and references within the document. `pattern`, `not` and conditions are not solved.
- * Deterministic; bounded in depth and in nodes, since schemas are outside input and may refer to themselves.
+ * Covers what tools use: type, enum, const, default, examples, properties, required, items, prefixItems, bounds, formats,
+ * anyOf, oneOf, allOf and references within the document. `pattern`, `not` and conditions are not solved. The result is
+ * deterministic. Depth and number of nodes are bounded, since schemas are untrusted input and may refer to themselves.
  */
 
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json.ts";
@@ -143,7 +143,7 @@ function positive(value: Json | undefined): number | undefined {
   return typeof value === "number" && value > 0 ? value : undefined;
 }
 
-/** A JSON pointer within the document (RFC 6901); anything else is not followed. */
+/** Resolves a JSON pointer within the document (RFC 6901); any other reference is not followed. */
 function resolve(root: Json, reference: string): Json | undefined {
   if (!reference.startsWith("#")) return undefined;
   let at: Json | undefined = root;
@@ -159,7 +159,7 @@ function withoutChoice(node: JsonObject): JsonObject {
   return rest;
 }
 
-/** Later parts win, but properties and required names are joined. */
+/** Merges parts of a schema. Later parts win, but properties and required names are joined. */
 function merge(parts: readonly JsonObject[]): JsonObject {
   const merged: Record<string, Json | undefined> = {};
   for (const part of parts) {

@@ -1,6 +1,6 @@
 /**
- * Verifies AWS Signature Version 4 of a request, recomputed of its raw line, headers and body, and refuses it as the cloud
- * does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot signed requests".
+ * Verifies the AWS Signature Version 4 of a request, recomputed from its raw line, headers and body, and refuses it as the
+ * cloud does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot signed requests".
  */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
@@ -15,10 +15,10 @@ export interface SigningKey {
 export interface SignatureRules {
   /** Returns the key, or `undefined` if there is none. */
   readonly keyOf: (id: string) => SigningKey | undefined;
-  /** Left out: any. */
+  /** Service and region; any if absent. */
   readonly service?: string;
   readonly region?: string;
-  /** Milliseconds since 1970; the verifier's own clock. */
+  /** Returns the verifier's time in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
@@ -108,7 +108,10 @@ const hex = (data: string | Buffer): string =>
     .update(typeof data === "string" ? Buffer.from(data, "latin1") : data)
     .digest("hex");
 
-/** Segment by segment: `.` and empty ones left out, `..` taken back, each byte that is not plain percent-encoded. */
+/**
+ * Normalizes a path: `.` and empty segments are removed, `..` is resolved, and each byte that is not unreserved is
+ * percent-encoded.
+ */
 function pathOf(path: string): string {
   const done: string[] = [];
   const parts = path.split("/");

@@ -9,10 +9,10 @@ import { Refused } from "./errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
 import { type Call, idOf } from "./route.ts";
 
-/** Kept as the thread was created with them; a request that repeats them is refused. */
+/** Members that are kept as they were when the thread was created; a request that repeats them is refused. */
 const CREATE_ONLY = ["system", "tools"];
 
-/** The request with all of its conversation; the same call where it continues none. */
+/** Returns the request with its whole conversation, or the same call if it continues none. */
 export function continued(call: Call): Call {
   const thread = objectOf(call.body["thread"]);
   if (thread?.["type"] !== "continue") return call;

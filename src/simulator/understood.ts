@@ -10,14 +10,14 @@ import { countWords } from "./text.ts";
 
 interface Tally {
   systemWords: number;
-  /** Roles of the turns, in order; results of tools are turns of their own. */
+  /** Roles of the turns, in order; tool results are turns of their own. */
   readonly turns: string[];
   readonly images: string[];
   readonly documents: string[];
   readonly audio: string[];
-  /** Names, in order. */
+  /** Names of the calls, in order. */
   readonly calls: string[];
-  /** Words of each result. */
+  /** Number of words of each result. */
   readonly results: number[];
   failedResults: number;
   thinkingBlocks: number;
@@ -94,7 +94,7 @@ function readParts(content: Json | undefined, tally: Tally): number {
   return words;
 }
 
-/** The media type of a data URL; `url` for others. */
+/** Returns the media type of a data URL, or `url` for other URLs. */
 function kindOf(url: string): string {
   return /^data:([^;,]{1,64})/.exec(url)?.[1] ?? "url";
 }

@@ -55,7 +55,7 @@ export function codingOf(name: string, body: Buffer): Coding | undefined {
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
-/** Returns Node's own Zstandard coding, available from version 22.15. */
+/** Returns Node's own Zstandard coding, available from version 22.15, or the decoder and encoder of this folder. */
 function zstd(): Coding {
   const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
   if (createZstdDecompress === undefined || createZstdCompress === undefined) {

@@ -27,7 +27,7 @@ export interface A2aCall {
 const MAX_PAGE = 100;
 const USUAL_PAGE = 50;
 
-/** Throws `RpcError`. */
+/** Answers a request to the agent. Throws `RpcError`. */
 export async function answerA2a(call: A2aCall): Promise<Answer> {
   const { asked } = call;
   if (asked.quirks.has("old")) return answerOld(call);
@@ -73,7 +73,7 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
   }
 }
 
-/** Waits for the end, or for what the task waits for, unless the caller does not want to. */
+/** Answers after the task ended, or needs input, unless the caller does not want to wait. */
 async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
   const doing = doingFor(params, call);
   const { quirks } = call.asked;
@@ -174,7 +174,7 @@ function list(state: A2aState, params: JsonObject): JsonObject {
   return { tasks: shapes, nextPageToken: next, pageSize, totalSize: found.length };
 }
 
-/** An agent of 0.3 knows none of the methods of 1.0. Source: a2a.md section 7. */
+/** Answers as an agent of 0.3, which has none of the methods of 1.0. Source: a2a.md section 7. */
 function answerOld(call: A2aCall): Answer {
   const { id, method, params } = readRpc(call.text);
   if (method !== "message/send") throw new RpcError(-32_601, "Method not found");

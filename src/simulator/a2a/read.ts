@@ -1,6 +1,6 @@
 /**
- * Reading of one A2A request: JSON-RPC binding, protocol 1.0, strict where parsers of Protocol Buffers are lenient.
- * Source: a2a.md sections 1 to 6.
+ * Parses an A2A request: JSON-RPC binding, protocol 1.0, strict where parsers of Protocol Buffers are lenient. Source: a2a.md
+ * sections 1 to 6.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -31,7 +31,7 @@ export function a2aError(code: number, reason: string, message: string): RpcErro
   return new RpcError(code, message, { data: [info] });
 }
 
-/** Throws `RpcError`. `text`: the body; undefined where it is no text. */
+/** Parses a request. Throws `RpcError`. `text` is the body, `undefined` if it is not text. */
 export function readA2a(headers: IncomingHttpHeaders, text: string | undefined): A2aRequest {
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {

@@ -1,4 +1,4 @@
-/** Tasks and what happens to them, as A2A 1.0 writes them. Source: a2a.md section 4. */
+/** Writes tasks and their events as A2A 1.0 does. Source: a2a.md section 4. */
 
 import type { JsonObject } from "../json.ts";
 import { type Step, stateAt, type Task } from "./tasks.ts";

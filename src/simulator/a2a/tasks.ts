@@ -34,7 +34,7 @@ export type Step =
 export interface Task {
   readonly id: string;
   readonly contextId: string;
-  /** Since 1970; the times of steps count from here. */
+  /** Creation time in milliseconds since 1970; the times of steps are relative to it. */
   readonly createdMs: number;
   /** Messages of the caller. */
   readonly said: JsonObject[];
@@ -44,7 +44,7 @@ export interface Task {
 
 export interface A2aState {
   readonly tasks: Map<string, Task>;
-  /** Rings with the id of a task that was cancelled, or got more steps. */
+  /** Notifies of a task, by its id, that was cancelled or got more steps. */
   readonly bell: Bell<string>;
 }
 
@@ -108,7 +108,7 @@ export async function* happening(
       if (step === undefined) return;
       const waitMs = task.createdMs + step.atMs - Date.now();
       if (waitMs > 0) {
-        // Whatever rings may have changed what comes next.
+        // Any notification may have changed the next step.
         if ((await listening.next(waitMs)).kind === "gone") return;
         continue;
       }

@@ -9,7 +9,7 @@ export interface Bell<Event> {
 }
 
 export interface Listening<Event> {
-  /** The next event; `late` after `ms` without one, `gone` when the client left. Waits forever where `ms` is infinite. */
+  /** Returns the next event, `late` after `ms` without one, or `gone` if the client left. Waits forever if `ms` is infinite. */
   next(ms: number): Promise<{ readonly kind: "event"; readonly event: Event } | { readonly kind: "late" | "gone" }>;
   end(): void;
 }

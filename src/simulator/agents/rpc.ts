@@ -1,11 +1,11 @@
-/** JSON-RPC 2.0 as both agent protocols use it: what is thrown as an error, and how results and errors are written. */
+/** JSON-RPC 2.0 as both agent protocols use it: errors, and the form of results and errors. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { type Answer, type Frame, NO_TOKENS } from "../route.ts";
 
 export type RpcId = string | number | null;
 
-/** Answered in one place (`serve.ts`). The message is shown to the client. */
+/** Error that is answered in one place (`serve.ts`). The message is shown to the client. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;

@@ -1,7 +1,7 @@
 /**
- * The simulated MCP servers and A2A agents, on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
- * provider. The name asks for faults (`quirks.ts`); of a healthy one, so does the name of a tool that is called, or the
- * first word of a message. Every name is a server of its own to its clients; what they remember is shared.
+ * Serves simulated MCP servers and A2A agents on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
+ * provider. The name asks for faults (`quirks.ts`); for a healthy one, so does the name of a called tool, or the first word of
+ * a message. Clients see a separate server for every name; the state is shared.
  */
 
 import { type A2aCall, answerA2a } from "../a2a/answer.ts";
@@ -40,7 +40,7 @@ export interface Hall {
   readonly agents: Agents;
   readonly memory: Memory;
   readonly last: Last;
-  /** `http://127.0.0.1:8485`. */
+  /** Base URL, such as `http://127.0.0.1:8485`. */
   readonly url: string;
 }
 
@@ -153,7 +153,7 @@ function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
   return askedOf(protocol, said) ?? { fault: { kind: "none" }, quirks: new Set() };
 }
 
-/** `tools/call search`, `SendMessage`; empty when nothing is called. */
+/** Returns the call, such as `tools/call search` or `SendMessage`; empty if nothing is called. */
 function callOf(protocol: Protocol, { method, params }: JsonObject): string {
   if (typeof method !== "string") return "";
   const name = protocol === "mcp" ? stringOf(objectOf(params)?.["name"]) : undefined;

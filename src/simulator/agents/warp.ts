@@ -1,4 +1,4 @@
-/** The bytes of an answer, as the quirks of a name bend them. */
+/** Changes the bytes of an answer according to the quirks of a name. */
 
 import type { Answer, Frame } from "../route.ts";
 import type { Quirk } from "./quirks.ts";
@@ -8,7 +8,7 @@ const DEPTH = 5_000;
 const BAD_BYTE = Buffer.from([0xff]);
 const PIECE_BYTES = 7;
 
-/** JSON text of a whole message. */
+/** Returns the JSON text of a whole message, changed. */
 export function warpText(text: string, quirks: ReadonlySet<Quirk>): string {
   if (!quirks.has("deep") || !text.endsWith("}}")) return text;
   return `${text.slice(0, -2)},"nested":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}}`;

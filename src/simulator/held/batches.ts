@@ -18,7 +18,7 @@ import { begunBatch, type HeldCompatBatch } from "./types.ts";
 const MAX_REQUESTS = 50_000;
 const DAY_SECONDS = 86_400;
 
-/** Errors that are listed. */
+/** Maximum number of listed errors. */
 const MAX_ERRORS = 100;
 
 export const metadataRule = nullable(mapOf(text({ max: 512 }), { max: 16, maxKey: 64 }));

@@ -1,6 +1,6 @@
 /**
  * `/v1/messages/batches`. A batch is `in_progress` when it is created and at its first retrieval, and `ended` at the second,
- * when its requests are answered. What is wrong with one request is its own result.
+ * when its requests are answered. An invalid request becomes an error in its own result.
  *
  * Source: the types and the client code of the official SDK.
  */

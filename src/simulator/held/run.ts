@@ -16,7 +16,7 @@ const NONE: Fault = { kind: "none" };
 
 export interface BatchRequest {
   readonly customId: string;
-  /** Path, with `/v1`. */
+  /** Path including `/v1`. */
   readonly path: string;
   readonly body: JsonObject;
 }
@@ -25,7 +25,7 @@ export interface BatchAnswer {
   readonly customId: string;
   /** Status of the answer; `undefined` if the request expired. */
   readonly status: number | undefined;
-  /** JSON text; empty if it expired. */
+  /** Answer as JSON text; empty if the request expired. */
   readonly body: string;
 }
 

@@ -1,12 +1,12 @@
-/** A bounded store of objects by id, in order of their creation. The oldest one leaves first. */
+/** Bounded store of objects by id, in order of their creation. The oldest one is dropped first. */
 
 export interface Shelf<Value> {
   get(id: string): Value | undefined;
-  /** Adds or replaces; `bytes` is about what the value takes in memory. */
+  /** Adds or replaces a value; `bytes` is its approximate size in memory. */
   put(id: string, value: Value, bytes: number): void;
   /** Removes a value; returns false if there was none. */
   remove(id: string): boolean;
-  /** The oldest first. */
+  /** Returns the values, the oldest first. */
   values(): readonly Value[];
   clear(): void;
 }

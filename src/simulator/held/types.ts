@@ -20,11 +20,11 @@ export interface HeldBatch {
   readonly id: string;
   readonly serial: number;
   readonly createdAt: number;
-  /** Retrievals so far. */
+  /** Number of retrievals so far. */
   polls: number;
   isCanceling: boolean;
   endedAt: number | undefined;
-  /** Begun at the retrieval that finds it done. */
+  /** Work on the answers, begun at the retrieval that completes the batch. */
   work: Promise<void> | undefined;
 }
 
@@ -44,19 +44,19 @@ export interface HeldCompatBatch extends HeldBatch {
 }
 
 export interface HeldMessageBatch extends HeldBatch {
-  /** Emptied once they are answered. */
+  /** Requests; cleared once they are answered. */
   requests: readonly JsonObject[];
   counts: Readonly<Record<"processing" | "succeeded" | "errored" | "canceled" | "expired", number>>;
-  /** JSON lines. */
+  /** Results as JSON lines. */
   results: string;
 }
 
-/** A file of a vector store; its text stays with the file itself. */
+/** File of a vector store; its text stays with the file itself. */
 export interface StoredFile {
   readonly id: string;
   readonly createdAt: number;
   attributes: JsonObject;
-  /** Retrievals so far. */
+  /** Number of retrievals so far. */
   polls: number;
   status: "in_progress" | "completed" | "cancelled";
   readonly batchId: string | undefined;

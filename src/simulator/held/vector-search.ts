@@ -1,4 +1,4 @@
-/** `POST /v1/vector_stores/{id}/search`: pieces of files by the share of the query's words that they have. */
+/** `POST /v1/vector_stores/{id}/search`: pieces of files, ranked by the share of the query's words that they contain. */
 
 import { Refused } from "../errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -9,7 +9,7 @@ import { storeOf } from "./vector-stores.ts";
 
 const PIECE_WORDS = 400;
 
-/** Deeper filters are refused. */
+/** Maximum depth of filters; deeper ones are refused. */
 const MAX_DEPTH = 8;
 
 const rule = object(

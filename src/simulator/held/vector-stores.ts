@@ -19,7 +19,7 @@ const MAX_FILES = 1_000;
 /** Maximum number of files. Each is an id and attributes; the files themselves are bounded separately. */
 const MAX_FILE_BYTES = 1 << 20;
 
-/** About what an empty store takes. */
+/** Approximate size of an empty store in bytes. */
 const STORE_BYTES = 1_024;
 
 export const chunkingRule = oneOf({

@@ -38,7 +38,7 @@ const CAPABILITIES: JsonObject = {
   extensions: { [TASKS]: {} },
 };
 
-/** Throws `RpcError`. */
+/** Answers a request to the server. Throws `RpcError`. */
 export function answerMcp(call: McpCall): Answer | Promise<Answer> {
   const { quirks } = call.asked;
   if (quirks.has("old-session") || quirks.has("old-result")) return answerOld(call, CAPABILITIES, SERVER_INFO);

@@ -14,7 +14,7 @@ export interface McpCall {
   readonly serial: number;
 }
 
-/** An event of a stream. `text`: JSON. */
+/** Returns an event of a stream. `text` is JSON. */
 export function frameOf(text: string): string {
   return `event: message\ndata: ${text}\n\n`;
 }

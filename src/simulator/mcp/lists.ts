@@ -22,7 +22,7 @@ export function hints({ quirks }: Asked): JsonObject {
   return quirks.has("shared") ? { ttlMs: SHARED_MS, cacheScope: "public" } : { ttlMs: 0, cacheScope: "private" };
 }
 
-/** A cursor is the place of the next entry. */
+/** Returns a page. A cursor is the index of the next entry. */
 export function page(name: string, entries: readonly JsonObject[], { cursor }: JsonObject, asked: Asked): JsonObject {
   const from = cursor === undefined ? 0 : cursorOf(cursor, entries.length);
   const size = asked.quirks.has("paged") ? 1 : entries.length;

@@ -1,4 +1,4 @@
-/** The resources and prompts of the simulated MCP server, and its completion of arguments. */
+/** Resources and prompts of the simulated MCP server, and its completion of arguments. */
 
 import { RpcError } from "../agents/rpc.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, stringOf } from "../json.ts";

@@ -24,7 +24,7 @@ export interface McpState {
   /** Notifications of all servers; each one reaches the listeners of all. */
   readonly bell: Bell<Notice>;
   readonly tasks: Map<string, McpTask>;
-  /** Rises with every change of the list of tools. */
+  /** Number of changes of the list of tools. */
   changes: number;
 }
 

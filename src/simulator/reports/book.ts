@@ -20,12 +20,12 @@ export interface Line {
   readonly model: string;
   /** Id of the key in the report. */
   readonly keyId: string;
-  /** Paid for as a batch, which does not come through a gateway. */
+  /** Whether it was billed as a batch, which does not pass a gateway. */
   readonly isBatch: boolean;
   readonly counters: Readonly<Counters>;
 }
 
-/** Past these the oldest are forgotten: a simulator is no archive. */
+/** Maximum number of lines; the oldest are dropped, since a simulator is not an archive. */
 const MAX_LINES = 200_000;
 
 export interface Book {

@@ -7,7 +7,7 @@ import { COUNTERS, type Counter } from "./book.ts";
 
 export interface Adjustment {
   readonly dialect: Dialect;
-  /** `2026-11-20`; undefined: every day. */
+  /** Day, such as `2026-11-20`; `undefined` for every day. */
   readonly day: string | undefined;
   /** Counter; `undefined` for every counter. */
   readonly counter: Counter | undefined;
@@ -25,15 +25,15 @@ export interface Knobs {
   adjustments: readonly Adjustment[];
   /** Counters that are left out, by their names in the report. */
   lacking: ReadonlySet<string>;
-  /** Answered in place of the next pages. */
+  /** Errors that are returned in place of the next pages. */
   errors: { readonly status: number; readonly retryAfterSeconds: number | undefined }[];
-  /** Most buckets in a page. */
+  /** Maximum number of buckets in a page. */
   pageDays: number;
   /** Number of cursors that will be unknown when they are used. */
   expired: number;
-  /** Cursors lead to the first page again. */
+  /** Whether cursors lead to the first page again. */
   isCircle: boolean;
-  /** The only credential that may read reports; undefined: any. */
+  /** Only credential that may read reports; `undefined` for any. */
   adminKey: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export const KNOBS: readonly { readonly name: string; readonly does: string }[] 
   { name: "admin_key", does: "the only credential that may read reports" },
 ];
 
-/** Throws `Refused`. Members that are left out stay as they are. */
+/** Changes the settings. Throws `Refused`. Members that are left out stay unchanged. */
 export function setKnobs(knobs: Knobs, asked: JsonObject, now: number): void {
   const unknown = Object.keys(asked).find((name) => !KNOBS.some((knob) => knob.name === name));
   if (unknown !== undefined) throw new Refused(400, `There is no knob '${unknown}'.`);

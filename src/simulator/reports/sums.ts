@@ -1,4 +1,4 @@
-/** The counters of one bucket of a report: what was answered in it, as far as the knobs let it be seen. */
+/** Sums the counters of one bucket of a report: the usage in it, as far as the settings show it. */
 
 import type { Dialect } from "../errors.ts";
 import { type Book, COUNTERS, type Counters, DAY_MS, type Kind, type Line } from "./book.ts";
@@ -12,7 +12,7 @@ export interface Asked {
   readonly models: readonly string[];
   /** Whether batch or other usage is selected; `undefined` for both. */
   readonly batch: boolean | undefined;
-  /** Members of a line that tell results apart. */
+  /** Members of a line by which results are grouped. */
   readonly groups: readonly ("model" | "keyId" | "isBatch")[];
 }
 

@@ -36,7 +36,7 @@ interface Called {
   readonly status: Status;
   readonly call_id: string;
   readonly name: string;
-  /** Absent: the tool is in none. */
+  /** Namespace of the tool; absent if it has none. */
   readonly namespace?: string;
 }
 
@@ -52,7 +52,7 @@ export interface CustomItem extends Called {
 
 export type Item = MessageItem | ReasoningItem | FunctionItem | CustomItem;
 
-/** Why a response is not complete. */
+/** Returns why a response is incomplete. */
 export function shortageOf({ finish }: Reply): "max_output_tokens" | "content_filter" | undefined {
   if (finish === "length" || finish === "context") return "max_output_tokens";
   return finish === "refusal" || finish === "filtered" ? "content_filter" : undefined;

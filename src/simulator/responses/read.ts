@@ -1,4 +1,4 @@
-/** A request for a response as an `Ask`, and the tools by the names that its reply calls them. */
+/** Reads a `responses` request as an `Ask`, and the tools by the names under which its reply calls them. */
 import { type Ask, countPrompt, type PromptCounter } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -12,7 +12,7 @@ export interface ResponseAsk {
 
 type Said = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
 
-/** Throws `Refused`. */
+/** Reads a request. Throws `Refused`. */
 export function readResponses(model: string, body: JsonObject): ResponseAsk {
   const prompt = countPrompt();
   prompt.text(stringOf(body["instructions"]) ?? "");
@@ -80,7 +80,7 @@ function checkReasoning(item: JsonObject, index: number): void {
   );
 }
 
-/** Counts the parts of a content and gives its text. */
+/** Counts the parts of a content and returns its text. */
 function readParts(content: Json | undefined, prompt: PromptCounter): string {
   if (typeof content === "string") {
     prompt.text(content);

@@ -1,4 +1,4 @@
-/** The response that a whole answer is, and that events of its life carry. */
+/** Response object of a whole answer and of the events of its life cycle. */
 import { type JsonObject, objectOf } from "../json.ts";
 import type { Reply } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";

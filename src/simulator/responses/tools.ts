@@ -1,4 +1,4 @@
-/** The tools of a request for a response: functions, custom tools, and those of namespaces, each by a name of its own. */
+/** Tools of a `responses` request: functions, custom tools, and tools in namespaces, each with a unique name. */
 import type { OfferedTool } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -10,7 +10,7 @@ export interface CallableTool extends OfferedTool {
   readonly isCustom: boolean;
 }
 
-/** A custom tool is called with a text, which is made like the member of an object. */
+/** Schema of a custom tool, which is called with a text; the text becomes the member of an object. */
 const TEXT_INPUT: Json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
 
 /** Returns the tools that the choice allows. Throws `Refused` if it names one that is not offered. */

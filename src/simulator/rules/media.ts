@@ -2,7 +2,7 @@
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** RFC 4648 with padding, not empty. */
+/** Returns whether the text is base64 of RFC 4648 with padding, and not empty. */
 export function isBase64(data: string): boolean {
   return data.length > 0 && data.length % 4 === 0 && BASE64.test(data);
 }

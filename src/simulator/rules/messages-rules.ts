@@ -15,13 +15,13 @@ import { checkTurns, mergeTurns, type Turn } from "./messages-turns.ts";
 import { MESSAGES } from "./messages-words.ts";
 import { checkThinkingFirst, checkThinkingOwn } from "./thinking.ts";
 
-/** Section 1 row 1. */
+/** Versions of the API; section 1 row 1. */
 const VERSIONS: ReadonlySet<unknown> = new Set(["2023-01-01", "2023-06-01", "2026-10-21"]);
 
-/** The version from which on sampling parameters are refused, even at their defaults; section 1 row 2. */
+/** Version from which sampling parameters are refused, even at their defaults; section 1 row 2. */
 const VERSION_WITHOUT_SAMPLING = "2026-10-21";
 
-/** Section 5.1, `cache_control`. */
+/** Maximum number of cache marks; section 5.1, `cache_control`. */
 const MAX_CACHE_MARKS = 4;
 
 /** Minimum `top_p` together with thinking. */
@@ -57,7 +57,7 @@ export function checkCounted(body: JsonObject, headers: IncomingHttpHeaders): vo
   checkThinkingFirst(body, checkCommon(body, version));
 }
 
-/** Section 6: the header is required. */
+/** Returns the version; the header is required, section 6. */
 function versionOf(headers: IncomingHttpHeaders): string {
   const version = headers["anthropic-version"];
   if (version === undefined) throw new Refused(400, "anthropic-version: header is required");
@@ -113,7 +113,7 @@ function isThinkingOn(body: JsonObject): boolean {
   return type === "enabled" || type === "adaptive" || type === "between_tools";
 }
 
-/** Section 5.1, rows `thinking` and `tool_choice`. */
+/** Checks thinking; section 5.1, rows `thinking` and `tool_choice`. */
 function checkThinking(body: JsonObject, turns: readonly Turn[], manner: Manner): void {
   const thinking = objectOf(body["thinking"]);
   const type = thinking?.["type"];
@@ -154,7 +154,7 @@ function checkTools(body: JsonObject): void {
   }
 }
 
-/** Marks are at most four; one for an hour does not come after one for five minutes, in the order of the prompt. */
+/** Checks cache marks: at most four, and none for an hour behind one for five minutes, in the order of the prompt. */
 function checkCacheMarks(body: JsonObject): void {
   let marks = 0;
   let isShortMet = false;
@@ -190,7 +190,7 @@ function checkCacheMarks(body: JsonObject): void {
   }
 }
 
-/** Section 1 row 2: what the newest version moved. */
+/** Checks the places that the newest version changed; section 1 row 2. */
 function checkPlacesOfVersion(turns: readonly Turn[]): void {
   for (const { role, blocks } of turns) {
     for (const { block, at } of blocks) {

@@ -15,7 +15,7 @@ const EXPECTED: Readonly<Record<Expected, string>> = {
   object: "dictionary",
 };
 
-/** Names of members are the caller's, of any length. */
+/** Maximum length of a place, since the names of members are untrusted input of any length. */
 const MAX_PLACE = 256;
 
 export const MESSAGES: Judge = {

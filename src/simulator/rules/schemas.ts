@@ -7,7 +7,7 @@
 
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
 
-/** Nested deeper than this is not looked at; the providers refuse it for its depth. */
+/** Maximum depth that is checked; the providers refuse a deeper schema for its depth. */
 const MAX_DEPTH = 64;
 
 export type SchemaFault =
@@ -16,11 +16,11 @@ export type SchemaFault =
   | { readonly kind: "optional"; readonly context: readonly string[]; readonly name: string };
 
 interface Strictness {
-  /** Every property must be required. */
+  /** Whether every property must be required. */
   readonly isAllRequired: boolean;
 }
 
-/** The first object of a schema that is open to further properties or, when asked for, has optional ones. */
+/** Returns the first object of a schema that allows further properties or, if requested, has optional ones. */
 export function strictFault(schema: Json | undefined, strictness: Strictness): SchemaFault | undefined {
   return faultWithin(schema, [], strictness);
 }

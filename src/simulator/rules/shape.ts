@@ -34,9 +34,9 @@ export type Violation =
 export interface Judge {
   member(at: string, name: string): string;
   entry(at: string, index: number): string;
-  /** The place of an object once its form is known. */
+  /** Returns the place of an object once its form is known. */
   form(at: string, tag: string): string;
-  /** Throws `Refused`. */
+  /** Refuses a value. Throws `Refused`. */
   refuse(at: string, violation: Violation): never;
 }
 
@@ -50,7 +50,7 @@ export const flag: Rule = (value, at, judge) => {
   if (typeof value !== "boolean") judge.refuse(at, { kind: "type", expected: "boolean", value });
 };
 
-/** An object of any members. */
+/** Rule of an object with any members. */
 export const dictionary: Rule = (value, at, judge) => {
   if (objectOf(value) === undefined) judge.refuse(at, { kind: "type", expected: "object", value });
 };
@@ -113,7 +113,7 @@ export function list(rule: Rule, { min = 0, max = Number.POSITIVE_INFINITY } = {
   };
 }
 
-/** An object with these members and no others; `required` are those that must be there. */
+/** Returns the rule of an object with these members and no others; `required` are those that must be present. */
 export function object(fields: Fields, required: readonly string[] = []): Rule {
   const rules = new Map(Object.entries(fields));
   return (value, at, judge) => {
@@ -151,7 +151,7 @@ interface Kinds {
   readonly object?: Rule;
 }
 
-/** A value that may be of several types, each with its own rule. */
+/** Returns the rule of a value that may have several types, each with its own rule. */
 export function either(kinds: Kinds): Rule {
   const expected: Expected = kinds.string !== undefined ? "string" : "array";
   return (value, at, judge) => {
@@ -167,7 +167,7 @@ interface MapBounds {
   readonly maxKey?: number;
 }
 
-/** An object whose members have any name and the same rule. */
+/** Returns the rule of an object whose members have any name and the same rule. */
 export function mapOf(
   rule: Rule,
   { max = Number.POSITIVE_INFINITY, maxKey = Number.POSITIVE_INFINITY }: MapBounds = {},
@@ -184,7 +184,7 @@ export function mapOf(
   };
 }
 
-/** A rule and then a further look at the object that kept it. */
+/** Returns a rule with an additional check of the object that satisfied it. */
 export function also(rule: Rule, look: (object: JsonObject, at: string, judge: Judge) => void): Rule {
   return (value, at, judge) => {
     rule(value, at, judge);

@@ -1,6 +1,6 @@
 /**
- * Thinking that comes back in a conversation: only what this simulated provider made and signed is accepted, and with
- * manual thinking the turn that a tool's result continues must begin with it.
+ * Checks thinking that comes back in a conversation: only thinking that this simulated provider made and signed is accepted,
+ * and with manual thinking the turn that a tool result continues must begin with it.
  *
  * Source: dialects.md section 5.1, the rules below the blocks; section 10.3 rows 20 and 24.
  */
@@ -10,7 +10,7 @@ import { type JsonObject, objectOf, stringOf } from "../json.ts";
 import { isRedacted, isSigned } from "../signature.ts";
 import type { Turn } from "./messages-turns.ts";
 
-/** Refuses thinking with a signature that is not its own, whether or not thinking is on. */
+/** Refuses thinking with a foreign signature, whether thinking is on or off. */
 export function checkThinkingOwn(turns: readonly Turn[]): void {
   for (const { blocks } of turns) {
     for (const { block, at } of blocks) {
