@@ -6,7 +6,7 @@ import type { Issued } from "./issued.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
 import type { SegmentKind } from "./types.ts";
 
-/** `guardrails` of a document. */
+/** Member `guardrails` of a document. */
 export type Guardrails = NonNullable<Deployment["guardrails"]>;
 
 export type GuardrailRule = Guardrails["rules"][number];
@@ -15,12 +15,12 @@ export interface DetectorFacts {
   readonly name: string;
   /** Type in the document: `pii`, `llm`, … */
   readonly type: string;
-  /** `apply_to`, with its default. */
+  /** Kinds of `apply_to`, with its default. */
   readonly kinds: readonly SegmentKind[];
   readonly mode: "inline" | "shadow";
   /** Schedule for requests. */
   readonly schedule: "sync" | "overlap" | "async";
-  /** Every `<category>/<LABEL>` that it can give; undefined: not known, or open. */
+  /** Every `<category>/<LABEL>` that the detector can report; `undefined` if unknown, or open. */
   readonly gives: readonly string[] | undefined;
   /** Whether its findings have a bounded reach in streams: `horizon` of `Detector`. */
   readonly hasHorizon: boolean;
@@ -31,9 +31,9 @@ export interface PolicyFacts {
   readonly detectors: readonly DetectorFacts[];
   /** Profiles with their detectors: `undefined` means all, empty means none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
-  /** Left out: of no type it is known how its values are written. */
+  /** Formats of types; absent if the format of no type is known. */
   readonly formatOf?: FormatOf | undefined;
-  /** Left out: what `fpe` writes is not remembered. */
+  /** Memory of values that `fpe` wrote; absent if they are not remembered. */
   readonly issued?: Issued | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** How values of a type are written: what format-preserving encryption keeps, and what it looks for on the way back. */
+/** Format of a type's values: what format-preserving encryption keeps, and what it looks for on the way back. */
 
 export interface ValueFormat {
   /**
@@ -10,9 +10,12 @@ export interface ValueFormat {
   readonly each: (text: string, take: (start: number, end: number) => void) => void;
   /** Whether a text is a value as a whole, checks on. */
   readonly accepts: (value: string) => boolean;
-  /** A check digit or the like; a form that values have, which is part of the pattern; nothing beside the pattern. */
+  /**
+   * `check`: a check digit or a similar proof. `form`: a form that values have, which is part of the pattern. `none`: nothing
+   * besides the pattern.
+   */
   readonly proof: "check" | "form" | "none";
-  /** A text that matches the pattern, made from numbers from 0 to below 1. `undefined`: none was made. */
+  /** Generates a text that matches the pattern from numbers in the range 0 to below 1. Returns `undefined` if none was found. */
   readonly sample: (random: () => number) => string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rehearsal of guardrails on texts: what was found and why, what was removed and why, the decision, and the resulting texts.
- * Findings contain no text. Source: design decisions, section 11, Rehearsal.
+ * Rehearsal of guardrails on texts: findings and their reasons, removed findings and their reasons, the decision, and the
+ * resulting texts. Findings contain no text. Source: design decisions, section 11, Rehearsal.
  */
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
 import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
@@ -28,7 +28,10 @@ export interface RehearsalQuestion {
   readonly showsKeyed?: boolean;
 }
 
-/** `threshold`: of its detector. `check`: a check digit, or another proof, shows that it is not a value. */
+/**
+ * Step that removed the finding. `threshold`: that of its detector. `check`: a check digit, or another proof, shows that it is
+ * not a value.
+ */
 export interface Removed {
   readonly annotation: Annotation;
   readonly by: Dropped["by"] | "threshold" | "check";
@@ -45,7 +48,7 @@ export interface ToldFinding {
   readonly detector: string;
   /** Name of the recognizer; empty if the detector has none. */
   readonly recognizer: string;
-  /** UTF-8 bytes of the text, end exclusive. */
+  /** Offsets in UTF-8 bytes of the text, end exclusive. */
   readonly start: number;
   readonly end: number;
   /** Trace; null if the document says `explain: false`, or the detector has none. */
@@ -55,7 +58,7 @@ export interface ToldFinding {
 export interface ToldTrace {
   readonly pattern: string;
   readonly score_base: number;
-  /** Null: nothing proves or disproves it. */
+  /** Result of the check; null if nothing proves or disproves the value. */
   readonly validated: boolean | null;
   readonly context_word: string | null;
   readonly score_context: number;
@@ -106,7 +109,7 @@ export interface Rehearsal {
 /** Result before it is rendered. */
 export interface Rehearsed {
   readonly segments: readonly Segment[];
-  /** `undefined` if a detector failed for which the message is refused. */
+  /** Judgement; `undefined` if a detector failed for which the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly {
     readonly detector: string;
@@ -130,7 +133,7 @@ export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariab
 
 const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
 
-/** The last is of the newest turn. */
+/** The last message is that of the newest turn. */
 export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
   return segments.map(({ kind, text }, at) => ({
     kind,
@@ -193,7 +196,7 @@ function shownText(text: string, { text: whole, edits }: Rewrite, hidden: Readon
   return written + text.slice(at);
 }
 
-/** Places are looked for in all of them at once: a text is gone through once. */
+/** Positions in a text are converted together, so that it is walked once. */
 function finder(segments: readonly Segment[], annotations: readonly Annotation[]): (one: Annotation) => ToldFinding {
   const bytes = segments.map(({ text }, segment) => {
     const own = annotations.filter((one) => one.segment === segment);

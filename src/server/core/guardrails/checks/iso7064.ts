@@ -10,9 +10,9 @@ export type Iso7064System = "11-2" | "37-2" | "97-10" | "37-36";
 interface Pure {
   readonly modulus: number;
   readonly radix: number;
-  /** How many characters of the alphabet the value is written in. */
+  /** Number of the alphabet's characters that a value may use. */
   readonly characters: number;
-  /** Check character for the value beyond the alphabet; it may only be last. */
+  /** Check character outside those; it may only be the last one. */
   readonly supplementary?: string;
 }
 

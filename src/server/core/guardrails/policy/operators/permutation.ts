@@ -1,4 +1,4 @@
-/** A permutation of the texts of one form: at each position one of its own symbols, fixed positions left out. */
+/** Permutation of the texts of one form: each position has its own symbols; fixed positions are left out. */
 
 import { type Ff1, MIN_DOMAIN } from "./ff1.ts";
 
