@@ -77,14 +77,14 @@ export function countModel(tally: Tally, model: string): void {
   tally.byModel.set(name, (tally.byModel.get(name) ?? 0) + 1);
 }
 
-/** `call` is empty if nothing was called. */
+/** Counts a call; `call` is empty if nothing was called. */
 export function countCall({ byCall }: Tally, call: string): void {
   if (call === "") return;
   const name = nameIn(byCall, call);
   byCall.set(name, (byCall.get(name) ?? 0) + 1);
 }
 
-/** `model` is empty if there is none. */
+/** Counts tokens; `model` is empty if there is none. */
 export function countTokens(tally: Tally, model: string, tokens: CountedTokens): void {
   tally.inputTokens += tokens.input;
   tally.outputTokens += tokens.output;

@@ -78,7 +78,7 @@ interface Said {
   readonly stopSequence: string | null;
 }
 
-/** `room` is the number of tokens that may be output; infinite without a limit. */
+/** Returns the output within a limit. `room` is the number of tokens that may be output; infinite without a limit. */
 function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
   if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
   const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;

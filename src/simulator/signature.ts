@@ -26,7 +26,7 @@ export function redactedOf(thinking: string): string {
   return seal("redacted", thinking);
 }
 
-/** Whether `signature` was made here for exactly this text; an empty text is thinking that was not shown. */
+/** Returns whether `signature` was made here for exactly this text; an empty text is thinking that was not shown. */
 export function isSigned(thinking: string, signature: string): boolean {
   return thinking === "" ? isSealed("omitted", signature) : signature === signatureOf(thinking);
 }
@@ -41,7 +41,7 @@ export function encryptedContentOf(itemId: string): string {
   return ENCRYPTED + Buffer.concat([mark("reasoning", bytes), bytes]).toString("base64url");
 }
 
-/** `itemId` is `undefined` if the client sends none back. */
+/** Returns whether the content was encrypted here. `itemId` is `undefined` if the client sends none back. */
 export function isEncryptedContent(content: string, itemId: string | undefined): boolean {
   const sealed = Buffer.from(content.slice(ENCRYPTED.length, MAX_ENCRYPTED), "base64url").subarray(DIGEST_BYTES);
   const made = sealed.toString();

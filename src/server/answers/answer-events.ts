@@ -71,7 +71,7 @@ export class AnswerEvents {
     return this.#splitter.heldBytes + this.#stream.heldBytes;
   }
 
-  /** The stream keeps the order of events, so the last one is done after all others. */
+  /** Inspects the events of a chunk. The stream keeps their order, so the last one is done after all others. */
   push(chunk: Buffer): Later<void> {
     let last: Promise<void> | undefined;
     const note = (done: Later<void>): void => {
@@ -91,7 +91,7 @@ export class AnswerEvents {
     return last;
   }
 
-  /** Some providers leave out the blank line behind their last event. */
+  /** Ends the stream. Some providers leave out the blank line behind their last event. */
   end(): Later<void> {
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
     return after(rest, () => this.#stream.end());

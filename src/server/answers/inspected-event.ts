@@ -44,7 +44,10 @@ function withoutAside({ data }: SseEvent, event: string): SseEvent {
   };
 }
 
-/** JSON that only lenient readers accept may hide its text behind escapes when it is read as plain text. */
+/**
+ * Refuses an event with JSON that only lenient readers accept: its text may be hidden behind escapes when it is read as plain
+ * text.
+ */
 export function refuseUnreadable({ event, pieces }: EventTexts): void {
   const { data = "" } = event;
   if (pieces.length === 1 && pieces[0]?.channel === "" && hidesText(data)) {

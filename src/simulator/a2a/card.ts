@@ -87,7 +87,7 @@ interface Signer {
 
 let made: Signer | undefined;
 
-/** Signing key, created on first use for the lifetime of this process. */
+/** Returns the signing key, created on first use for the lifetime of this process. */
 function signer(): Signer {
   if (made !== undefined) return made;
   const privateKey = generatePrivateKey("p-256");

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../json.ts";
 import { type Step, stateAt, type Task } from "./tasks.ts";
 
-/** `historyLength`: `undefined` includes all messages, 0 none. */
+/** Writes a task. `historyLength`: `undefined` includes all messages, 0 none. */
 export function taskShape(task: Task, nowMs: number, historyLength?: number, hasArtifacts = true): JsonObject {
   const { id, contextId, createdMs, steps, said } = task;
   const done = steps.filter(({ atMs }) => createdMs + atMs <= nowMs);

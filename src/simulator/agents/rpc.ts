@@ -40,7 +40,7 @@ export function notificationText(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** `failure` is the JSON text that ends a stream that fails. */
+/** Returns a stream as the answer. `failure` is the JSON text that ends a stream that fails. */
 export function streamed(frames: Iterable<Frame> | AsyncIterable<Frame>, failure: string): Answer {
   return { kind: "events", frames, failure: () => failure, tokens: NO_TOKENS };
 }

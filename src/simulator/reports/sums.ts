@@ -22,7 +22,7 @@ export interface Summed {
   readonly requests: number;
 }
 
-/** `from` is the first moment of the day, in milliseconds since 1970. */
+/** Sums a day. `from` is its first moment, in milliseconds since 1970. */
 export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, now: number): readonly Summed[] {
   const begins = from + knobs.edgeHours * 3_600_000;
   const seenUntil = now - knobs.delayHours * 3_600_000;

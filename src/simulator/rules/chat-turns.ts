@@ -8,7 +8,7 @@
 import { Refused } from "../errors.ts";
 import { type JsonObject, objectsOf, stringOf } from "../json.ts";
 
-/** `messages` have the shape of `chat-shape.ts`. */
+/** Checks the turns of `messages`, which have the shape of `chat-shape.ts`. */
 export function checkChatTurns(messages: readonly JsonObject[]): void {
   let open = new Set<string>();
   let isCalled = false;

@@ -62,7 +62,7 @@ function faultBelow(schema: JsonObject, context: readonly string[], strictness: 
   return faultWithin(schema["items"], [...context, "items"], strictness);
 }
 
-/** Whether the top of the schema of a tool is something other than one object. */
+/** Returns whether the top level of a tool's schema is something other than a single object. */
 export function hasAlternativesAtTop(schema: JsonObject): boolean {
   return schema["oneOf"] !== undefined || schema["anyOf"] !== undefined || schema["allOf"] !== undefined;
 }

@@ -64,7 +64,7 @@ export function editUnread(
   return Buffer.concat(kept);
 }
 
-/** Some providers pad each chunk with a meaningless text behind its usage. */
+/** Returns whether the event ends at `at`. Some providers pad each chunk with a meaningless text behind its usage. */
 function closesEvent(chunk: Buffer, at: number): boolean {
   if (startsAt(chunk, EVENT_END, at)) return true;
   if (!startsAt(chunk, OBFUSCATION, at)) return false;

@@ -48,7 +48,7 @@ export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): str
   return `the texts that a model is given through the ${name} route are not inspected: send them as single requests instead.`;
 }
 
-/** Whether its body must be known for it. */
+/** Returns whether a request of the route may name a batch, so that its body must be read. */
 export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
   return name === "files" || name === "uploads";
 }

@@ -164,7 +164,7 @@ function escapedAt(written: string, wanted: readonly string[], isRequest: boolea
 
 const otherCase = (name: string): Malformed => new Malformed(`the body names "${name}" in other letters`);
 
-/** Whether it is `name` but for the case of letters. `name` is ASCII in lower case. */
+/** Returns whether the name is `name` in any letter case. `name` is ASCII in lower case. */
 function isAt(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const byte = bytes[start + i] as number;
@@ -291,7 +291,10 @@ function endOfNumber(bytes: Buffer, start: number): number {
 /** Maximum length of a number that a double represents exactly, so that it is written as it was read. */
 const SAFE_LENGTH = 15;
 
-/** Whether it is one of the common ones that are surely written as they were read: no exponent, no trailing or many leading zeros. */
+/**
+ * Returns whether the number is a common one that is certainly written as it was read: no exponent, no trailing or many leading
+ * zeros.
+ */
 function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
   if (end - start > SAFE_LENGTH) return false;
   const first = bytes[start] === MINUS ? start + 1 : start;

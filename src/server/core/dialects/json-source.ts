@@ -127,8 +127,8 @@ export function jsonText(part: unknown): string {
 }
 
 /**
- * Whether the text may hold a number or an order of names that its values do not keep. A false alarm costs time only: a
- * name that begins like an index is taken for one.
+ * Returns whether the text may contain a number or an order of names that parsing does not keep. A false positive only costs
+ * time: a name that begins like an index is treated as one.
  */
 function mayLose(text: string): boolean {
   let loses = false;

@@ -8,8 +8,8 @@ const BRACKETS = /\[.*$/s;
 const ESCAPE = /%([0-9a-f]{2})/gi;
 
 /**
- * Whether some reader may take `written` for `wanted`, which is ASCII in lower case: one that takes no notice of case or of
- * the space around, decodes escapes once more, reads a list's name, or stops at a NUL.
+ * Returns whether any reader may take `written` for `wanted`, which is ASCII in lower case: one that ignores letter case or
+ * surrounding space, decodes escapes once more, reads a list's name, or stops at a NUL.
  */
 export function isAlike(written: string, wanted: string): boolean {
   if (written === wanted) return true;

@@ -89,7 +89,7 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   counterparts: options.counterparts ?? NONE,
 });
 
-/** HEAD is allowed where GET is: RFC 9110, section 9.3.2. */
+/** Adds HEAD where GET is allowed: RFC 9110, section 9.3.2. */
 const withHead = (methods: readonly string[]): readonly string[] =>
   methods.includes("GET") && !methods.includes("HEAD") ? [...methods, "HEAD"] : methods;
 

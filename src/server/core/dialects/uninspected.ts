@@ -170,7 +170,7 @@ export function uninspectedIn(place: Place): UninspectedMembers {
 /** Returns the pattern of such values. */
 export const formOf = (form: Exclude<Form, "any">): RegExp => FORMS[form];
 
-/** Whether a value is written so that it is not inspected. */
+/** Returns whether a value has the given form, so that it is not inspected. */
 export function isWrittenAs(form: Form, text: string): boolean {
   return form === "any" || formOf(form).test(text);
 }

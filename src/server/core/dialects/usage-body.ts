@@ -1,6 +1,7 @@
 /**
- * Reads the top-level member `usage` of a JSON body. A short body that arrives in one chunk, as most do, is parsed whole, which
- * is fastest; any other body, and one that is not JSON, is scanned as it passes. Both give the same result.
+ * Reads the top-level member `usage` of a JSON body. Most bodies are short and arrive in one chunk: their usage is read from
+ * the end, or the body is parsed whole. Any other body, and one that is not JSON, is scanned as it passes. The result is the
+ * same.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";

@@ -83,8 +83,8 @@ const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: r
 };
 
 /**
- * Whether a count is there and is none that anybody could have used: negative, a fraction, beyond `MAX_COUNT`, no number.
- * It counts as absent, and what is left of the usage may be too little. `null` is a way to leave a count out.
+ * Returns whether the value has an impossible count: negative, a fraction, beyond `MAX_COUNT`, or not a number. Such a count is
+ * treated as absent, so the remaining usage may be too small. `null` is a way to leave a count out.
  */
 export function isDoubtful(dialect: Dialect, value: unknown): boolean {
   const usage = objectOf(value);

@@ -191,7 +191,7 @@ function mayBeUsage(first: number | undefined): boolean {
   return first === undefined || first === LETTER_U || first === BACKSLASH;
 }
 
-/** `raw` is the name as it is written, with its closing quote. */
+/** Returns whether the name is `usage`. `raw` is the name as it is written, with its closing quote. */
 function isNamed(raw: string): boolean {
   if (raw === 'usage"') return true;
   return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsedJson(`"${raw}`) === "usage";

@@ -124,7 +124,7 @@ function toldByChunk(data: Buffer): Told | undefined {
   return toldBy("compat", told, isFinal);
 }
 
-/** Some hosts report it within a choice. */
+/** Returns the usage within a choice, where some hosts report it. */
 function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
   const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));

@@ -8,7 +8,7 @@ export interface ValueFormat {
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
   /** Calls `take` for every place of a text that matches the pattern, also for those that overlap; checks are off. */
   readonly each: (text: string, take: (start: number, end: number) => void) => void;
-  /** Whether a text is a value as a whole, checks on. */
+  /** Returns whether a whole text is a value, including its checks. */
   readonly accepts: (value: string) => boolean;
   /**
    * `check`: a check digit or a similar proof. `form`: a form that values have, which is part of the pattern. `none`: nothing

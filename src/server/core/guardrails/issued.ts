@@ -41,7 +41,7 @@ export interface Issued {
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** `told` is called for each new value. */
+/** Creates the memory. `told` is called for each new value. */
 export function createIssued(told?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();
@@ -64,7 +64,7 @@ export function createIssued(told?: (value: IssuedValue) => void): Issued {
     kinds.set(key, made);
     return made;
   };
-  /** Whether it was not known. */
+  /** Remembers a value and returns whether it was unknown. */
   const keep = ([label, symbols, size]: IssuedValue): boolean => {
     const kind = kindOf(label, size);
     if (kind.recent.has(symbols)) return false;
@@ -145,5 +145,5 @@ function lastFrom(runs: readonly Run[], start: number): number {
   return low;
 }
 
-/** A value is the same whatever separates its groups. */
+/** Returns the letters and digits of a value, which is the same whatever separates its groups. */
 const symbolsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "");

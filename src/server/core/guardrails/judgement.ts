@@ -52,7 +52,7 @@ export interface Occasion {
   readonly variables: GuardrailVariables;
   /** Shared by a request and its answer. */
   readonly rewriting: Rewriting;
-  /** Whether a value is turned back behind this hop, so that `fpe` leaves it alone. Left out: none is. */
+  /** Returns whether a value is restored behind this traffic type, so that `fpe` leaves it unchanged. If absent, none is. */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
   /** Tracer; `undefined` without tracing. */
   readonly tracer?: QuestionTracer | undefined;
@@ -171,7 +171,7 @@ export interface GuardrailPolicy {
   /** Turns findings into annotations: everything before the rules. `scoreThreshold` replaces the configured one. */
   readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
   readonly open: (occasion: Occasion) => Inspection;
-  /** By findings of which no more than their types is known, in the order of the rules. */
+  /** Evaluates the rules on findings of which only the types are known. The result is in the order of the rules. */
   readonly weigh: (found: readonly KnownFinding[], variables: GuardrailVariables) => readonly RuleWeight[];
   /** Judges a whole message: `open(…).judge(…)`. */
   readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;

@@ -4,7 +4,10 @@ import type { Guard } from "./guard.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Segment } from "./types.ts";
 
-/** The object is written out, since there may be a hundred thousand, and a copy by spread takes ten times as long. */
+/**
+ * Returns the segment of a text. The object is written out, since there may be a hundred thousand, and a copy by spread takes
+ * ten times as long.
+ */
 export const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
   kind,
   text,

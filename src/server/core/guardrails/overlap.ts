@@ -46,13 +46,13 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
 
 const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.part === b.part;
 
-/** Edits, by segment, whose places were not all rewritten before. */
+/** Returns the edits, by segment, whose places were not all rewritten before. */
 function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): readonly Edit[] {
   const done = before.outcome === "allow" ? before.rewrites : [];
   return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
 }
 
-/** `edits` are ascending and disjoint. */
+/** Returns whether the edits, which are ascending and disjoint, cover the place. */
 function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   let reached = start;
   for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);

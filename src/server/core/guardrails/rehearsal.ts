@@ -133,7 +133,7 @@ export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariab
 
 const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
 
-/** The last message is that of the newest turn. */
+/** Returns the segments. The last message is that of the newest turn. */
 export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
   return segments.map(({ kind, text }, at) => ({
     kind,
@@ -182,7 +182,7 @@ export function told({ segments, judgement, failures, removed, detectors, hidden
   };
 }
 
-/** `hidden` has, by rule name, the text shown in place of its replacements. */
+/** Returns the text that is shown. `hidden` has, by rule name, the text in place of its replacements. */
 function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
   if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
   let written = "";

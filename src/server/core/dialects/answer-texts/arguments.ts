@@ -41,7 +41,7 @@ export class ArgumentText {
   #hasText = false;
   readonly #unshown = new Map<number, Unshown>();
 
-  /** Number of the value that is under way and has had text. */
+  /** Number of the current value, if it has had text. */
   get openValue(): number | undefined {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }

@@ -32,7 +32,7 @@ const TEXTS: ReadonlySet<string> = new Set([
 /** Paths of items that clients append; they join the strings of other items by position. */
 const APPENDED = /\.\+\d|!/;
 
-/** Whether clients join the string with those at the same path in later events. */
+/** Returns whether clients join the string with those at the same path in later events. */
 export function isPiece(as: Walk["as"], path: string): boolean {
   if (as === "piece" || as === "arguments" || as === "media") return true;
   if (as === "whole" || APPENDED.test(path)) return false;

@@ -195,7 +195,7 @@ function checkedScalarEnd(text: string, start: number, code: number): number {
 /** Maximum number of members that are compared directly; larger objects use a set. */
 const FEW = 12;
 
-/** Whether some object within has two members of one name. */
+/** Returns whether any object within has two members of one name. */
 export function hasTwins(node: Placed): boolean {
   if (node.kind === "array") return node.items.some(hasTwins);
   if (node.kind !== "object") return false;

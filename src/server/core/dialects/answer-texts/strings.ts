@@ -42,7 +42,7 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
 const CARRIERS = uninspectedNames("answered media", "media");
 const BASE64 = formOf("media");
 
-/** Whether a string where sound is sent is sound. */
+/** Returns whether a string in a place for audio is audio data. */
 export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
@@ -50,7 +50,7 @@ const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 export const isAlwaysText = (name: string): boolean =>
   ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
 
-/** Whether a value of `obfuscation` is what the name promises: characters that mean nothing. */
+/** Returns whether a value of `obfuscation` is padding as its name promises: characters without a meaning. */
 export const isPadding = (value: string): boolean =>
   /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
 
@@ -137,7 +137,7 @@ export function scopeOf(path: string): string {
   return /^(?:choices|content|output)\.\d+(?=\.|$)/.exec(path)?.[0] ?? "";
 }
 
-/** Whether a rewriting of that text voids the seals of its scope. */
+/** Returns whether the text is a thought: rewriting it voids the seals of its scope. */
 export function isThought(path: string): boolean {
   return /\.(?:thinking|reasoning\w*|summary)(?:\.|$)/.test(path) || /^output\.\d+\.content\.\d+\.text$/.test(path);
 }

@@ -58,7 +58,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Whether the members of the route's answers are known. */
+/** Returns whether the members of the route's answers are known. */
 export function readingOf(routeName: string): Reading {
   return KNOWN.has(routeName) ? "known" : "every";
 }

@@ -43,14 +43,14 @@ function dialectsOf(crossings: Crossings): readonly Dialect[] {
 
 const hard = rule("hard", "use");
 const soft = rule("soft", "use");
-/** The route table says which routes are translated. */
+/** Returns the rule of a route. The route table says which routes are translated. */
 const route = (...dialects: readonly Dialect[]): CapabilityRule => ({
   class: "hard",
   crossings: {},
   dialects,
   kind: "route",
 });
-/** Capability of `responses` requests only: it passes as bytes, and no channel claims it. */
+/** Returns the rule of a capability that only `responses` requests have: it passes as bytes, and no channel claims it. */
 const remainder = (of: CapabilityRule["class"], toMessages: Crossing, toChat = toMessages): CapabilityRule =>
   rule(of, "remainder")(responses(toMessages, toChat));
 

@@ -1,10 +1,10 @@
 /**
- * Whether a member that no schema has may hold something that the model is to read. Source: what clients add to the items
- * of a response's input by themselves (Codex: `internal_chat_message_metadata_passthrough`).
+ * Decides whether an unknown member may contain content that the model should read. Source: members that clients add to the
+ * items of a response's input for their own use (Codex: `internal_chat_message_metadata_passthrough`).
  */
 import type { Values } from "../values.ts";
 
-/** Names of members that hold content in any dialect, whatever object they are in. */
+/** Names of members that contain content in any dialect, whatever object they are in. */
 const CONTENT_NAMES: ReadonlySet<string> = new Set([
   "content",
   "contents",

@@ -82,7 +82,9 @@ export function isOfObjects({ type, properties }: Values): boolean {
 
 const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
 
-/** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
+/**
+ * Returns whether compat's strict mode accepts the schema: every object in it requires all its properties and allows no others.
+ */
 export function isClosedSchema(schema: unknown): boolean {
   return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
 }
@@ -122,7 +124,10 @@ function hasBounds(node: Values): boolean {
   return false;
 }
 
-/** Whether a messages provider refuses the keyword, which leaves the form of the answer what it is. */
+/**
+ * Returns whether the keyword is a bound that a messages provider refuses. Leaving it out does not change the form of the
+ * answer.
+ */
 export function isBound(name: string, value: unknown): boolean {
   switch (name) {
     case "minItems":
@@ -162,7 +167,9 @@ function isOfItself(node: Values): boolean {
   return [...listOf(node.enum), node.const].every((value) => typeof value !== "object" || value === null);
 }
 
-/** Whether a schema is reached from itself: what is left when all that nothing leads to any more is taken away. */
+/**
+ * Returns whether a schema refers to itself: whether any remain when schemas without references to them are removed repeatedly.
+ */
 function isRecursive(nodes: readonly Values[]): boolean {
   const [root] = nodes;
   if (nodes.every(({ $ref }) => $ref === undefined)) return false;

@@ -69,7 +69,7 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
   }
 }
 
-/** `takesMedia` is true if the other dialect allows more than text in this place. */
+/** Reads a message. `takesMedia` is true if the other dialect allows more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
   uses.expect(message, known);
   // The name of a tool result is that of its call; a participant's name has no place in the other dialect.

@@ -41,7 +41,10 @@ export function readSecondEffort(request: Values, uses: UseList): void {
 /** Minimum thinking budget of a messages provider, in tokens. A smaller value is raised to it. */
 const MIN_BUDGET = 1024;
 
-/** `bound` is the maximum number of answer tokens, thinking included; it is raised if thinking would use it up. */
+/**
+ * Reads the thinking budget. `bound` is the maximum number of answer tokens, thinking included; it is raised if thinking would
+ * use it up.
+ */
 export function readBudget(request: Values, bound: unknown, uses: UseList): void {
   const thinking = objectOf(request.thinking);
   const asked = objectOf(request.reasoning)?.max_tokens;

@@ -107,7 +107,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought` is explained at `UseList`. */
+/** Returns the uses of a chat completion request. `sought` is explained at `UseList`. */
 export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readPairs(request, uses);

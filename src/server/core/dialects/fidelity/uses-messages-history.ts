@@ -55,7 +55,7 @@ function readText(block: Values, uses: UseList, markLostAt?: string): void {
   if (listOf(block.citations).length > 0) uses.add("citation_replay");
 }
 
-/** `takesMedia` is true if compat allows more than text in this place. */
+/** Reads content. `takesMedia` is true if compat allows more than text in this place. */
 function readContent(content: unknown, takesMedia: boolean, uses: UseList): void {
   if (typeof content === "string") return;
   const blocks = listOf(content);

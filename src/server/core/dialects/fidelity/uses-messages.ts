@@ -107,7 +107,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought` is explained at `UseList`. */
+/** Returns the uses of a messages request. `sought` is explained at `UseList`. */
 export function usesOfMessages(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);

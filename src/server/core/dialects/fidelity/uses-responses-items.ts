@@ -171,7 +171,7 @@ function readCaller({ caller }: Values, uses: UseList): void {
   if (objectOf(caller)?.type === "program") uses.add("programmatic_tools", "caller");
 }
 
-/** Unsealed reasoning was meant for display only. */
+/** Reads reasoning. Unsealed reasoning was meant for display only. */
 function readReasoning(item: Values, uses: UseList): void {
   uses.expectOfItem(item, RESPONSE.reasoningItem);
   if (isText(item.encrypted_content)) uses.add("thinking_replay");

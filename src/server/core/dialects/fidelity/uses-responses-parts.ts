@@ -12,7 +12,7 @@ export interface PartReading {
   readonly takesMedia: boolean;
 }
 
-/** Whether there are media among the parts. */
+/** Returns whether there are media among the parts. */
 export function readParts(list: "content" | "output", content: unknown, reading: PartReading): boolean {
   const { uses } = reading;
   const parts = listOf(content);

@@ -96,7 +96,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought` is explained at `UseList`. */
+/** Returns the uses of a `responses` request. `sought` is explained at `UseList`. */
 export function usesOfResponses(given: Values, sought: Capability | undefined, to: Form): UseList {
   const additions = additionsOf(given.input);
   const request = configured(given, additions);

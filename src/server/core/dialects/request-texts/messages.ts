@@ -95,7 +95,7 @@ function readMember(collector: Collector, name: string, value: Node, context: Co
   else readPart(collector, value, channel === context.channel ? context : { kind, turn, channel });
 }
 
-/** Whether it is an identifier of a message or an item. */
+/** Returns whether the member is an identifier of a message or an item. */
 export const isIdentifier = (name: string, value: Node): boolean => isOf(OF_MESSAGES, name, value);
 
 /** Returns whether the table of uninspected members has the name and the value has the form that the table requires. */

@@ -9,7 +9,9 @@ import type { Dialect } from "../routes.ts";
 
 /** Facts about the channel that the request goes to. */
 export interface ChannelTerms {
-  /** Whether the channel claims it; one without a list claims all that its dialect can express. */
+  /**
+   * Returns whether the channel claims the capability. A channel without a list claims everything that its dialect can express.
+   */
   readonly claims: (capability: Capability) => boolean;
   /** Field that identifies the end user to a compat provider. */
   readonly endUserField: "user" | "safety_identifier";

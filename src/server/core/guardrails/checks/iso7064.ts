@@ -39,7 +39,7 @@ function isPure(value: string, { modulus, radix, characters, supplementary }: Pu
   return sum === 1;
 }
 
-/** MOD 37,36. */
+/** Validates MOD 37,36. */
 function isHybrid(value: string): boolean {
   if (value.length < 2) return false;
   let product = 36;

@@ -80,7 +80,7 @@ export function candidatesOf(
   return { inline, shadow };
 }
 
-/** Whether or not the trace is kept. */
+/** Returns the evidence of a finding, whether its trace is kept or not. */
 const evidenceOf = ({ trace }: Finding): number =>
   trace === undefined ? 0 : (trace.contextWord === undefined ? 0 : 2) + (trace.validated === true ? 1 : 0);
 

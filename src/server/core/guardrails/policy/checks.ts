@@ -111,7 +111,7 @@ function feasibilities(
 const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>
   kinds.filter((kind) => rule.kinds.has(kind));
 
-/** A rule that requires the direction of requests does not apply to answers. */
+/** Returns whether the rule requires the direction of requests, so that it does not apply to answers. */
 const isOfRequests = ({ when }: CompiledRule): boolean =>
   when?.comparisons.some(
     ({ path, how, texts, isDemanded }) =>
@@ -258,7 +258,9 @@ function isFalseOfNothing(when: Expression): boolean {
 const readsFindingsAlone = ({ reads }: Expression): boolean =>
   reads.length > 0 && reads.every((name) => name === "labels" || name === "annotations");
 
-/** `labels["pii/X"]` of a type without findings is an error, which refuses every message without it. */
+/**
+ * Reports a condition that is an error without findings, such as `labels["pii/X"]`: it refuses every message without that type.
+ */
 function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   const { when, failsOpen } = rule;
   if (when === undefined || !readsFindingsAlone(when)) return [];

@@ -103,7 +103,7 @@ const scoreAt = (candidates: readonly Candidate[], at: number): number => candid
 const overlap = (first: Candidate | undefined, second: Candidate | undefined): boolean =>
   first !== undefined && second !== undefined && second.annotation.start < first.annotation.end;
 
-/** Returns, by binary search, how many of the ascending numbers are below the value. */
+/** Returns how many of the ascending numbers are below the value, by binary search. */
 function placeIn(ascending: readonly number[], value: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

@@ -152,7 +152,7 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** `seen` has the variables of `when`; `context` is the same without annotations. */
+/** Evaluates a rule. `seen` has the variables of `when`; `context` is the same without annotations. */
 function weighed(
   rule: CompiledRule,
   seen: Variables,

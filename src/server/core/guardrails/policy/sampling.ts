@@ -24,11 +24,11 @@ const NOBODY: GuardrailVariables = {
   peer: "",
 };
 
-/** Context of a request or answer without a caller. */
+/** Returns the context of a request or answer without a caller. */
 export const contextOf = (kind: SegmentKind): GuardrailVariables =>
   kind === "output" ? { ...NOBODY, direction: "response" } : NOBODY;
 
-/** Whether some annotation of the type, in a segment of the kind, is surely chosen. */
+/** Returns whether any annotation of the type, in a segment of the kind, is certainly chosen. */
 export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: string, kind: SegmentKind): boolean {
   if (rule.select === undefined) return true;
   const { select } = rule;

@@ -91,7 +91,7 @@ export const whenVariables = (
   labels,
 });
 
-/** The object has no prototype, so that no label is taken for a property of objects. */
+/** Returns an empty view. Its labels have no prototype, so that no label is taken for a property of objects. */
 export const emptyView = (): View => ({ annotations: [], labels: Object.create(null) as Record<string, number> });
 
 export function addTo({ annotations, labels }: View, value: AnnotationValue): void {

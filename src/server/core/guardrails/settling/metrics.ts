@@ -5,9 +5,9 @@ export interface GuardrailMetrics {
   decided(rule: string, action: "deny" | "redact" | "annotate"): void;
   failed(rule: string, error: string): void;
   uninspected(what: string): void;
-  /** Number of values whose format `fpe` could not keep. */
+  /** Counts values whose format `fpe` could not keep. */
   domainsTooSmall(count: number): void;
-  /** Maximum number of bytes of text that a streamed answer held back at once. */
+  /** Reports the maximum number of bytes of text that a streamed answer held back at once. */
   held(bytes: number): void;
   /** Counts released text of a stream in which a finding of the detector may have been in progress. */
   unproven(detector: string): void;
@@ -30,7 +30,7 @@ const HELD_BOUNDS_BYTES: readonly number[] = [16, 64, 128, 256, 512, 1_024, 4_09
 
 const QUIET_MS = 60_000;
 
-/** `monotonic` returns milliseconds. */
+/** Registers the metrics. `monotonic` returns milliseconds. */
 export function createGuardrailMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,

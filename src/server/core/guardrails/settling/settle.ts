@@ -148,7 +148,7 @@ function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, di
   return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });
 }
 
-/** A name may contain any character, but a header may not. */
+/** Returns the decision in the form of a header value: a name may contain any character, but a header may not. */
 export const spelledDecision = ({ rule, action }: RuleDecision): string =>
   `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
 
@@ -186,7 +186,7 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
   return counts;
 }
 
-/** Observation alone refuses nothing; a full trail is reported by the trail itself. */
+/** Records findings of shadow detectors. Observation alone refuses nothing; a full trail is reported by the trail itself. */
 function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {

@@ -163,7 +163,7 @@ class Compiled implements ReachSet {
     this.#alive.fill(-1);
   }
 
-  /** Whether one character alone may begin a match of any. */
+  /** Returns whether a single character may begin a match of any reach. */
   #isBegun(text: string, at: number, found: number, bytes: number): boolean {
     const row = found * this.#width;
     for (let word = 0; word < this.#width; word++) {

@@ -115,7 +115,7 @@ class Sliding implements Slide {
     );
   }
 
-  /** A verdict on the whole text is repeated with each reading of it. */
+  /** Returns whether a finding is new. A verdict on the whole text is repeated with each reading of it. */
   #isNew(detector: string, { start, label, score }: Finding, before: number): boolean {
     const name = `${detector}/${label}`;
     const best = this.#best.get(name);

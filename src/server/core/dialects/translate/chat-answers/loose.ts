@@ -103,7 +103,7 @@ export function strongestFinish(one: unknown, other: unknown): unknown {
 
 const FIELD = /^\uFEFF?\s*(?::|(?:data|event|id|retry)\s*:)/;
 
-/** Whether a body that was to be a whole answer is a stream of events. */
+/** Returns whether the body is a stream of events although a whole answer was requested. */
 export const isEventText = (body: string): boolean => FIELD.test(body);
 
 /** Returns the data of all events of a stream, without `[DONE]`. */

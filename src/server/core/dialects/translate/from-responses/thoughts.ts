@@ -15,7 +15,7 @@ export interface Thoughts {
   readonly lost: readonly Loss[];
 }
 
-/** `kinds` are the blocks that the form can express. */
+/** Opens the handling of thoughts. `kinds` are the blocks that the form can express. */
 export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<SealedBlock["k"]>): Thoughts {
   const lost: Loss[] = [];
   const isTold = claims("thinking_replay");

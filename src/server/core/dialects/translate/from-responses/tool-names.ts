@@ -16,7 +16,7 @@ export interface ToolNames {
 
 const FOREIGN = /[^A-Za-z0-9_-]/gu;
 
-/** `declared` is in the order of precedence, if two tools would get the same name. */
+/** Opens the names of a request's tools. `declared` is in the order of precedence, if two tools would get the same name. */
 export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
   const names = new Map<string, string>();
   const taken = new Set<string>();

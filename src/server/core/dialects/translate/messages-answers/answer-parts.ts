@@ -61,7 +61,7 @@ export function readToolName(block: Values): string {
   return name;
 }
 
-/** Whether a block begins with arguments, which must be read exactly. */
+/** Returns whether a block begins with arguments, which must be read exactly. */
 export function hasInput(block: Values): boolean {
   const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
   return input !== undefined && Object.keys(input).length > 0;

@@ -21,7 +21,7 @@ export interface WrittenBlock {
 export interface EventSink<Block extends WrittenBlock> {
   /** Starts the answer. `message` is the message that begins the stream. */
   start(message: Values): void;
-  /** `exact` is that of the `JsonSource` that `block` is a part of, if its spelling may matter. */
+  /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of, if its spelling may matter. */
   open(block: Values, exact?: JsonSource["exact"]): Block;
   /** Handles text of a block that has text. */
   text(text: string, block: Block): void;

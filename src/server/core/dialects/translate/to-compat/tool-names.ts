@@ -15,7 +15,10 @@ export interface ToolNames {
   readonly changed: ReadonlyMap<string, string>;
 }
 
-/** `declared` has the names of all tools of the request. Names that occur only in its history are shortened as they come. */
+/**
+ * Returns the names of a request's tools. `declared` has the names of all declared tools; names that occur only in the history
+ * are shortened as they come.
+ */
 export function toolNamesOf(declared: readonly string[]): ToolNames {
   const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
   const shortened = new Map<string, string>();

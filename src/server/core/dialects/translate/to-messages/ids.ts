@@ -22,7 +22,10 @@ interface Answerable {
   answered: number;
 }
 
-/** `givenIds` returns all ids of the request, which are collected before a new one is made: those in the alphabet stay. */
+/**
+ * Opens the ids of a request's calls. `givenIds` returns all ids of the request, which are collected before a new one is made:
+ * those in the alphabet stay.
+ */
 export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();

@@ -14,7 +14,7 @@ const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);
 const MAX_DEPTH = 16;
 const MAX_SCHEMAS = 1_000;
 
-/** Whether a messages provider refuses the schema for what is at its top. */
+/** Returns whether a messages provider refuses the schema because of its top-level keywords. */
 export const isCombined = (schema: Values): boolean =>
   Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
 

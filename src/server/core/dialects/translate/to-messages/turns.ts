@@ -33,7 +33,7 @@ function isInstruction(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** `isClosing` is true if no message of another role follows, and an answer precedes it. */
+/** Adds a message. `isClosing` is true if only instructions follow, and an answer precedes it. */
 function addMessage(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   switch (message["role"]) {
     case "system":

@@ -8,7 +8,7 @@ import { EventsToResponse, writeMessage } from "./from-events.ts";
 import type { Failure } from "./response-object.ts";
 import { ResponseWriter } from "./writer.ts";
 
-/** `from` is the form of the channel's answers. */
+/** Returns the reading of the channel's answers. `from` is their form. */
 export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerReading {
   return new ResponsesReading(from, terms);
 }

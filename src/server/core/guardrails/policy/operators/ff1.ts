@@ -22,7 +22,7 @@ export interface Ff1 {
   readonly decrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
 }
 
-/** `key` is 16, 24 or 32 bytes long. An instance keeps its cipher, so it must be used in one thread only. */
+/** Creates the cipher. `key` is 16, 24 or 32 bytes long. An instance keeps its state, so it must be used in one thread only. */
 export function createFf1(key: Uint8Array): Ff1 {
   // Blocks are independent in ECB, so one cipher serves every call; chaining for the MAC is done here.
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null);
@@ -135,7 +135,7 @@ function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): vo
   into.write(value.toString(16).padStart(bytes * 2, "0"), at, bytes, "hex");
 }
 
-/** Whether all texts of such a length are numbers that doubles hold exactly. */
+/** Returns whether all texts of such a length are numbers that a double represents exactly. */
 const isSmall = (radix: number, length: number): boolean => radix ** length < Number.MAX_SAFE_INTEGER;
 
 function numberOf(numerals: readonly number[], radix: number): bigint {

@@ -14,7 +14,10 @@ export const typeForm = (label: string): string => `<${label}>`;
 
 export const placeholderForm = (label: string, number: number): string => `<${label}_${number}>`;
 
-/** Without a key, values with few possibilities can be found by trying; with a key they cannot. `value` is normalized. */
+/**
+ * Returns the digest of a normalized value. Without a key, values with few possibilities can be found by trying; with a key
+ * they cannot.
+ */
 export function hashForm(label: string, value: string, key: Buffer | undefined): string {
   const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
   return `sha256:${hash.update(`${label}\0${value}`).digest("hex").slice(0, HASH_LENGTH)}`;

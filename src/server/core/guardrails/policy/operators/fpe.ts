@@ -23,7 +23,7 @@ const MOST_STEPS = 256;
 export interface Fpe {
   /** Returns `undefined` if too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** Also returns `undefined` if the check digit shows that the text was not encrypted here. */
+  /** Decrypts a value. It also returns `undefined` if the check digit shows that the text was not encrypted here. */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
   /** Returns the number of texts with the form of this one. */
   readonly sizeOf: (type: string, alphabet: AlphabetName, text: string) => number;
@@ -33,7 +33,7 @@ export interface Fpe {
 
 const UNKNOWN: FormatOf = () => undefined;
 
-/** `key` is 16, 24 or 32 bytes long. */
+/** Creates the encryption. `key` is 16, 24 or 32 bytes long. */
 export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = UNKNOWN): Fpe {
   const ff1 = createFf1(key);
   const turn =
@@ -144,7 +144,7 @@ interface Casing {
 const known = new Map<string, string>();
 const MOST_KNOWN = 4_096;
 
-/** A position with only one symbol stays unchanged. */
+/** Returns the symbols that are allowed at a position. A position with only one symbol stays unchanged. */
 function symbolsAt(
   alphabet: string,
   classes: readonly (string | undefined)[] | undefined,
@@ -230,7 +230,7 @@ function writtenOf(value: Value, numerals: readonly number[], check: CheckDigit 
   return written.join("");
 }
 
-/** Whether a text has the form that the value has: only of such a text the way back leads to it. */
+/** Returns whether a text has the form of the value: decryption finds the value only from such a text. */
 function isOfForm(
   value: Value,
   written: string,

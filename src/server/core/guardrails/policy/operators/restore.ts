@@ -71,7 +71,10 @@ interface Candidate extends Restored {
   readonly rank: number;
 }
 
-/** The sign of a telephone number proves its form as a check does: the digits behind it are not a number of another type. */
+/**
+ * Returns the rank of a proof. The sign of a telephone number proves its form as a check does: the digits behind it are not a
+ * number of another type.
+ */
 const rankOf = (proof: Proof, text: string, start: number): number =>
   proof === "form" && /^\(?[+\uff0b]/.test(text.slice(start, start + 2))
     ? ORDER.indexOf("check")
