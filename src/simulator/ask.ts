@@ -1,35 +1,35 @@
 /**
- * A generation request in the words all dialects share, and the prompt as it is counted.
+ * Generation request in terms that all dialects share, and the counted prompt.
  *
- * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) make an `Ask`; `reply.ts` answers it.
+ * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) create an `Ask`; `reply.ts` answers it.
  */
 
 import { createHash } from "node:crypto";
 import type { Json, JsonObject } from "./json.ts";
 import { countWords } from "./text.ts";
 
-/** What an image, document or audio part counts for; the real numbers depend on its size. */
+/** Tokens of an image, document or audio part; the real numbers depend on its size. */
 const MEDIA_TOKENS = 85;
 
 export interface Ask {
   readonly model: string;
-  /** The text of the last user turn. */
+  /** Text of the last user turn. */
   readonly question: string;
-  /** What the client's tool said, when the last turn is its result. */
+  /** Result of the client's tool, if the last turn is a tool result. */
   readonly toolAnswer: string | undefined;
-  /** Turns of tools' results since the last user turn. */
+  /** Number of tool result turns since the last user turn. */
   readonly toolRounds: number;
-  /** The tools that may be called; none when none is offered, or the choice is `none`. */
+  /** Tools that may be called; empty if none is offered, or the choice is `none`. */
   readonly tools: readonly OfferedTool[];
   /** Whether several tools may be called at once. */
   readonly allowsParallel: boolean;
-  /** The schema that a structured answer must fit. */
+  /** Schema that a structured answer must match. */
   readonly answerSchema: Json | undefined;
   readonly isThinking: boolean;
   readonly prompt: Prompt;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
-  /** What was understood of the request, for a model that tells it; `understood.ts`. */
+  /** Summary of the request as it was understood, for a model that returns it; `understood.ts`. */
   readonly understood?: () => JsonObject;
 }
 
@@ -40,14 +40,14 @@ export interface OfferedTool {
 
 export interface Prompt {
   readonly tokens: number;
-  /** The tokens up to the last cache mark, and what identifies them; undefined without a mark. */
+  /** Number of tokens up to the last cache mark, and their digest; `undefined` without a mark. */
   readonly marked: { readonly tokens: number; readonly digest: string } | undefined;
 }
 
 export interface PromptCounter {
   text(text: string): void;
   media(): void;
-  /** Everything counted so far is marked to be cached. */
+  /** Marks everything counted so far to be cached. */
   mark(): void;
   done(): Prompt;
 }

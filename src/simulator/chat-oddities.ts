@@ -1,6 +1,6 @@
 /**
- * Makes a chat answer, whole or streamed, deviate as `oddities.ts` names it. It works on the usual answer once made, so
- * that the usual answer costs nothing; the chunks of an odd stream are all held.
+ * Changes a chat answer, whole or streamed, by the deviations in `oddities.ts`. It works on the finished usual answer, so that
+ * the usual answer costs nothing extra; all chunks of an odd stream are buffered.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
@@ -12,7 +12,10 @@ type Oddities = ReadonlySet<Oddity>;
 const DATA = "data: ";
 const DONE = "[DONE]";
 
-/** `usage`: the usage of the answer as JSON, which an odd stream may tell unasked. `thinking`: all of it. */
+/**
+ * Returns the changed frames. `usage` is the usage of the answer as JSON, which an odd stream may contain although it was not
+ * requested. `thinking` is the whole thinking text.
+ */
 export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string, thinking: string): readonly string[] {
   let chunks: readonly JsonObject[] = Array.from(frames, (frame) => frame.slice(DATA.length).trim())
     .filter((text) => text !== DONE)
@@ -30,7 +33,7 @@ export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string
   return odd.has("crlf") ? whole.map((text) => text.replaceAll("\n", "\r\n")) : whole;
 }
 
-/** Of a whole answer. */
+/** Returns the changed body of a whole answer. */
 export function oddBody(body: string, odd: Oddities): string {
   const answer = objectOf(parseJson(body)) ?? {};
   const changed = mapChoices(answer, (choice) => oddChoice(choice, "message", odd));
@@ -43,7 +46,7 @@ interface StreamChange {
   readonly change: (chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject) => readonly JsonObject[];
 }
 
-/** In this order; what moves chunks comes before what counts them. */
+/** Changes in the order in which they apply; those that move chunks come before those that count them. */
 const STREAM_CHANGES: readonly StreamChange[] = [
   { kinds: ["whole-arguments"], change: joinArguments },
   { kinds: ["interleaved"], change: interleave },
@@ -60,7 +63,7 @@ const STREAM_CHANGES: readonly StreamChange[] = [
   },
 ];
 
-/** A finish reason and the calls, which deviate alike in both forms; `key` is where the message is. */
+/** Changes a finish reason and the calls, which deviate in the same way in both forms. `key` is the member with the message. */
 function oddChoice(choice: JsonObject, key: "delta" | "message", odd: Oddities): JsonObject {
   let message = objectOf(choice[key]) ?? {};
   let finish = choice["finish_reason"] ?? null;
@@ -85,7 +88,7 @@ function oddCall({ index, id, ...call }: JsonObject, odd: Oddities): JsonObject 
   return { ...(odd.has("no-index") ? {} : { index }), ...(odd.has("no-id") ? {} : { id }), ...call };
 }
 
-/** A detail with the signature follows the last one with text. */
+/** Adds a detail with the signature behind the last one with text. */
 function withSignature(chunks: readonly JsonObject[], thinking: string): readonly JsonObject[] {
   const at = chunks.findLastIndex((chunk) => deltaOf(chunk)["reasoning_details"] !== undefined);
   const last = chunks[at];
@@ -132,7 +135,7 @@ function joinArguments(chunks: readonly JsonObject[]): readonly JsonObject[] {
   return joined;
 }
 
-/** The starts of all calls first, then a fragment of each in turn. */
+/** Moves the starts of all calls to the front, and alternates the fragments of the calls. */
 function interleave(chunks: readonly JsonObject[]): readonly JsonObject[] {
   const isCall = (chunk: JsonObject): boolean => callsOf(chunk).length > 0;
   const from = chunks.findIndex(isCall);

@@ -1,9 +1,9 @@
 /**
  * `POST /v1/chat/completions`, whole and streamed.
  *
- * Source: the OpenAPI document of the compat dialect. With `stream_options.include_usage` one more chunk follows the
- * last choice, with no choices and the usage, and every other chunk carries `usage: null`; without it no chunk has the
- * key. `prompt_tokens` includes what was cached, `completion_tokens` includes reasoning.
+ * Source: the OpenAPI document of the compat dialect. With `stream_options.include_usage` an additional chunk with the usage
+ * and without choices follows the last choice, and every other chunk has `usage: null`; without it no chunk has the key.
+ * `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning.
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
@@ -17,7 +17,7 @@ import { checkChat } from "./rules/index.ts";
 import { piecesOf, wordsOf } from "./text.ts";
 import { understoodOfChat } from "./understood.ts";
 
-/** Characters of a tool's arguments in one chunk. */
+/** Number of characters of a tool's arguments in one chunk. */
 const ARGUMENT_PIECE = 12;
 
 const FINISH = {
@@ -83,14 +83,14 @@ export function readChat(model: string, body: JsonObject): Ask {
   };
 }
 
-/** By an effort or, of extensions, a budget. */
+/** Returns whether the request asks for thinking: by an effort or, with extensions, a budget. */
 function asksForThinking(body: JsonObject): boolean {
   const effort = body["reasoning_effort"] ?? objectOf(body["reasoning"])?.["effort"] ?? "none";
   const type = objectOf(body["thinking"])?.["type"] ?? "disabled";
   return effort !== "none" || type !== "disabled" || objectOf(body["reasoning"])?.["max_tokens"] !== undefined;
 }
 
-/** Counts the parts of a message's content and gives its text. */
+/** Counts the parts of a message's content and returns its text. */
 function readContent(content: Json | undefined, prompt: PromptCounter): string {
   if (typeof content === "string") {
     prompt.text(content);
@@ -109,7 +109,7 @@ function readContent(content: Json | undefined, prompt: PromptCounter): string {
   return texts.join(" ");
 }
 
-/** The functions that the choice leaves to be called; `chat-rules.ts` has seen that those it names are there. */
+/** Returns the functions that the choice allows; `chat-rules.ts` has checked that those it names are offered. */
 function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = body["tool_choice"] ?? body["function_call"];
   if (choice === "none") return [];
@@ -152,7 +152,7 @@ function wholeChat(call: Call, reply: Reply, choices: number): string {
   );
 }
 
-/** Who offers `functions` is answered in that form, which has one call and no id. */
+/** Returns whether the request offers `functions`; it is answered in that form, which has one call and no id. */
 function isLegacy({ body }: Call): boolean {
   return body["functions"] !== undefined;
 }
@@ -161,7 +161,7 @@ function finishOf(call: Call, { finish }: Reply): string {
   return finish === "call" && isLegacy(call) ? "function_call" : FINISH[finish];
 }
 
-/** A member of the message with the comma before it; empty where nothing is called. */
+/** Returns a member of the message with the comma before it; empty if nothing is called. */
 function wholeCalls(call: Call, calls: readonly ToolCall[], choice: number): string {
   const [first] = calls;
   if (first === undefined) return "";
@@ -170,7 +170,7 @@ function wholeCalls(call: Call, calls: readonly ToolCall[], choice: number): str
   return `,"tool_calls":[${made.join(",")}]`;
 }
 
-/** Encrypted thinking is counted, and not shown. */
+/** Returns the thinking that is shown. Encrypted thinking is counted but not shown. */
 function shownThinking({ thinking, manner }: Reply): string {
   return manner.isRedacted ? "" : thinking;
 }
@@ -180,7 +180,7 @@ function callId(serial: number, choice: number, at: number): string {
   return idOf("call_", serial) + suffix;
 }
 
-/** `input` is JSON text: the arguments as a string. */
+/** Returns a call. `input` is JSON text; the arguments are that text as a string. */
 function toolCall(id: string, made: ToolCall, input: string): string {
   return `{"id":"${id}","type":"function","function":${calledFunction(made, input)}}`;
 }

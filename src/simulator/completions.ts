@@ -1,4 +1,4 @@
-/** `POST /v1/completions`, the older route: a prompt or several, each answered by `n` texts, whole and streamed. */
+/** `POST /v1/completions`, the older route: one or several prompts, each answered by `n` texts, whole and streamed. */
 
 import { type Ask, countPrompt } from "./ask.ts";
 import { compatFailureFrame, compatUsage, stopsOf } from "./chat.ts";
@@ -9,7 +9,7 @@ import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCount } from "./rules/index.ts";
 import { wordsOf } from "./text.ts";
 
-/** The route's own default. */
+/** Default token limit of the route. */
 const DEFAULT_MAX_TOKENS = 16;
 
 const MAX_PROMPTS = 2_048;
@@ -72,7 +72,7 @@ function choiceOf(index: number, text: string, finish: string): string {
   return `{"text":${JSON.stringify(text)},"index":${index},"logprobs":null,"finish_reason":${finish}}`;
 }
 
-/** Strings, or lists of tokens, one or many; of tokens only the count matters. */
+/** Returns the prompts: strings, or lists of tokens, one or many. Of tokens only the number matters. */
 function promptsOf(prompt: Json | undefined): readonly string[] {
   if (prompt === undefined || prompt === null) return [""];
   const list = arrayOf(prompt);

@@ -1,4 +1,4 @@
-/** What a test asks the simulator itself: counts, what was received last, knobs of the reports. */
+/** Routes for the test itself: counts, the last requests, and settings of the reports. */
 
 import { type Agents, createAgents } from "./agents/serve.ts";
 import { readTally, resetTally, type Tally } from "./counts.ts";
@@ -68,7 +68,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
 ]);
 
-/** Throws `Refused`. */
+/** Answers a control request. Throws `Refused`. */
 export function answerControl(controlled: Controlled, exchange: Exchange, path: string, bytes: Buffer): void {
   const { method, url = "" } = exchange.request;
   const route = ROUTES.get(`${method} ${path}`);

@@ -1,9 +1,9 @@
 /**
- * What the simulated provider has seen. Of the requests, each is in the end answered (an error status is an answer),
- * aborted (the client left before the whole answer was written) or dropped (a fault closed the connection).
+ * Counters of the simulated provider. Each request ends as answered (an error status is an answer), aborted (the client left
+ * before the whole answer was written) or dropped (a fault closed the connection).
  *
  * Bytes are those of bodies and WebSocket messages. Tokens are those of the answers that were written whole; a caller that
- * gives each of its requests a model name of its own (`sim-1:r17`) can read each request's in `tokensByModel`.
+ * gives each of its requests a model name of its own (`sim-1:r17`) can read each request's tokens in `tokensByModel`.
  */
 
 export interface Counts {
@@ -13,7 +13,7 @@ export interface Counts {
   readonly dropped: number;
   readonly byRoute: Readonly<Record<string, number>>;
   readonly byModel: Readonly<Record<string, number>>;
-  /** What MCP servers and agents were asked: `tools/call search`, `SendMessage`. */
+  /** Requests to MCP servers and agents by call: `tools/call search`, `SendMessage`. */
   readonly byCall: Readonly<Record<string, number>>;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -27,10 +27,10 @@ export interface CountedTokens {
   readonly output: number;
 }
 
-/** Model names are outside input; past these, further ones are counted as `other`. */
+/** Maximum number of counted names. Model names are untrusted input; further ones count as `other`. */
 const MAX_MODELS = 1_000;
 
-/** A model's name is cut here. */
+/** Maximum length of a counted name; a longer one is truncated. */
 const MAX_NAME = 128;
 
 export interface Tally {
@@ -77,14 +77,14 @@ export function countModel(tally: Tally, model: string): void {
   tally.byModel.set(name, (tally.byModel.get(name) ?? 0) + 1);
 }
 
-/** `call`: empty when nothing was called. */
+/** Counts a call; `call` is empty if nothing was called. */
 export function countCall({ byCall }: Tally, call: string): void {
   if (call === "") return;
   const name = nameIn(byCall, call);
   byCall.set(name, (byCall.get(name) ?? 0) + 1);
 }
 
-/** `model`: empty when there is none. */
+/** Counts tokens; `model` is empty if there is none. */
 export function countTokens(tally: Tally, model: string, tokens: CountedTokens): void {
   tally.inputTokens += tokens.input;
   tally.outputTokens += tokens.output;
@@ -99,7 +99,7 @@ function nameIn(counted: ReadonlyMap<string, unknown>, model: string): string {
   return counted.has(name) || counted.size < MAX_MODELS ? name : "other";
 }
 
-/** Zeroes everything but the number of open sockets, which is a state and not a count. */
+/** Resets everything except the number of open sockets, which is a state and not a counter. */
 export function resetTally(tally: Tally): void {
   const { openSockets } = tally;
   tally.byRoute.clear();

@@ -14,17 +14,17 @@ import type { Answer, Frame } from "./route.ts";
 type Body = Extract<Answer, { kind: "body" }>;
 type Events = Extract<Answer, { kind: "events" }>;
 
-/** Events written before a stream is cut: in both dialects the start and a few words. */
+/** Number of events before a stream is cut: in both dialects the start and a few words. */
 const EVENTS_BEFORE_CUT = 5;
 
-/** Pieces of a body that is written slowly. */
+/** Number of pieces of a body that is written slowly. */
 const SLOW_PIECES = 4;
 
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
 const PAGE = "<!doctype html>\n<html><head><title>502</title></head><body><h1>Not an answer</h1></body></html>\n";
 
-/** `produce` is called only when an answer is wanted; what it throws is the caller's to answer. */
+/** Delivers an answer with its fault. `produce` is called only if an answer is needed; the caller handles what it throws. */
 export async function deliver(
   exchange: Exchange,
   fault: Fault,
@@ -72,7 +72,7 @@ function drop(exchange: Exchange): void {
   exchange.request.socket.destroy();
 }
 
-/** Writes; once the bytes have left, the connection is closed, or reset, or nothing more is written to it. */
+/** Writes a chunk; once it was sent, the connection is closed, or reset, or nothing more is written. */
 function writeAndStop(exchange: Exchange, kind: Fault["kind"], chunk: Buffer): void {
   const { socket } = exchange.request;
   exchange.tally.bytesOut += chunk.length;
@@ -164,10 +164,10 @@ function endWith(exchange: Exchange, bytes: Buffer): void {
 }
 
 interface Start {
-  /** The events before a cut, and how many they are. */
+  /** Events before a cut, and their number. */
   readonly sent: Buffer;
   readonly count: number;
-  /** The one that it falls into. */
+  /** Event in which the stream is cut. */
   readonly next: Buffer;
 }
 
@@ -181,11 +181,14 @@ async function startOf({ frames }: Events): Promise<Start> {
   return { sent: Buffer.concat(first), count: first.length, next };
 }
 
-/** Node gathers what is written in one turn, so a fast stream is few packets; a slow one is a packet an event. */
+/**
+ * Writes the events. Node batches the writes of one turn of the event loop, so a fast stream needs few packets, while a slow
+ * one needs one packet per event.
+ */
 async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: number): Promise<void> {
   const { response, tally } = exchange;
   let isFirst = true;
-  /** Undefined: at once. False: the client left. */
+  /** Writes a frame. Returns `undefined` if it was written at once; the promise resolves to false if the client left. */
   const write = (frame: Frame): Promise<boolean> | undefined => {
     tally.bytesOut += Buffer.byteLength(frame);
     return response.write(frame) ? undefined : drained(exchange);
@@ -209,7 +212,7 @@ async function writeEvents(exchange: Exchange, { frames, tokens }: Events, ms: n
   response.end();
 }
 
-/** False when the client left instead of reading on. */
+/** Waits until the client reads on. Resolves to false if the client left instead. */
 function drained({ response }: Exchange): Promise<boolean> {
   return new Promise((done) => {
     if (response.destroyed || response.closed) return done(false);
@@ -226,7 +229,7 @@ function drained({ response }: Exchange): Promise<boolean> {
   });
 }
 
-/** One gzip stream, flushed after each event, so that a client can read each as it comes. */
+/** Writes one gzip stream, flushed after each event, so that a client can read each as it comes. */
 async function writeGzip(exchange: Exchange, { frames, tokens }: Events): Promise<void> {
   const { response, tally } = exchange;
   const gzip = createGzip();
@@ -254,7 +257,7 @@ function acceptsGzip({ request }: Exchange): boolean {
   return /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
 }
 
-/** To be called when the response has closed: the request is answered, aborted or dropped. */
+/** Counts the request as answered, aborted or dropped. To be called when the response has closed. */
 export function settle(exchange: Exchange): void {
   const { tally, response } = exchange;
   if (exchange.isDropped) tally.dropped += 1;

@@ -1,8 +1,8 @@
 /**
- * `POST /v1/embeddings` and `POST /v1/rerank`: texts as vectors, and documents in order of their likeness to a query.
+ * `POST /v1/embeddings` and `POST /v1/rerank`: texts as vectors, and documents sorted by their similarity to a query.
  *
- * A vector is the normalised sum of signed spikes, a few for each word (feature hashing), so equal texts have equal
- * vectors and texts that share words are near each other. The SDKs ask for base64: 32-bit floats, little-endian.
+ * A vector is the normalized sum of signed spikes, a few for each word (feature hashing), so equal texts have equal vectors,
+ * and texts with common words are near each other. The SDKs ask for base64: 32-bit floats, little-endian.
  */
 
 import { createHash } from "node:crypto";
@@ -11,12 +11,12 @@ import { arrayOf, integerOf, type Json, objectOf, stringOf } from "./json.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { countWords } from "./text.ts";
 
-/** Bounds of the dialect: inputs in a request, and dimensions of its largest model. */
+/** Limits of the dialect: inputs per request, and dimensions of its largest model. */
 const MAX_INPUTS = 2_048;
 const MAX_DIMENSIONS = 3_072;
 const DEFAULT_DIMENSIONS = 1_536;
 
-/** Words past these do not change the vector. */
+/** Maximum number of words that influence the vector. */
 const MAX_WORDS = 512;
 
 const SPIKES_PER_WORD = 8;
@@ -40,7 +40,7 @@ export function answerEmbeddings({ body, model }: Call): Answer {
   return json(text, { input: tokens, output: 0 });
 }
 
-/** Likeness is the share of the query's words that a document has. */
+/** Ranks documents. Similarity is the share of the query's words that a document contains. */
 export function answerRerank({ body, model, serial }: Call): Answer {
   const query = stringOf(body["query"]);
   const documents = arrayOf(body["documents"]);
@@ -68,7 +68,7 @@ export function answerRerank({ body, model, serial }: Call): Answer {
   return json(JSON.stringify(answer), { input: tokens, output: 0 });
 }
 
-/** A string, strings, a list of tokens or lists of them. */
+/** Returns the inputs: a string, strings, a list of tokens or lists of tokens. */
 function inputsOf(input: Json | undefined): readonly string[] {
   const list = arrayOf(input);
   const isTokens = list?.every((each) => typeof each === "number") === true;

@@ -1,24 +1,24 @@
 /**
- * Refusals in the shape of each dialect.
+ * Writes refusals in the shape of each dialect.
  *
- * compat: `{"error":{message,type,param,code}}`, all four keys; messages: `{"type":"error","error":{type,message},
- * "request_id"}`. The type follows from the status, as both providers document. MCP servers and A2A agents: a JSON-RPC
- * error.
+ * compat: `{"error":{message,type,param,code}}`, all four keys; messages:
+ * `{"type":"error","error":{type,message},"request_id"}`. The type follows from the status, as both providers document. MCP
+ * servers and A2A agents: a JSON-RPC error.
  */
 
 import type { Json } from "./json.ts";
 
 export type Dialect = "compat" | "messages";
 
-/** Whose headers and errors an answer has. */
+/** Protocol of an answer's headers and errors. */
 export type Voice = Dialect | "rpc";
 
-/** Thrown by routes; answered in one place. The message is shown to the client and echoes no prompt. */
+/** Error that routes throw, answered in one place. The message is shown to the client and quotes no prompt. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
   readonly param: string | null;
-  /** Undefined: in compat the one that goes with the status, in messages none. */
+  /** Error code; `undefined` for the default of the status in compat, and for none in messages. */
   readonly code: string | null | undefined;
   readonly retryAfterSeconds: number | undefined = undefined;
 
@@ -72,10 +72,10 @@ export interface ErrorFacts {
   readonly status: number;
   readonly message: string;
   readonly param: string | null;
-  /** Undefined: the one that goes with the status. */
+  /** Error code; `undefined` for the default of the status. */
   readonly code?: string | null | undefined;
   readonly requestId: string;
-  /** Of a JSON-RPC request. */
+  /** Id of the JSON-RPC request. */
   readonly rpcId?: Json;
 }
 

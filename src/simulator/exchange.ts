@@ -1,4 +1,4 @@
-/** One HTTP request while it is answered, and the writing of whole answers. */
+/** One HTTP request in progress, and functions to write whole answers. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Tally } from "./counts.ts";
@@ -13,22 +13,22 @@ export interface Exchange {
   readonly serial: number;
   readonly requestId: string;
   dialect: Voice;
-  /** Of the JSON-RPC request; null when there is none. */
+  /** Id of the JSON-RPC request; null if there is none. */
   rpcId: Json;
-  /** For the log: the model, or what an agent was asked; empty when there is none. */
+  /** Model, or the call to an agent, for the log; empty if there is none. */
   model: string;
-  /** A fault closed the connection, and not the client. */
+  /** Whether a fault, and not the client, closed the connection. */
   isDropped: boolean;
-  /** Counted once the answer is written whole. */
+  /** Tokens, counted once the answer was written whole. */
   tokens: Tokens | undefined;
-  /** Takes what was counted into the organisation's usage; undefined: it is of no route that is billed. */
+  /** Adds the counted tokens to the organization's usage; `undefined` for a route that is not billed. */
   bill: ((tokens: Tokens) => void) | undefined;
 }
 
 export interface Head {
   readonly status: number;
   readonly contentType: string;
-  /** Bytes; undefined for a stream. */
+  /** Length in bytes; `undefined` for a stream. */
   readonly length: number | undefined;
   readonly encoding?: "gzip";
   readonly retryAfterSeconds?: number | undefined;
@@ -36,7 +36,7 @@ export interface Head {
   readonly headers?: readonly string[] | undefined;
 }
 
-/** Limits are shown as a provider shows them, but are constants: answers must not depend on the load. */
+/** Rate limit headers as a provider sends them. They are constants, since answers must not depend on the load. */
 const COMPAT_LIMITS: readonly string[] = [
   ["openai-version", "2020-10-01"],
   ["openai-organization", "simulated"],
@@ -51,7 +51,7 @@ const MESSAGES_LIMITS: readonly string[] = [
   ["anthropic-ratelimit-tokens-limit", "2000000"],
 ].flat();
 
-/** Flat name and value pairs, which `writeHead` takes as they are and which cost least. */
+/** Returns the headers as flat name and value pairs, which `writeHead` accepts at the least cost. */
 function headersOf(exchange: Exchange, head: Head): string[] {
   if (exchange.dialect === "rpc") return rpcHeadersOf(head);
   const isRefused = head.status === 429;
@@ -77,7 +77,7 @@ function headersOf(exchange: Exchange, head: Head): string[] {
   return headers;
 }
 
-/** As the official SDKs of both agent protocols write them. */
+/** Returns the headers as the official SDKs of both agent protocols write them. */
 function rpcHeadersOf({
   status,
   contentType,
@@ -95,7 +95,7 @@ function rpcHeadersOf({
   return [...headers, ...more];
 }
 
-/** RFC 3339, to the second. */
+/** Returns a time in RFC 3339 format, to the second. */
 function resetTime(inSeconds: number): string {
   const second = Math.ceil(Date.now() / 1_000) + inSeconds;
   return `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`;
@@ -130,7 +130,7 @@ export function writeError(
   writeWhole(exchange, { status, contentType: "application/json", retryAfterSeconds }, body);
 }
 
-/** Waits; false when the connection closed first. */
+/** Waits; returns false if the connection closed first. */
 export function pause(response: ServerResponse, ms: number): Promise<boolean> {
   return new Promise((done) => {
     if (response.destroyed || response.closed) return done(false);

@@ -1,9 +1,9 @@
 /**
- * The faults a model name asks for, as data: the parser, the help text and the documentation read this one table.
+ * Faults that a model name can ask for, as data: the parser, the help text and the documentation read this one table.
  *
- * A name that begins like a row with a parameter but whose parameter cannot be read, or that joins a name of no row, is
- * refused with 400 rather than answered as if it were an ordinary model: a mistyped name must not look like a healthy
- * provider. `names.ts` says how names are read.
+ * A name that begins like a row with a parameter but has an invalid parameter, or that joins an unknown name, is refused with
+ * 400 instead of being answered as an ordinary model: a mistyped name must not look like a healthy provider. `names.ts`
+ * explains how names are parsed.
  */
 
 import { parseDuration } from "../base/index.ts";
@@ -31,27 +31,27 @@ export type Fault =
   | { readonly kind: "none" }
   | { readonly kind: PlainKind }
   | { readonly kind: "status"; readonly status: number; readonly retryAfterSeconds: number | undefined }
-  /** Waits before the first byte. */
+  /** Delay before the first byte. */
   | { readonly kind: "slow"; readonly ms: number }
-  /** Waits between the chunks. */
+  /** Delay between the chunks. */
   | { readonly kind: "slow-stream"; readonly ms: number }
   | { readonly kind: "long"; readonly words: number }
   | { readonly kind: "big"; readonly kib: number }
   | { readonly kind: "flaky"; readonly failures: number }
-  /** WebSockets only. */
+  /** Close code; WebSockets only. */
   | { readonly kind: "close"; readonly code: number }
-  /** The parameter of the row `name` could not be read. */
+  /** Name of a row whose parameter is invalid. */
   | { readonly kind: "unreadable"; readonly name: string };
 
 export type FaultRow = NameRow<Fault>;
 
-/** A wait is not longer than this, since a forgotten request must end some time. */
+/** Maximum delay, in milliseconds, since a forgotten request must end at some time. */
 export const MAX_WAIT_MS = 3_600_000;
 
-/** A word is a chunk; a million are 6 MB of text. */
+/** Maximum number of words. A word is a chunk; a million words are 6 MB of text. */
 const MAX_WORDS = 1_000_000;
 
-/** 64 MiB, the bound on request bodies too. */
+/** Maximum size: 64 MiB, which is also the limit of request bodies. */
 const MAX_KIB = 65_536;
 
 const STATUSES: readonly (readonly [number, string])[] = [
@@ -148,7 +148,7 @@ export const FAULTS: readonly FaultRow[] = [
 
 const match = matcherOf(FAULTS);
 
-/** `model` is outside input of any length. Of several faults the first one counts. */
+/** Returns the fault of a model name, which is untrusted input of any length. The first of several faults counts. */
 export function parseFault(model: string): Fault {
   let fault = NONE;
   const parts = partsOf(model);
@@ -161,7 +161,7 @@ export function parseFault(model: string): Fault {
   return fault;
 }
 
-/** Of one part of a name, as `partsOf` gives it; undefined for a name of no row. */
+/** Returns the match of one part of a name, as `partsOf` returns it, or `undefined` for an unknown name. */
 export function matchFault(part: string): ReturnType<typeof match> {
   return match(part);
 }
@@ -170,7 +170,7 @@ function plain(kind: PlainKind, does: string): FaultRow {
   return { name: `sim-${kind}`, example: `sim-${kind}`, does, make: () => ({ kind }) };
 }
 
-/** Close codes that an endpoint may send (RFC 6455 section 7.4 and the registry it opens). */
+/** Returns whether an endpoint may send the close code (RFC 6455 section 7.4 and the registry it opens). */
 function isCloseCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
 }

@@ -1,4 +1,4 @@
-/** What `GET /` answers: how to call the simulated provider, and its table of faults. */
+/** Text of `GET /`: how to call the simulated provider, and its table of faults. */
 
 import { QUIRKS } from "./agents/quirks.ts";
 import { FAULTS } from "./faults.ts";

@@ -1,4 +1,4 @@
-/** The simulated provider: start it, and the tables of faults and manners its model names ask for. */
+/** Simulated provider: starts it, and exports the tables of faults and variants that its model names ask for. */
 
 export { QUIRKS } from "./agents/quirks.ts";
 export type { Counts } from "./counts.ts";

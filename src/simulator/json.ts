@@ -1,6 +1,6 @@
 /**
- * Reading JSON bodies leniently: a field that is absent or of another type reads as undefined. What is refused is said
- * apart from it: of chat and of messages by `rules/`, and of the other routes by each route.
+ * Lenient readers of JSON bodies: a field that is absent or of another type reads as `undefined`. Refusals are separate:
+ * `rules/` for chat and messages, and each route for the others.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,7 +11,7 @@ export interface JsonObject {
 
 export const EMPTY_OBJECT: JsonObject = {};
 
-/** Throws `SyntaxError` when `text` is not JSON. */
+/** Parses JSON. Throws `SyntaxError` if `text` is not JSON. */
 export function parseJson(text: string): Json {
   return JSON.parse(text) as Json;
 }
@@ -24,7 +24,7 @@ export function arrayOf(value: Json | undefined): readonly Json[] | undefined {
   return Array.isArray(value) ? (value as readonly Json[]) : undefined;
 }
 
-/** The objects among the entries of an array; none when it is no array. */
+/** Returns the objects among the entries of an array; empty if it is not an array. */
 export function objectsOf(value: Json | undefined): readonly JsonObject[] {
   return (arrayOf(value) ?? []).map(objectOf).filter((entry) => entry !== undefined);
 }

@@ -1,9 +1,9 @@
 /**
- * The last requests received, for tests that look at what arrived: `GET /sim/last` tells the newest as one object, and
+ * Keeps the last requests received, for tests that inspect what arrived: `GET /sim/last` returns the newest as one object, and
  * `GET /sim/last?n=3` a list of three, the newest last.
  *
- * Headers are told by name alone, but for a few that select a form of the dialect: a credential is never told. Bodies over
- * a bound are left out, so that what is kept is bounded too.
+ * Headers are reported by name only, except a few that select a form of the dialect: a credential is never reported. Bodies
+ * over a bound are left out, so that the kept data is bounded too.
  */
 
 import type { Voice } from "./errors.ts";
@@ -12,37 +12,37 @@ import { understoodOfCall, understoodOfChat, understoodOfMessages } from "./unde
 
 export const MAX_LAST = 20;
 
-/** Characters of a body that is kept. */
+/** Maximum number of characters of a body that is kept. */
 const MAX_TEXT = 512 * 1024;
 
 export interface Received {
   readonly serial: number;
   readonly method: string;
-  /** With the query. */
+  /** URL with its query. */
   readonly url: string;
   readonly route: string;
   readonly dialect: Voice;
-  /** The model; of a request to an agent, the name in its path. */
+  /** Model; for a request to an agent, the name in its path. */
   readonly model: string;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders: readonly string[];
-  /** The body as it was read; undefined for one that is no JSON. */
+  /** Body as it was read; `undefined` if it is not JSON. */
   readonly text: string | undefined;
   readonly body: JsonObject;
   readonly byteCount: number;
-  /** Of the answer, once there is one. */
+  /** Returns the status of the answer, once there is one. */
   readonly status: () => number | undefined;
 }
 
-/** The newest last. */
+/** Last requests, the newest last. */
 export interface Last {
   add(received: Received): void;
-  /** JSON text: of a list of the last `count`, or of the newest alone; `null` when there is none. */
+  /** Returns JSON text: a list of the last `count` requests, or the newest alone; `null` if there is none. */
   read(count: number | undefined): string;
   forget(): void;
 }
 
-/** Headers whose values are told. */
+/** Headers whose values are reported. */
 const TOLD: ReadonlySet<string> = new Set([
   "a2a-extensions",
   "a2a-version",
@@ -57,7 +57,7 @@ const TOLD: ReadonlySet<string> = new Set([
   "mcp-protocol-version",
 ]);
 
-/** Copies of arguments, which the body tells too. */
+/** Prefix of headers that copy arguments, which the body reports too. */
 const MIRROR = "mcp-param-";
 
 export function createLast(): Last {
@@ -83,7 +83,7 @@ function isKept(text: string | undefined): boolean {
   return text !== undefined && text.length <= MAX_TEXT;
 }
 
-/** Stands for the value of a header that may be a credential. */
+/** Placeholder for the value of a header that may be a credential. */
 const UNTOLD = "(not told)";
 
 function summaryOf({ rawHeaders, text, body, url, ...received }: Received) {

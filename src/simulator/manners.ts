@@ -1,40 +1,41 @@
 /**
- * The manners a model name asks for, as data: what a healthy provider says, what it accepts, and how far its answers are
- * from the usual. Faults (`faults.ts`) are of delivery; these are answers and refusals as real providers give them.
+ * Variants of healthy answers that a model name can ask for, as data: what the provider says, what it accepts, and how far its
+ * answers differ from the usual. Faults (`faults.ts`) concern delivery; these are answers and refusals as real providers give
+ * them.
  *
- * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2
- * (stop reasons).
+ * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2 (stop
+ * reasons).
  */
 
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
 import { ODDITIES, type Oddity } from "./oddities.ts";
 
 export interface Manner {
-  /** How many calls are made at once where a tool is called; 0 makes none. */
+  /** Number of calls in one turn with calls; 0 for none. */
   readonly calls: number;
-  /** How often tools are called and their results awaited before the text. */
+  /** Number of rounds of calls and results before the text. */
   readonly rounds: number;
-  /** Text comes before the calls. */
+  /** Whether text precedes the calls. */
   readonly isTextFirst: boolean;
-  /** Into how many blocks a text is cut. */
+  /** Number of blocks that a text is split into. */
   readonly texts: number;
   readonly ending: "usual" | "refusal" | "filtered" | "pause" | "context";
-  /** Thinking comes encrypted. */
+  /** Whether thinking is encrypted. */
   readonly isRedacted: boolean;
-  /** The text is what was understood of the request, as JSON. */
+  /** Whether the text is the summary of the request as JSON. */
   readonly isEcho: boolean;
-  /** A stream is answered whole. */
+  /** Whether a stream is answered as a whole body. */
   readonly isWhole: boolean;
-  /** Widely used extensions of compat are accepted. */
+  /** Whether widely used extensions of compat are accepted. */
   readonly isOpen: boolean;
-  /** Later members of compat are not known. */
+  /** Whether newer members of compat are unknown. */
   readonly isClassic: boolean;
-  /** Refuses what reasoning models of compat refuse. */
+  /** Whether requests are refused as by reasoning models of compat. */
   readonly isReasoning: boolean;
   readonly refusesSampling: boolean;
   readonly refusesSamplingPair: boolean;
   readonly refusesPrefill: boolean;
-  /** The forms of thinking that are accepted. */
+  /** Accepted forms of thinking. */
   readonly thinking: "any" | "adaptive" | "manual";
   readonly oddities: ReadonlySet<Oddity>;
 }
@@ -112,7 +113,7 @@ export const MANNERS: readonly MannerRow[] = [
 
 const match = matcherOf(MANNERS);
 
-/** `model` is outside input of any length. Names of no row, and rows that cannot be read, are left out. */
+/** Returns the variant of a model name, which is untrusted input of any length. Unknown names, and invalid ones, are ignored. */
 export function mannerOf(model: string): Manner {
   let manner = USUAL;
   for (const part of partsOf(model)) {
@@ -124,7 +125,7 @@ export function mannerOf(model: string): Manner {
   return manner;
 }
 
-/** Undefined for a name of no row; otherwise whether its parameter can be read. */
+/** Returns the match of one part of a name, with an unreadable parameter reported, or `undefined` for an unknown name. */
 export function matchManner(part: string): ReturnType<typeof match> {
   return match(part);
 }

@@ -1,6 +1,6 @@
 /**
- * Routes whose input or output is not text: audio and images; and moderations. Each answers what it received,
- * so that a test can see that every byte and the model arrived.
+ * Routes whose input or output is not text: audio and images; and moderations. Each one reports what it received, so that a
+ * test can check that every byte and the model arrived.
  */
 
 import { Refused } from "./errors.ts";
@@ -13,10 +13,10 @@ const MAX_SPEECH_CHARACTERS = 4_096;
 
 const MAX_IMAGES = 10;
 
-/** One transparent pixel. */
+/** Image of one transparent pixel. */
 const PIXEL_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/** A frame of silence: MPEG-1 layer III, 128 kbit/s, 44.1 kHz, 417 bytes, 26 ms. */
+/** Frame of silence: MPEG-1 layer III, 128 kbit/s, 44.1 kHz, 417 bytes, 26 ms. */
 const SILENT_FRAME = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0x00]), Buffer.alloc(413)]);
 
 const CATEGORIES: readonly string[] = [
@@ -35,7 +35,7 @@ const CATEGORIES: readonly string[] = [
   "violence/graphic",
 ];
 
-/** Transcriptions and translations. */
+/** Answers transcriptions and translations. */
 export function answerTranscription(call: Call): Answer {
   const file = filesOf(call.form)[0];
   if (file === undefined) throw new Refused(400, "file is required.", "file");
@@ -69,7 +69,7 @@ function* transcriptFrames(text: string, done: string): Generator<string> {
   yield `data: ${done}\n\n`;
 }
 
-/** Silence, a frame a word. */
+/** Answers with silence, one frame per word. */
 export function answerSpeech({ body }: Call): Answer {
   const input = stringOf(body["input"]) ?? "";
   if (input === "" || input.length > MAX_SPEECH_CHARACTERS) {
@@ -96,7 +96,7 @@ function failureOfMedia(): string {
   return `data: ${JSON.stringify({ error: { message, type: "server_error", param: null, code: "internal_error" } })}\n\n`;
 }
 
-/** Generations (JSON) and edits (a form or JSON). `simulated` is ours: what was received. */
+/** Answers generations (JSON) and edits (a form or JSON). `simulated` is the simulator's own member: what was received. */
 export function answerImages({ body, form, model, byteCount, now }: Call): Answer {
   const prompt = fieldOf(form, "prompt") ?? stringOf(body["prompt"]) ?? "";
   if (prompt === "") throw new Refused(400, "prompt is required.", "prompt");
@@ -122,7 +122,7 @@ export function answerImages({ body, form, model, byteCount, now }: Call): Answe
   return json(JSON.stringify(answer), tokens);
 }
 
-/** A category is flagged when the input contains its name: `violence`, `self-harm`. */
+/** Answers a moderation. A category is flagged if the input contains its name: `violence`, `self-harm`. */
 export function answerModeration({ body, model, serial }: Call): Answer {
   const input = body["input"];
   const list = arrayOf(input) ?? [input ?? ""];

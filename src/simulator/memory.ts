@@ -1,33 +1,33 @@
 /**
- * What the simulated provider remembers between requests: how often it has failed whom, which prefixes are cached, and the
+ * State of the simulated provider between requests: how often it failed for which caller, which prefixes are cached, and the
  * conversations of message threads.
  *
- * All are bounded; the oldest entry leaves first. A reset forgets everything.
+ * Each is bounded; the oldest entry is dropped first. A reset clears everything.
  */
 
 import type { JsonObject } from "./json.ts";
 
 const MAX_ENTRIES = 10_000;
 
-/** Each is a conversation. */
+/** Maximum number of threads; each has a conversation. */
 const MAX_THREADS = 256;
 
-/** Of a conversation as JSON text; a longer one is not held. */
+/** Maximum length of a conversation as JSON text; a longer one is not kept. */
 const MAX_THREAD_LENGTH = 1 << 20;
 
 export interface HeldThread {
-  /** `system`, `tools` and `messages` of the request that would tell all of it. */
+  /** `system`, `tools` and `messages` of an equivalent request without a thread. */
   readonly conversation: JsonObject;
-  /** The answer that it ends with was followed up. */
+  /** Whether its last answer was followed up. */
   isContinued: boolean;
 }
 
 export interface Memory {
-  /** True for the first `failures` calls with one key. */
+  /** Returns true for the first `failures` calls with one key. */
   mustFail(key: string, failures: number): boolean;
-  /** True when the prefix was seen before; it is remembered either way. */
+  /** Returns whether the prefix was seen before, and remembers it. */
   isCached(model: string, digest: string): boolean;
-  /** By the id of its last answer. */
+  /** Returns a thread by the id of its last answer. */
   thread(messageId: string): HeldThread | undefined;
   holdThread(messageId: string, conversation: JsonObject): void;
   forget(): void;

@@ -1,4 +1,4 @@
-/** Makes a stream of the messages dialect deviate as `oddities.ts` names it; it works on the usual stream once made. */
+/** Changes a stream of the messages dialect by the deviations in `oddities.ts`. It works on the finished usual stream. */
 
 import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import type { Oddity } from "./oddities.ts";
@@ -22,7 +22,7 @@ export function oddEvents(frames: Iterable<string>, odd: Oddities): readonly str
   return odd.has("crlf") ? texts.map((text) => text.replaceAll("\n", "\r\n")) : texts;
 }
 
-/** The fragment of a call's input; undefined when the event is no such fragment. */
+/** Returns the fragment of a call's input, or `undefined` if the event has none. */
 function partialOf(event: JsonObject): string | undefined {
   return stringOf(objectOf(event["delta"])?.["partial_json"]);
 }

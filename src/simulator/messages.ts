@@ -1,9 +1,9 @@
 /**
  * `POST /v1/messages`, whole and streamed, and `POST /v1/messages/count_tokens`.
  *
- * Source: the types of the official SDK. `input_tokens` excludes what was read from and written to the cache;
- * `output_tokens` includes thinking. In a stream, usage is cumulative: the counts of `message_delta` replace those of
- * `message_start`. Every event has an `event:` line, since SDKs drop data without one.
+ * Source: the types of the official SDK. `input_tokens` excludes cache reads and writes; `output_tokens` includes thinking. In
+ * a stream, usage is cumulative: the counts of `message_delta` replace those of `message_start`. Every event has an `event:`
+ * line, since SDKs drop data without one.
  */
 
 import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
@@ -19,7 +19,7 @@ import { countWords, piecesOf, takeWords, wordsOf } from "./text.ts";
 import { continued, hold } from "./threads.ts";
 import { understoodOfMessages } from "./understood.ts";
 
-/** Characters of a tool's input in one event. */
+/** Number of characters of a tool's input in one event. */
 const INPUT_PIECE = 12;
 
 const STOP = {
@@ -94,7 +94,7 @@ export function readMessages(model: string, body: JsonObject): Ask {
 
 interface Blocks {
   readonly text: string;
-  /** Undefined when no block is the result of a tool. */
+  /** Result of a tool; `undefined` if no block is one. */
   readonly toolAnswer: string | undefined;
 }
 
@@ -120,7 +120,10 @@ function readBlocks(content: Json | undefined, prompt: PromptCounter): Blocks {
   return { text: texts.join(" "), toolAnswer };
 }
 
-/** Tools that run at the client or at the provider have no schema to fill in and are never called. */
+/**
+ * Returns the tools that can be called. Predefined tools of the client or the provider have no schema to fill in and are never
+ * called.
+ */
 function offeredTools(body: JsonObject): readonly OfferedTool[] {
   const choice = objectOf(body["tool_choice"]);
   if (choice?.["type"] === "none") return [];
@@ -140,7 +143,7 @@ function wholeMessage(call: Call, reply: Reply, showsThinking: boolean): string 
   return message(call, reply, blocks.join(","), stopOf(reply), reply.usage.output);
 }
 
-/** A call that a limit cut has no whole input to tell. */
+/** Returns whether the input is complete; that of a call cut off by a limit is not. */
 function isJson(input: string): boolean {
   try {
     parseJson(input);
@@ -156,7 +159,7 @@ function thinkingBlock({ thinking, manner }: Reply, showsThinking: boolean): str
   return `{"type":"thinking","thinking":${JSON.stringify(showsThinking ? thinking : "")},"signature":"${signature}"}`;
 }
 
-/** The text in as many blocks as the manner asks for, each of whole words; none is empty. */
+/** Returns the text in as many blocks as the variant asks for, each of whole words and none empty. */
 function textsOf({ text, manner }: Reply): readonly string[] {
   if (manner.texts === 1) return text === "" ? [] : [text];
   const size = Math.ceil(countWords(text) / manner.texts);
@@ -197,7 +200,7 @@ function* messageFrames(call: Call, reply: Reply, showsThinking: boolean): Gener
   for (const [at, { name, input }] of reply.calls.entries()) {
     yield start(index, toolUse(call.serial, at, name, "{}"));
     yield delta(index, "input_json_delta", "partial_json", "");
-    // A call without arguments has no fragment but the empty one.
+    // A call without arguments has only the empty fragment.
     for (const piece of input === "{}" ? [] : piecesOf(input, INPUT_PIECE)) {
       yield delta(index, "input_json_delta", "partial_json", piece);
     }
@@ -236,13 +239,13 @@ function messagesUsage({ usage }: Reply, output: number): string {
   );
 }
 
-/** `input` is JSON text. */
+/** Returns a call. `input` is JSON text. */
 function toolUse(serial: number, at: number, name: string, input: string): string {
   const id = idOf("toolu_", serial) + (at === 0 ? "" : `_${at}`);
   return `{"type":"tool_use","id":"${id}","name":${JSON.stringify(name)},"input":${input}}`;
 }
 
-/** `fields` are those beside the type. */
+/** Returns a frame. `fields` are the members besides the type. */
 function frame(type: string, fields: string): string {
   return `event: ${type}\ndata: {"type":"${type}"${fields === "" ? "" : `,${fields}`}}\n\n`;
 }

@@ -1,7 +1,6 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets
- * the messages shape. Any model name works; the list holds three healthy ones and an example of each
- * fault and of each manner.
+ * `GET /v1/models` and `GET /v1/models/{id}`. Both dialects share the paths; a request with `anthropic-version` gets the
+ * messages shape. Any model name works; the list has three healthy ones and an example of each fault and of each variant.
  */
 
 import { FAULTS } from "./faults.ts";
@@ -10,7 +9,7 @@ import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
 
-/** 2026-01-01: a constant, so that lists are equal. */
+/** Creation time, 2026-01-01: a constant, so that lists are equal. */
 const CREATED_SECONDS = 1_767_225_600;
 const CREATED = "2026-01-01T00:00:00Z";
 

@@ -1,16 +1,16 @@
 /**
- * Multipart form bodies, split into their parts without copying. Source: RFC 7578, and RFC 2046 section 5.1.1 for the
- * delimiter lines. The whole body is in memory, bounded by the server.
+ * Splits multipart form bodies into their parts without copying. Source: RFC 7578, and RFC 2046 section 5.1.1 for the delimiter
+ * lines. The whole body is in memory, bounded by the server.
  */
 
 import { Refused } from "./errors.ts";
 
-/** A form has a dozen fields; images have a few parts more. */
+/** Maximum number of parts. A form has a dozen fields; images have a few more parts. */
 const MAX_PARTS = 1_000;
 
 export interface FormPart {
   readonly name: string;
-  /** Absent: a field and not a file. */
+  /** File name; absent for a field that is not a file. */
   readonly filename: string | undefined;
   readonly contentType: string | undefined;
   readonly content: Buffer;
@@ -18,7 +18,7 @@ export interface FormPart {
 
 const NEVER: readonly FormPart[] = [];
 
-/** No parts when the body is of another type. Throws `Refused` 400 when it is no whole form. */
+/** Returns the parts of a form; none if the body has another type. Throws `Refused` 400 if the form is incomplete. */
 export function parseForm(contentType: string | undefined, body: Buffer): readonly FormPart[] {
   const match = /^multipart\/form-data\s*;.*boundary=(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(contentType ?? "");
   const boundary = match?.[1] ?? match?.[2];

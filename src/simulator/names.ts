@@ -1,28 +1,28 @@
 /**
- * Reading of model names against the tables of faults and manners.
+ * Matches model names against the tables of faults and variants.
  *
- * What follows the first colon does not matter, so `sim-429:blue` and `sim-429:green` are two models with one fault. A
- * plus joins rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
+ * The part after the first colon is ignored, so `sim-429:blue` and `sim-429:green` are two models with one fault. A plus joins
+ * rows: `sim-calls-2+odd-no-index` is `sim-calls-2` and `sim-odd-no-index` in one.
  */
 
 export interface NameRow<Made> {
-  /** The model name; a parameter stands in angle brackets. */
+  /** Model name, with its parameter in angle brackets. */
   readonly name: string;
   readonly example: string;
-  /** What the provider does, in a line; no full stop. */
+  /** Effect on the provider in one line, without a full stop. */
   readonly does: string;
-  /** Undefined when the parameter cannot be read. */
+  /** Returns the result for a parameter, or `undefined` if the parameter is invalid. */
   readonly make: (parameter: string) => Made | undefined;
 }
 
 export type Match<Made> =
   | { readonly kind: "made"; readonly made: Made }
-  /** A row's parameter could not be read. */
+  /** Name of a row with an invalid parameter. */
   | { readonly kind: "unreadable"; readonly name: string };
 
 const PREFIX = "sim-";
 
-/** Each with the prefix; none when the name does not begin with it. */
+/** Returns the parts, each with the prefix; none if the name does not begin with it. */
 export function partsOf(model: string): readonly string[] {
   if (!model.startsWith(PREFIX)) return [];
   const colon = model.indexOf(":");
@@ -31,9 +31,9 @@ export function partsOf(model: string): readonly string[] {
   return name.split("+").map((part, index) => (index === 0 ? part : PREFIX + part));
 }
 
-/** Undefined when the name is of no row. */
+/** Returns a function that matches a name; its result is `undefined` for an unknown name. */
 export function matcherOf<Made>(rows: readonly NameRow<Made>[]): (name: string) => Match<Made> | undefined {
-  // Suffix undefined: the name has no parameter and is matched whole.
+  // `suffix` is `undefined` if the name has no parameter and is matched whole.
   const matchers = rows.map((row) => {
     const [, prefix = row.name, suffix] = /^([^<]*)<[^>]*>(.*)$/.exec(row.name) ?? [];
     return { row, prefix, suffix };

@@ -1,7 +1,7 @@
 /**
- * The events of a realtime session: a pure function of what the client has sent so far.
+ * Events of a realtime session: a pure function of what the client has sent so far.
  *
- * Source: the compat dialect's realtime documentation. The session speaks text; audio is counted and not heard.
+ * Source: the compat dialect's realtime documentation. The session uses text; audio is counted but not transcribed.
  */
 
 import { type Ask, countPrompt } from "./ask.ts";
@@ -16,14 +16,14 @@ import { wordsOf } from "./text.ts";
 export interface RealtimeSession {
   readonly model: string;
   readonly serial: number;
-  /** Texts of the conversation, counted anew for each response as real sessions bill it. */
+  /** Texts of the conversation, counted again for each response, as real sessions bill it. */
   readonly texts: string[];
   question: string;
   responses: number;
   items: number;
 }
 
-/** A conversation is bounded by what it holds, since a session lives long. */
+/** Maximum number of texts of a conversation, since a session may live long. */
 const MAX_TEXTS = 1_000;
 
 export function openSession(model: string, serial: number): RealtimeSession {
@@ -42,7 +42,7 @@ export function realtimeError(status: number, message: string, eventId: string |
   return { type: "error", event_id: "event_error", error };
 }
 
-/** Answers every client event but `response.create`. */
+/** Answers every client event except `response.create`. */
 export function answerClientEvent(session: RealtimeSession, event: JsonObject): readonly JsonObject[] {
   const id = stringOf(event["event_id"]);
   switch (event["type"]) {

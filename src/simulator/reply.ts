@@ -1,9 +1,10 @@
 /**
- * What is said to an `Ask`: thinking, text, and calls of the offered tools, with their counts. A pure function but for
- * the prefix cache, which is asked whether it has met a marked prefix before.
+ * Creates the reply to an `Ask`: thinking, text, and calls of the offered tools, with their counts. It is a pure function
+ * except for the prefix cache, which is asked whether it has seen a marked prefix before.
  *
- * A tool is called when one is offered and the last turn is the user's; after its result, or after as many rounds as the
- * manner asks for, follows text, so that the loop of any agent ends. A limit of tokens cuts thinking, text and calls where it falls, in this order.
+ * A tool is called if one is offered and the last turn is the user's. After its result, or after as many rounds as the variant
+ * asks for, text follows, so that the loop of any agent ends. A token limit cuts thinking, text and calls where it is reached,
+ * in this order.
  */
 
 import type { Ask } from "./ask.ts";
@@ -16,34 +17,34 @@ import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnder
 
 export interface ToolCall {
   readonly name: string;
-  /** JSON text; of a call that a limit cut, its beginning. */
+  /** Input as JSON text; for a call cut off by a limit, its beginning. */
   readonly input: string;
 }
 
 export interface Reply {
-  /** Empty: none. */
+  /** Thinking; empty if there is none. */
   readonly thinking: string;
-  /** Empty when only tools are called. */
+  /** Text; empty if only tools are called. */
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly finish: "end" | "length" | "stop" | "call" | "refusal" | "filtered" | "pause" | "context";
-  /** The stop sequence met. */
+  /** Stop sequence that was reached. */
   readonly stopSequence: string | null;
   readonly usage: Usage;
   readonly manner: Manner;
 }
 
 export interface Usage {
-  /** With what was read from and written to the cache. */
+  /** Input tokens, including those read from and written to the cache. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** With thinking. */
+  /** Output tokens, including thinking. */
   readonly output: number;
   readonly thinking: number;
 }
 
-/** As they are counted and billed. */
+/** Returns the tokens as they are counted and billed. */
 export const tokensOf = ({ input, output, cacheRead: cached, cacheWrite: written }: Usage): Tokens => ({
   ...{ input, output, cached, written },
 });
@@ -71,13 +72,13 @@ export function replyTo(ask: Ask, fault: Fault, memory: Memory): Reply {
 interface Said {
   readonly text: string;
   readonly calls: readonly ToolCall[];
-  /** Tokens. */
+  /** Number of output tokens. */
   readonly said: number;
   readonly finish: Reply["finish"];
   readonly stopSequence: string | null;
 }
 
-/** `room`: tokens that may be said; infinite without a limit. */
+/** Returns the output within a limit. `room` is the number of tokens that may be output; infinite without a limit. */
 function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
   if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
   const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;

@@ -1,4 +1,4 @@
-/** What a route is given and what it gives back; `deliver.ts` writes it, with the faults the model name asks for. */
+/** Input and result of a route; `deliver.ts` writes the result, with the faults that the model name asks for. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { type Dialect, Refused } from "./errors.ts";
@@ -10,17 +10,17 @@ import type { FormPart } from "./multipart.ts";
 
 export interface Call {
   readonly dialect: Dialect;
-  /** Empty when the route needs none and none was given. */
+  /** Model name; empty if the route needs none and none was given. */
   readonly model: string;
   readonly fault: Fault;
-  /** Empty when the body is no JSON object. */
+  /** Parsed body; empty if the body is not a JSON object. */
   readonly body: JsonObject;
-  /** The parts of a multipart body. */
+  /** Parts of a multipart body. */
   readonly form: readonly FormPart[];
-  /** Of the body as received. */
+  /** Size of the body as received. */
   readonly byteCount: number;
   readonly headers: IncomingHttpHeaders;
-  /** Rises by one a request; ids are made from it. */
+  /** Serial number of the request; ids are derived from it. */
   readonly serial: number;
   readonly requestId: string;
   /** Seconds since 1970. */
@@ -28,29 +28,29 @@ export interface Call {
   readonly memory: Memory;
 }
 
-/** A call of a route by HTTP, with what routes of kept objects need. */
+/** Call of a route over HTTP, with the data that routes of kept objects need. */
 export interface RoutedCall extends Call {
-  /** Parts of the path, by name. */
+  /** Parameters of the path by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly held: Held;
-  /** The route of `POST` at this path. */
+  /** Returns the `POST` route at a path. */
   readonly routeAt: (path: string) => Route | undefined;
   readonly nextSerial: () => number;
 }
 
 export interface Route {
   readonly name: string;
-  /** Undefined: the dialects share the path, and `anthropic-version` tells them apart. */
+  /** Dialect; `undefined` if the dialects share the path, and `anthropic-version` decides. */
   readonly dialect: Dialect | undefined;
-  /** Where the model is; a route without one has no faults. */
+  /** Place of the model; a route without one has no faults. */
   readonly model: "required" | { readonly default: string } | "path" | "none";
-  /** A route without a model that reads its body. */
+  /** Set for a route without a model that reads its body. */
   readonly isJson?: true;
   readonly answer: (call: RoutedCall) => Answer | Promise<Answer>;
 }
 
-/** `given`: the `model` of the body. */
+/** Returns the model. `given` is the `model` of the body. */
 export function modelIn({ model: where }: Route, given: unknown): string {
   if (typeof given === "string" && given !== "") return given;
   if (given === undefined && typeof where === "object") return where.default;
@@ -58,10 +58,10 @@ export function modelIn({ model: where }: Route, given: unknown): string {
 }
 
 export interface Tokens {
-  /** With what was read from and written to the cache. */
+  /** Input tokens, including those read from and written to the cache. */
   readonly input: number;
   readonly output: number;
-  /** Read from the cache, and written to it; 0 when absent. */
+  /** Tokens read from the cache and written to it; 0 if absent. */
   readonly cached?: number;
   readonly written?: number;
 }
@@ -69,7 +69,7 @@ export interface Tokens {
 export type Answer =
   | {
       readonly kind: "body";
-      /** 200 when absent. */
+      /** HTTP status; 200 if absent. */
       readonly status?: number;
       /** Flat name and value pairs. */
       readonly headers?: readonly string[];
@@ -80,9 +80,9 @@ export type Answer =
   | {
       readonly kind: "events";
       readonly headers?: readonly string[];
-      /** Each a whole event of the stream; made as they are written. */
+      /** Frames, each a whole event of the stream, created as they are written. */
       readonly frames: Iterable<Frame> | AsyncIterable<Frame>;
-      /** What ends a stream that fails once `sent` of its frames are out. */
+      /** Returns the end of a stream that fails after `sent` of its frames. */
       readonly failure: (sent: number) => string;
       readonly tokens: Tokens;
     };
@@ -95,7 +95,7 @@ export function json(body: string, tokens: Tokens = NO_TOKENS): Answer {
   return { kind: "body", contentType: "application/json", body, tokens };
 }
 
-/** Ids are deterministic: the n-th request since the start always has the same. */
+/** Returns a deterministic id: the n-th request since the start always has the same one. */
 export function idOf(prefix: string, serial: number): string {
   return `${prefix}sim${serial.toString().padStart(8, "0")}`;
 }

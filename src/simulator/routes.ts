@@ -1,4 +1,4 @@
-/** The routes of both dialects, as data. Names are those the gateway uses for the same routes. */
+/** Routes of both dialects, as data. Names are those that the gateway uses for the same routes. */
 
 import { answerChat } from "./chat.ts";
 import { answerCompletion } from "./completions.ts";
@@ -38,7 +38,7 @@ const ROUTES = new Map<string, Route>([
 
 const MODEL: Route = { name: "model", dialect: undefined, model: "path", answer: answerModel };
 
-/** Before the name of a model, which may itself contain slashes. */
+/** Path before the name of a model, which may itself contain slashes. */
 export const MODEL_PATH = "/v1/models/";
 
 type Kept = readonly [at: string, dialect: Route["dialect"], answer: Route["answer"]];
@@ -78,7 +78,7 @@ const KEPT: readonly Kept[] = [
   ["GET /v1/vector_stores/{id}/file_batches/{batch}/files", "compat", storeFiles.listBatchFiles],
 ];
 
-/** Bodies of these are read as JSON; cancelling has none. */
+/** Returns whether the body is read as JSON; cancelling has none. */
 const isWritten = (at: string): boolean => at.startsWith("POST ") && !at.endsWith("/cancel") && at !== "POST /v1/files";
 
 const PATTERNS = KEPT.map(([at, dialect, answer]) => {

@@ -1,14 +1,14 @@
 /**
- * A value that fits a JSON Schema, for the arguments of tool calls and for structured answers.
+ * Generates a value that matches a JSON Schema, for the arguments of tool calls and for structured answers.
  *
- * Covers what tools use: type, enum, const, default, examples, properties, required, items, prefixItems, bounds,
- * formats, anyOf, oneOf, allOf and references within the document. `pattern`, `not` and conditions are not solved.
- * Deterministic; bounded in depth and in nodes, since schemas are outside input and may refer to themselves.
+ * Covers what tools use: type, enum, const, default, examples, properties, required, items, prefixItems, bounds, formats,
+ * anyOf, oneOf, allOf and references within the document. `pattern`, `not` and conditions are not solved. The result is
+ * deterministic. Depth and number of nodes are bounded, since schemas are untrusted input and may refer to themselves.
  */
 
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json.ts";
 
-/** Below this only what is required is filled in; a schema that requires itself ends at twice the depth. */
+/** Depth below which only required members are filled in; a schema that requires itself ends at twice the depth. */
 const FULL_DEPTH = 5;
 
 const MAX_NODES = 1_000;
@@ -34,7 +34,7 @@ interface Walk {
   nodes: number;
 }
 
-/** Of `schema` undefined or `{}` the example is an empty object, as tools without parameters take. */
+/** Returns an example of a schema. For `undefined` or `{}` it is an empty object, which tools without parameters accept. */
 export function exampleOf(schema: Json | undefined): Json {
   if (schema === undefined) return {};
   const example = exampleAt(schema, "", 0, { root: schema, nodes: 0 });
@@ -143,7 +143,7 @@ function positive(value: Json | undefined): number | undefined {
   return typeof value === "number" && value > 0 ? value : undefined;
 }
 
-/** A JSON pointer within the document (RFC 6901); anything else is not followed. */
+/** Resolves a JSON pointer within the document (RFC 6901); any other reference is not followed. */
 function resolve(root: Json, reference: string): Json | undefined {
   if (!reference.startsWith("#")) return undefined;
   let at: Json | undefined = root;
@@ -159,7 +159,7 @@ function withoutChoice(node: JsonObject): JsonObject {
   return rest;
 }
 
-/** Later parts win, but properties and required names are joined. */
+/** Merges parts of a schema. Later parts win, but properties and required names are joined. */
 function merge(parts: readonly JsonObject[]): JsonObject {
   const merged: Record<string, Json | undefined> = {};
   for (const part of parts) {

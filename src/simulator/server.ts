@@ -1,9 +1,8 @@
 /**
- * The simulated provider: both dialects on one origin, over `node:http`.
+ * Simulated provider: both dialects on one origin, over `node:http`.
  *
- * Answers follow from model and question alone, ids from the number of the request, and faults from the model name
- * (`faults.ts`). Everything that comes in is bounded, every wait ends with its connection, and `close` ends every
- * connection.
+ * Answers depend only on model and question, ids on the number of the request, and faults on the model name (`faults.ts`). All
+ * input is bounded, every wait ends with its connection, and `close` ends every connection.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -33,39 +32,39 @@ import { createSockets } from "./websocket.ts";
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Gateways add headers of their own; the usual bound of 16 KiB would be met by accident. */
+/** Maximum size of headers. Gateways add headers of their own, so the usual 16 KiB could be exceeded by accident. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** For the whole request, of which a body of 64 MiB may come slowly. */
+/** Time limit of the whole request, in milliseconds: a body of 64 MiB may come slowly. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
-/** Longer than a gateway keeps an idle connection, so that it is the gateway that closes it. */
+/** Idle timeout, longer than that of a gateway, so that the gateway closes idle connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** One cannot dial these; the URL shows the loopback. */
+/** Addresses that cannot be dialed; the URL shows the loopback address instead. */
 const WILDCARDS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
 
 export interface SimulatorOptions {
-  /** Empty: every interface. */
+  /** Host to listen on; empty for every interface. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** Port; 0 for a free one. */
   readonly port: number;
-  /** The only credential that is accepted; without it any, or none, is. */
+  /** Only credential that is accepted; without it any, or none, is. */
   readonly requireKey?: string;
-  /** Requests must be signed, as the cloud wants it; sessions over WebSocket need not be. */
+  /** Rules by which requests must be signed, as the cloud requires; WebSocket sessions need not be. */
   readonly requireSignature?: SignatureRules;
-  /** The only credential that may read the organisation's usage reports; without it any may. */
+  /** Only credential that may read the organization's usage reports; without it any may. */
   readonly adminKey?: string;
-  /** One line a request; it names no credential and no text of a prompt. */
+  /** Receives one line per request, without credentials or text of a prompt. */
   readonly log?: (line: string) => void;
-  /** Closes the simulator. */
+  /** Signal that closes the simulator. */
   readonly signal?: AbortSignal;
 }
 
 export interface Simulator {
-  /** `http://127.0.0.1:8485`, the base URL of the messages dialect; compat adds `/v1`. */
+  /** Base URL of the messages dialect, such as `http://127.0.0.1:8485`; compat adds `/v1`. */
   readonly url: string;
   readonly port: number;
   counts(): Counts;
@@ -81,7 +80,7 @@ interface Simulation extends Controlled {
   url: string;
 }
 
-/** Rejects when the address cannot be listened on, or `signal` has aborted before. */
+/** Starts the simulator. Rejects if the address cannot be listened on, or `signal` was aborted before. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { host, port, requireKey, requireSignature, adminKey, log, signal } = options;
   signal?.throwIfAborted();
@@ -203,10 +202,10 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
       chunks.length = 0;
       response.shouldKeepAlive = false;
       writeError(exchange, { status: 413, message: `The body is over ${MAX_BODY_BYTES} bytes.` });
-      // What is still on its way is read and forgotten: a client that only writes would not see the answer otherwise.
+      // The rest of the body is read and discarded, since a client that is still writing would not see the answer otherwise.
     }
   });
-  request.on("error", () => undefined); // the response closes too, which is where it is counted
+  request.on("error", () => undefined); // the response closes too, and is counted there
   request.on("end", () => {
     if (size > MAX_BODY_BYTES) return;
     const body = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
@@ -293,7 +292,7 @@ async function answerAgent(
   const { request, tally } = exchange;
   exchange.dialect = "rpc";
   countRoute(tally, endpoint.route);
-  // Cards and keys are for everybody.
+  // Cards and keys are public.
   if (endpoint.route === "mcp" || endpoint.route === "a2a") checkKey(simulation, request);
   const text = request.method === "POST" ? textOf(request, bytes) : undefined;
   const body = { text, byteCount: bytes.length, user: keyOf(request) ?? "" };
@@ -305,7 +304,7 @@ function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
   throw new Refused(401, "The credential is missing or not the one expected.");
 }
 
-/** In the form of the cloud, whatever the dialect. */
+/** Refuses a request in the form of the cloud, whatever the dialect. */
 function refuseUnsigned(
   exchange: Exchange,
   { type, message }: SignatureFault,
@@ -316,7 +315,7 @@ function refuseUnsigned(
   writeWhole(exchange, { status: 403, contentType: "application/json" }, JSON.stringify({ message }));
 }
 
-/** The one place where what was thrown becomes an answer. */
+/** Converts what was thrown to an answer. */
 function fail({ log }: Simulation, exchange: Exchange, error: unknown): void {
   const { response } = exchange;
   if (response.headersSent) {
@@ -343,7 +342,7 @@ function readBody(text: string): JsonObject {
     const object = objectOf(parseJson(text));
     if (object !== undefined) return object;
   } catch {
-    // Refused below, with what else is no JSON object.
+    // Refused below, like a body that is not a JSON object.
   }
   throw new Refused(400, "The body is not a JSON object.");
 }
@@ -370,7 +369,7 @@ function modelOf(route: Route, path: string, given: unknown): string {
   return modelIn(route, given);
 }
 
-/** A credential in any header that either dialect's SDKs use. */
+/** Returns the credential in any header that either dialect's SDKs use. */
 function keyOf({ headers }: IncomingMessage): string | undefined {
   const bearer = /^bearer\s+(.+)$/i.exec(headers.authorization ?? "")?.[1];
   return stringOf(headers["x-api-key"]?.toString()) ?? bearer ?? headers["api-key"]?.toString();
@@ -381,7 +380,7 @@ function userOf(request: IncomingMessage, body: JsonObject): string {
   return stringOf(user) ?? keyOf(request) ?? "";
 }
 
-/** JSON quoting keeps a model name on the line it belongs to. */
+/** Returns a log line. JSON quoting keeps a model name on its line. */
 function logLine({ request, response, model, isDropped }: Exchange, path: string, ms: number): string {
   const outcome = isDropped ? "dropped" : response.writableFinished ? response.statusCode : "aborted";
   const named = model === "" ? "" : ` ${JSON.stringify(model.slice(0, 128))}`;

@@ -1,32 +1,32 @@
 /**
- * Signatures of thinking: opaque to clients, and checkable here, since each follows from the text it signs. Thinking
- * that is not shown is sealed instead: the seal tells that this simulated provider made it, not what it says.
+ * Signatures of thinking: opaque to clients, and verifiable here, since each follows from the text it signs. Hidden thinking is
+ * sealed instead: the seal shows that this simulated provider made it, but not its content.
  */
 
 import { createHash } from "node:crypto";
 
 const NONCE_BYTES = 16;
 const DIGEST_BYTES = 32;
-/** As such texts of the compat dialect begin. */
+/** Beginning of encrypted texts in the compat dialect. */
 const ENCRYPTED = "gAAAAAB";
 const MAX_ENCRYPTED = 256;
 
-/** Stands for a provider's signature below thinking that is shown. */
+/** Returns a substitute for a provider's signature of thinking that is shown. */
 export function signatureOf(thinking: string): string {
   return digest(`simulated:${thinking}`).toString("base64");
 }
 
-/** Stands for the signature of thinking that is not shown. */
+/** Returns a substitute for the signature of thinking that is not shown. */
 export function omittedSignatureOf(thinking: string): string {
   return seal("omitted", thinking);
 }
 
-/** Stands for the encrypted text of thinking that the provider hides. */
+/** Returns a substitute for the encrypted text of thinking that the provider hides. */
 export function redactedOf(thinking: string): string {
   return seal("redacted", thinking);
 }
 
-/** Whether `signature` was made here for exactly this text; an empty text is thinking that was not shown. */
+/** Returns whether `signature` was made here for exactly this text; an empty text is thinking that was not shown. */
 export function isSigned(thinking: string, signature: string): boolean {
   return thinking === "" ? isSealed("omitted", signature) : signature === signatureOf(thinking);
 }
@@ -35,13 +35,13 @@ export function isRedacted(data: string): boolean {
   return isSealed("redacted", data);
 }
 
-/** Stands for the encrypted content of a reasoning item, which is good for the item of that id alone. */
+/** Returns a substitute for the encrypted content of a reasoning item, which is valid for the item of that id only. */
 export function encryptedContentOf(itemId: string): string {
   const bytes = Buffer.from(itemId);
   return ENCRYPTED + Buffer.concat([mark("reasoning", bytes), bytes]).toString("base64url");
 }
 
-/** `itemId`: undefined where the client sends none back. */
+/** Returns whether the content was encrypted here. `itemId` is `undefined` if the client sends none back. */
 export function isEncryptedContent(content: string, itemId: string | undefined): boolean {
   const sealed = Buffer.from(content.slice(ENCRYPTED.length, MAX_ENCRYPTED), "base64url").subarray(DIGEST_BYTES);
   const made = sealed.toString();

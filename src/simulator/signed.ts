@@ -1,6 +1,6 @@
 /**
- * Verifies AWS Signature Version 4 of a request, recomputed of its raw line, headers and body, and refuses it as the cloud
- * does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot signed requests".
+ * Verifies the AWS Signature Version 4 of a request, recomputed from its raw line, headers and body, and refuses it as the
+ * cloud does. Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot signed requests".
  */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
@@ -8,21 +8,21 @@ import type { IncomingMessage } from "node:http";
 
 export interface SigningKey {
   readonly secret: string;
-  /** Of temporary keys; it must come with the request then. */
+  /** Session token of temporary keys; the request must then have it. */
   readonly sessionToken?: string;
 }
 
 export interface SignatureRules {
-  /** Undefined: there is no such key. */
+  /** Returns the key, or `undefined` if there is none. */
   readonly keyOf: (id: string) => SigningKey | undefined;
-  /** Left out: any. */
+  /** Service and region; any if absent. */
   readonly service?: string;
   readonly region?: string;
-  /** Milliseconds since 1970; the verifier's own clock. */
+  /** Returns the verifier's time in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** As `x-amzn-errortype` names it. */
+/** Error type in `x-amzn-errortype`. */
 export interface SignatureFault {
   readonly type: string;
   readonly message: string;
@@ -33,7 +33,7 @@ const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=([0-9a-f]{64})$/;
 const MUST_SIGN = ["host", "x-amz-date"];
 
-/** Undefined: it is signed as it should be. */
+/** Returns the fault of a signature, or `undefined` if it is valid. */
 export function signatureFault(
   request: IncomingMessage,
   body: Buffer,
@@ -108,7 +108,10 @@ const hex = (data: string | Buffer): string =>
     .update(typeof data === "string" ? Buffer.from(data, "latin1") : data)
     .digest("hex");
 
-/** Segment by segment: `.` and empty ones left out, `..` taken back, each byte that is not plain percent-encoded. */
+/**
+ * Normalizes a path: `.` and empty segments are removed, `..` is resolved, and each byte that is not unreserved is
+ * percent-encoded.
+ */
 function pathOf(path: string): string {
   const done: string[] = [];
   const parts = path.split("/");
@@ -130,7 +133,7 @@ function queryOf(query: string): string {
   return pairs.map((pair) => pair.join("=")).join("&");
 }
 
-/** To bytes, a character each. */
+/** Decodes to bytes, one character each. */
 function unescaped(text: string): string {
   return text.replace(/%[0-9A-Fa-f]{2}/g, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 }

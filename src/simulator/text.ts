@@ -1,16 +1,16 @@
 /**
- * The texts of answers and how they are counted: pure functions of model and question.
+ * Texts of answers and their token counts: pure functions of model and question.
  *
- * One word (a run of characters up to and with the space after it) is one token and one chunk of a stream, so that a
- * reader can check a count by eye. JSON, which has few spaces, counts one token for four characters.
+ * One word (a run of characters up to and with the space after it) is one token and one chunk of a stream, so that a reader can
+ * check a count by eye. JSON, which has few spaces, counts one token for four characters.
  */
 
 import type { Fault } from "./faults.ts";
 
-/** What is echoed of a question; the rest is cut, since an answer should be short whatever was asked. */
+/** Maximum number of characters of a question that are echoed, since an answer should be short whatever the question. */
 const MAX_ECHO_CHARACTERS = 200;
 
-/** The text of an answer to `question`; `toolAnswer` is what the client's tool said, when the turn is its result. */
+/** Returns the text of an answer to `question`. `toolAnswer` is the result of the client's tool, if the turn is a tool result. */
 export function answerText(model: string, question: string, toolAnswer: string | undefined): string {
   const end = `The model name was ${excerpt(model)}; the same question always gets this same answer.`;
   if (toolAnswer !== undefined) {
@@ -20,7 +20,7 @@ export function answerText(model: string, question: string, toolAnswer: string |
   return `This is a simulated answer: no model was called. You asked: "${excerpt(question)}" ${end}`;
 }
 
-/** The text a fault asks for, or `usual()`. */
+/** Returns the text that a fault asks for, or `usual()`. */
 export function textUnderFault(fault: Fault, usual: () => string): string {
   if (fault.kind === "no-text") return "";
   if (fault.kind === "long") return longText(fault.words);
@@ -41,7 +41,7 @@ export function excerpt(text: string): string {
   return `${flat.slice(0, MAX_ECHO_CHARACTERS).toWellFormed().trimEnd()}…`;
 }
 
-/** The words of a text, each with the spaces after it; together they are the text. */
+/** Yields the words of a text, each with the spaces after it; together they are the text. */
 export function* wordsOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const end = endOfWord(text, at);
@@ -56,7 +56,7 @@ export function countWords(text: string): number {
   return words;
 }
 
-/** The first `max` words of a text. */
+/** Returns the first `max` words of a text. */
 export function takeWords(text: string, max: number): string {
   let at = 0;
   for (let words = 0; words < max && at < text.length; words += 1) at = endOfWord(text, at);
@@ -67,12 +67,12 @@ export function countJsonTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-/** The beginning of a JSON text that counts `max` tokens. */
+/** Returns the beginning of a JSON text, with `max` tokens. */
 export function takeJson(text: string, max: number): string {
   return text.slice(0, 4 * max);
 }
 
-/** Pieces of `size` characters, as the arguments of a tool call are streamed. */
+/** Yields pieces of `size` characters, as the arguments of a tool call are streamed. */
 export function* piecesOf(text: string, size: number): Generator<string> {
   for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);
 }
@@ -96,7 +96,7 @@ function longText(words: number): string {
   return (whole.repeat(Math.floor(words / LONG_TEXT_WORDS.length)) + rest).trimEnd();
 }
 
-/** Exactly `kib` KiB, each of them one word, so that chunks are of a size that makes throughput and not framing. */
+/** Returns a text of exactly `kib` KiB with one word per KiB, so that the size of chunks measures throughput and not framing. */
 function bigText(kib: number): string {
   return `${"simulated-".repeat(103).slice(0, 1023)} `.repeat(kib);
 }

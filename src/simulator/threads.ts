@@ -1,6 +1,6 @@
 /**
- * Message threads of the messages dialect: with `thread` in its request the provider holds the conversation under the id of
- * its answer, and the next request brings only what is new. An answer can be followed up once.
+ * Message threads of the messages dialect: with `thread` in its request the provider keeps the conversation under the id of its
+ * answer, and the next request contains only what is new. An answer can be followed up once.
  *
  * Source: the types and the client code of the official SDK (`lib/internal/threads`).
  */
@@ -9,10 +9,10 @@ import { Refused } from "./errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
 import { type Call, idOf } from "./route.ts";
 
-/** Kept as the thread was created with them; a request that repeats them is refused. */
+/** Members that are kept as they were when the thread was created; a request that repeats them is refused. */
 const CREATE_ONLY = ["system", "tools"];
 
-/** The request with all of its conversation; the same call where it continues none. */
+/** Returns the request with its whole conversation, or the same call if it continues none. */
 export function continued(call: Call): Call {
   const thread = objectOf(call.body["thread"]);
   if (thread?.["type"] !== "continue") return call;
@@ -35,7 +35,7 @@ export function continued(call: Call): Call {
   return { ...call, body: { ...held.conversation, ...call.body, messages } };
 }
 
-/** `answer`: the whole message as JSON text. */
+/** Keeps the conversation. `answer` is the whole message as JSON text. */
 export function hold({ body, memory, serial }: Call, answer: string): void {
   const content: Json = objectOf(parseJson(answer))?.["content"] ?? [];
   const conversation: JsonObject = {

@@ -1,8 +1,8 @@
 /**
- * What was understood of a request, in words that the dialects share, so that a request and its translation can be
- * compared: `GET /sim/last` tells it of each request, and the model `sim-echo` answers with it.
+ * Summary of a request in terms that the dialects share, so that a request and its translation can be compared: `GET /sim/last`
+ * reports it for each request, and the model `sim-echo` answers with it.
  *
- * Texts are told as their words counted, media as their kinds: the summary quotes nothing of a prompt but names of tools.
+ * Texts are reported as word counts, media as their kinds: the summary quotes nothing of a prompt except names of tools.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
@@ -10,14 +10,14 @@ import { countWords } from "./text.ts";
 
 interface Tally {
   systemWords: number;
-  /** Roles of the turns, in order; results of tools are turns of their own. */
+  /** Roles of the turns, in order; tool results are turns of their own. */
   readonly turns: string[];
   readonly images: string[];
   readonly documents: string[];
   readonly audio: string[];
-  /** Names, in order. */
+  /** Names of the calls, in order. */
   readonly calls: string[];
-  /** Words of each result. */
+  /** Number of words of each result. */
   readonly results: number[];
   failedResults: number;
   thinkingBlocks: number;
@@ -25,7 +25,7 @@ interface Tally {
   textWords: number;
 }
 
-/** Of a JSON-RPC request to an MCP server or an agent. */
+/** Returns the summary of a JSON-RPC request to an MCP server or an agent. */
 export function understoodOfCall({ method, params }: JsonObject): JsonObject {
   const facts = objectOf(params) ?? {};
   const message = objectOf(facts["message"]);
@@ -77,7 +77,7 @@ export function understoodOfChat(body: JsonObject): JsonObject {
   };
 }
 
-/** Words of the texts; media and marks are told to `tally`. */
+/** Returns the number of words in the texts; media and marks are added to `tally`. */
 function readParts(content: Json | undefined, tally: Tally): number {
   if (typeof content === "string") return countWords(content);
   let words = 0;
@@ -94,7 +94,7 @@ function readParts(content: Json | undefined, tally: Tally): number {
   return words;
 }
 
-/** The media type of a data URL; `url` for others. */
+/** Returns the media type of a data URL, or `url` for other URLs. */
 function kindOf(url: string): string {
   return /^data:([^;,]{1,64})/.exec(url)?.[1] ?? "url";
 }

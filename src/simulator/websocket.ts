@@ -1,9 +1,9 @@
 /**
- * The WebSocket routes: `/v1/realtime?model=` and `/v1/responses`.
+ * WebSocket routes: `/v1/realtime?model=` and `/v1/responses`.
  *
- * Handshake faults (statuses, slow, never, garbage, dropped, not HTTP) take the model of the query; the others act on
- * each `response.create`. Events of a client are answered one after the other; a client that sends faster than it is
- * answered is closed with 1008 when its queue is full.
+ * Handshake faults (statuses, slow, never, garbage, dropped, not HTTP) use the model of the query; the others act on each
+ * `response.create`. Events of a client are answered one after the other; a client that sends faster than it is answered is
+ * closed with 1008 when its queue is full.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -18,30 +18,30 @@ import { answerClientEvent, openSession, realtimeError, respond, sessionEvent } 
 import { type ResponseEvent, streamResponses } from "./responses/index.ts";
 import { type Call, NO_TOKENS, type Tokens } from "./route.ts";
 
-/** An event may carry audio or an image. */
+/** Maximum size of a message, since an event may contain audio or an image. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** Events of one client waiting to be answered. */
+/** Maximum number of events of one client that wait to be answered. */
 const MAX_QUEUE = 256;
 
-/** A session without a message from its client ends. */
+/** Idle timeout of a session, in milliseconds without a message from its client. */
 const IDLE_MS = 600_000;
 
-/** Above this the next event waits until the socket has taken what is buffered. */
+/** Maximum size of the socket's buffer, above which the next event waits until the socket has drained. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
 const EVENTS_BEFORE_CUT = 4;
 
-/** Browsers cannot set headers and send their key as a subprotocol. */
+/** Prefix of the subprotocol in which browsers send their key, since they cannot set headers. */
 const KEY_PROTOCOL = "openai-insecure-api-key.";
 
 export interface SocketPorts {
   readonly tally: Tally;
   readonly memory: Memory;
-  /** Rises by one a request. */
+  /** Returns the serial number of the next request. */
   readonly nextSerial: () => number;
   readonly requestIdOf: (serial: number) => string;
-  /** Undefined accepts anything. */
+  /** Required key; `undefined` accepts any. */
   readonly requireKey: string | undefined;
   readonly keyOf: (request: IncomingMessage) => string | undefined;
 }
@@ -61,7 +61,7 @@ export function createSockets(ports: SocketPorts): Sockets {
   });
   return {
     upgrade(request, socket, head) {
-      socket.on("error", () => socket.destroy()); // a reset during the handshake is no event of ours
+      socket.on("error", () => socket.destroy()); // A reset during the handshake needs no handling.
       void open(server, ports, { request, socket, head });
     },
     close() {
@@ -154,10 +154,10 @@ function pauseSocket(socket: Duplex, ms: number): Promise<boolean> {
   });
 }
 
-/** What is said in answer to one event of the client. */
+/** Reply to one event of the client. */
 interface Speech {
   readonly events: Iterable<string>;
-  /** What ends it where it fails once `sent` of its events are out. */
+  /** Returns the end of a reply that fails after `sent` of its events. */
   readonly failure: (sent: number) => readonly string[];
   readonly fault: Fault;
   readonly model: string;
@@ -165,7 +165,7 @@ interface Speech {
 }
 
 interface Speaker {
-  /** Sent when the socket opens. */
+  /** Event that is sent when the socket opens. */
   readonly greeting: string | undefined;
   answer(event: JsonObject): Speech;
   errorText(status: number, message: string): string;

@@ -1,30 +1,33 @@
 /**
- * What the body of an answer is to whoever inspects it: by what it says it is, and by its first bytes, since a provider may
- * say anything and clients read on regardless.
+ * Determines how the body of an answer is inspected, from its content type and its first bytes, since a provider may declare
+ * any type and clients parse the body regardless.
  */
 import { isUtf8 } from "node:buffer";
 import { type AnswerTexts, type Dialect, type Media, readAnswerTexts } from "../core/dialects/index.ts";
 import { hidesText, UnreadableAnswer } from "./inspected-event.ts";
 
-/** `events`: read one by one. `text`: read whole. `media`: let pass. `unreadable`: in an alphabet that is not read. */
+/**
+ * Kind of a body. `events`: read one by one. `text`: read whole. `media`: passed unread. `unreadable`: in a charset that is not
+ * read.
+ */
 export type BodyKind = "events" | "text" | "media" | "unreadable";
 
-/** More of a body is not looked at before its kind is told. */
+/** Maximum number of bytes of a body that are examined to determine its kind. */
 const MAX_HEAD_BYTES = 512;
 
-/** A byte order mark is white space here. */
+/** A byte order mark counts as white space here. */
 const SPACE = /^\s*/;
 const FIELD = /^(?::|(?:data|event|id|retry)(?:[:\r\n]|$))/;
 const FIELDS = ["data", "event", "id", "retry"];
 const TEXT_TYPES =
   /^text\/|^application\/(?:[\w.+-]*[+.-])?(?:json|jsonl|ndjson|xml|javascript|yaml|x-www-form-urlencoded|x-subrip)$/;
-/** In these, ASCII is not written as itself. */
+/** Charsets in which ASCII characters have other bytes. */
 const OTHER_ALPHABETS = /^(?:utf-?(?:7|16|32)|ucs|iso-10646|unicode|ebcdic|ibm|cp037|hz|iso-2022)/;
 
 export interface AnswerType {
-  /** In lower case, without parameters; empty where none is named. */
+  /** Type in lower case, without parameters; empty if none is named. */
   readonly name: string;
-  /** In lower case; empty where none is named. */
+  /** Charset in lower case; empty if none is named. */
   readonly charset: string;
 }
 
@@ -34,7 +37,7 @@ export function typeOf(contentType: string): AnswerType {
   return { name: name.trim(), charset: charset ?? "" };
 }
 
-/** Undefined: more must be seen. `isAll`: nothing follows. */
+/** Returns the kind, or `undefined` if more of the body is needed. `isAll` is true if nothing follows. */
 export function kindOf({ name, charset }: AnswerType, head: Buffer, isAll: boolean): BodyKind | undefined {
   const isDeclared = TEXT_TYPES.test(name);
   if (isDeclared && OTHER_ALPHABETS.test(charset)) return "unreadable";
@@ -52,12 +55,14 @@ export function kindOf({ name, charset }: AnswerType, head: Buffer, isAll: boole
 const mayBeField = (text: string): boolean =>
   text === "" || FIELDS.some((field) => field !== text && field.startsWith(text));
 
-/** None that stands in texts: white space, a backspace, an escape. */
+/**
+ * Returns whether the byte is a control character that texts do not contain; white space, a backspace and an escape may occur.
+ */
 const isControl = (byte: number): boolean => byte < 0x08 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b);
 
 function isText(head: Buffer): boolean {
   if (head.some(isControl)) return false;
-  // The last character may be cut.
+  // The last character may be cut off.
   return [0, 1, 2, 3].some((cut) => isUtf8(head.subarray(0, Math.max(0, head.length - cut))));
 }
 
@@ -67,11 +72,11 @@ export function mediaOf({ name }: AnswerType): Media {
 }
 
 export interface WholeTexts extends AnswerTexts {
-  /** A rewritten body is UTF-8, whatever it came as. */
+  /** Whether the body was converted: a rewritten body is UTF-8, whatever it was. */
   readonly isTranscoded: boolean;
 }
 
-/** Undefined: it is no text after all. Throws `UnreadableAnswer`. */
+/** Returns the texts of a whole body, or `undefined` if it is not text after all. Throws `UnreadableAnswer`. */
 export function wholeTexts(
   body: Buffer,
   type: AnswerType,
@@ -103,7 +108,7 @@ export function wholeTexts(
   };
 }
 
-/** What cannot be decoded is read as most clients do, who put a sign in its place. */
+/** Decodes a body as most clients do, with a replacement character for invalid bytes. */
 function decoded(body: Buffer, charset: string): string {
   try {
     return new TextDecoder(charset === "" ? "utf-8" : charset, { ignoreBOM: true }).decode(body);

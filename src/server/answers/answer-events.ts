@@ -1,4 +1,4 @@
-/** An answer that is a stream of events, from its bytes to those that may be shown. */
+/** Inspects an answer that is a stream of events, from its bytes to those that may be shown. */
 import {
   type Dialect,
   openStreamTexts,
@@ -12,27 +12,27 @@ import { inspectStream } from "./inspected-stream.ts";
 import { inspectMessages, type ReadMessage } from "./message-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
 
-/** A client that is shown nothing for so long is given a sign of life. */
+/** Interval, in milliseconds, after which a client that was sent nothing gets a keep-alive. */
 const KEEP_ALIVE_MS = 10_000;
 
 const BLANK_LINE = Buffer.from("\n\n");
 
 export type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
-  /** The client has been shown nothing for long. */
+  /** Called when the client has been sent nothing for a long time. */
   readonly silent: () => void;
 };
 
-/** What is answered, as far as its answer is read by it. */
+/** Properties of an answer that decide how it is read. */
 export interface Answered {
   readonly route: { readonly name: string };
   readonly dialect: Dialect;
-  /** It is made of messages of another protocol. Undefined: it is what a model answers. */
+  /** Reader for an answer that consists of messages of another protocol; `undefined` for the answer of a model. */
   readonly read?: ReadMessage | undefined;
 }
 
 export class AnswerEvents {
   readonly #splitter = new SseSplitter();
-  /** Undefined: they are messages. */
+  /** Texts of the stream; `undefined` if the events are messages. */
   readonly #texts: StreamTexts | undefined;
   readonly #stream: InspectedStream;
   #frames: Buffer[] = [];
@@ -57,7 +57,7 @@ export class AnswerEvents {
     }, KEEP_ALIVE_MS);
   }
 
-  /** Of the chunks, for what ends them. */
+  /** Stamp of the chunks, for the event that ends them. */
   get stamp(): StreamStamp | undefined {
     return this.#texts?.stamp;
   }
@@ -66,12 +66,12 @@ export class AnswerEvents {
     return this.#stream.isBuffering;
   }
 
-  /** An estimate of memory. */
+  /** Estimated memory in bytes. */
   get heldBytes(): number {
     return this.#splitter.heldBytes + this.#stream.heldBytes;
   }
 
-  /** The stream keeps the order of events: the last is done after all others. */
+  /** Inspects the events of a chunk. The stream keeps their order, so the last one is done after all others. */
   push(chunk: Buffer): Later<void> {
     let last: Promise<void> | undefined;
     const note = (done: Later<void>): void => {
@@ -91,13 +91,13 @@ export class AnswerEvents {
     return last;
   }
 
-  /** Some providers end without the blank line that ends their last event. */
+  /** Ends the stream. Some providers leave out the blank line behind their last event. */
   end(): Later<void> {
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
     return after(rest, () => this.#stream.end());
   }
 
-  /** What may be shown since it was asked for last. */
+  /** Returns what may be shown since the last call. */
   take(): Buffer | undefined {
     const frames = this.#frames;
     if (frames.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * A streamed answer that is held to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in the frames it
- * came in. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
+ * Inspects a streamed answer that is held back to its end (`guardrails.stream.policy: buffer`), judged whole, and shown in its
+ * original frames. Source: guardrails reference, 5.3; specification document 3, `stream`, `response`.
  */
 import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
 import type { RewrittenText } from "../core/guardrails/index.ts";
@@ -8,9 +8,9 @@ import { after, type Later } from "../core/guardrails/index.ts";
 import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
-/** Of the events as they came: a token of four bytes comes in some hundred. */
+/** Maximum size of the buffered events: a token of four bytes arrives in about a hundred bytes. */
 const MAX_FRAME_BYTES = 32 << 20;
-/** What an event costs beside its bytes. */
+/** Cost of an event in addition to its bytes. */
 const EVENT_COST = 512;
 
 export function openBufferedStream(ports: StreamPorts): InspectedStream {
@@ -19,19 +19,19 @@ export function openBufferedStream(ports: StreamPorts): InspectedStream {
 
 interface Held {
   readonly read: EventTexts;
-  /** Where in the texts of their channels its pieces begin. */
+  /** Offsets in the texts of their channels at which its pieces begin. */
   readonly starts: readonly number[];
 }
 
 class Buffered implements InspectedStream {
   readonly #ports: StreamPorts;
   #held: Held[] = [];
-  /** By channel; one that ended and began anew is another text. */
+  /** Texts by channel. A channel that ended and began again is another text. */
   #texts = new Map<string, string>();
   #textBytes = 0;
   #frameBytes = 0;
   readonly #inTurn = inTurns();
-  /** It is too long, and passes as it comes. */
+  /** Whether the answer is too long and passes as it comes. */
   #passes = false;
   #isClosed = false;
 
@@ -130,7 +130,7 @@ class Buffered implements InspectedStream {
 
 type Edits = NonNullable<RewrittenText>["edits"];
 
-/** A piece of a text that begins at `start` of it, as it is rewritten: an edit stands where its span began. */
+/** Returns a piece, which begins at `start` of its text, with the edits applied. An edit goes to where its span began. */
 function within(piece: string, start: number, edits: Edits): string {
   let made = "";
   let at = 0;

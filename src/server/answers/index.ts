@@ -1,4 +1,4 @@
-/** Bodies of model answers before the guard, whoever carries them: what they are, and what of them may be shown. */
+/** Inspection of the bodies of model answers, for every transport: what they are, and what of them may be shown. */
 
 export { type AnswerType, type BodyKind, kindOf, mediaOf, typeOf } from "./answer-body.ts";
 export { AnswerEvents, type Answered } from "./answer-events.ts";

@@ -1,9 +1,12 @@
-/** Events of an answer that cannot be inspected as such: what no reader of events shows, and what is no event at all. */
+/**
+ * Handles the parts of an answer's stream that are not texts of events: lines that no client of events shows, and data that is
+ * not an event.
+ */
 import { EVENT_NAME, type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
 import type { JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** Nobody knows what the answer says: it is none. The message tells nothing of it. */
+/** The content of the answer cannot be determined, so it is refused. The message quotes nothing of it. */
 export class UnreadableAnswer extends Error {
   constructor(why: string) {
     super(`guardrails cannot inspect the answer: ${why}`);
@@ -11,12 +14,12 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** A comment, which every reader of events passes over. */
+/** Comment, which every reader of events skips. */
 export const SIGN_OF_LIFE = Buffer.from(":\n\n");
 
 /**
- * The event as it is judged and shown. Comments, ids and whatever is no field are shown by no client of events, and by
- * everyone who reads the bytes: where a rule would rewrite them they are left out. Undefined: the answer is refused.
+ * Returns the event as it is judged and shown, or `undefined` if the answer is refused. Comments, ids and invalid lines are not
+ * shown by clients of events, but by a client that prints the bytes: if a rule would rewrite them they are left out.
  */
 export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
   const { aside = "", bytes, data, event: name } = event;
@@ -41,7 +44,10 @@ function withoutAside({ data }: SseEvent, event: string): SseEvent {
   };
 }
 
-/** JSON that only some readers take hides its escapes from whoever reads it as text. */
+/**
+ * Refuses an event with JSON that only lenient readers accept: its text may be hidden behind escapes when it is read as plain
+ * text.
+ */
 export function refuseUnreadable({ event, pieces }: EventTexts): void {
   const { data = "" } = event;
   if (pieces.length === 1 && pieces[0]?.channel === "" && hidesText(data)) {
@@ -49,5 +55,5 @@ export function refuseUnreadable({ event, pieces }: EventTexts): void {
   }
 }
 
-/** Of text that is no JSON that we read. */
+/** Returns whether a text that is not valid JSON may hide text behind escapes. */
 export const hidesText = (text: string): boolean => /^\s*[[{"]/.test(text) && text.includes("\\");

@@ -1,28 +1,31 @@
 /**
- * Texts that an agent streams message by message: clients put them together, so each is judged once more behind what was
- * shown at its place before. Where that joins something that a rule rewrites, the new text is left out: what was before is
- * with the client. Source: a2a reference, 1 (`append`); design decisions, section 11.
+ * Texts that an agent streams message by message. Clients join them, so each is judged once more together with the text shown
+ * at its place before. If a rule rewrites a finding across the seam, the new text is left out, since the client already has the
+ * earlier text. Source: a2a reference, 1 (`append`); design decisions, section 11.
  */
 import type { JudgedAnswer, Segment } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 
-/** UTF-16 units of the text before, and of the new one, that are read together. */
+/** Maximum number of UTF-16 units of the previous text, and of the new one, that are inspected together. */
 const MAX_JOINED = 512;
-/** Texts of a message that are remembered. */
+/** Maximum number of remembered texts of a message. */
 const MAX_TEXTS = 64;
 
 export class JoinedMessages {
-  /** Ends of what was shown, by the place of the text in its message. */
+  /** Ends of the shown texts, by the place of the text in its message. */
   readonly #shown: string[] = [];
 
-  /** What each text is to be, where it changes; undefined: the answer is refused. */
+  /**
+   * Returns the new text of each segment, or `undefined` for one that does not change. Returns `undefined` as a whole if the
+   * answer is refused.
+   */
   judged(
     answer: Pick<JudgedAnswer, "message">,
     segments: readonly Segment[],
   ): Later<readonly (string | undefined)[] | undefined> {
     const joined = segments.flatMap((segment, at) => {
       const before = this.#before(at);
-      // What a server answers a call with comes whole.
+      // A server's answer to a call arrives whole.
       if (segment.kind !== "output" || segment.isReadOnly || before === "") return [];
       return [{ at, seam: before.length, segment: { ...segment, text: before + segment.text.slice(0, MAX_JOINED) } }];
     });
@@ -32,7 +35,7 @@ export class JoinedMessages {
       const crossed = new Set(
         joined.flatMap(({ at, seam }, i) => {
           const edits = made[segments.length + i]?.edits ?? [];
-          // What lies within the new text was found in that text.
+          // A finding within the new text alone was found there already.
           return edits.some(({ start, end }) => start < seam && end > seam) ? [at] : [];
         }),
       );

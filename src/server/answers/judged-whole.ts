@@ -1,4 +1,4 @@
-/** An answer that is judged whole. */
+/** Judges a whole answer. */
 import { isUtf8 } from "node:buffer";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
@@ -13,7 +13,7 @@ export interface MadeAnswer {
   readonly mending: Mending;
 }
 
-/** Undefined: it is refused. Throws `UnreadableAnswer`. */
+/** Returns the judged body, or `undefined` if it is refused. Throws `UnreadableAnswer`. */
 export function judgedWhole(
   body: Buffer,
   type: AnswerType,
@@ -45,7 +45,7 @@ function wholeMessage(
 ): Later<MadeAnswer | undefined> {
   if (!isUtf8(body)) throw new UnreadableAnswer("it is no UTF-8");
   const written = body.toString("utf8");
-  // Clients pass over a byte order mark.
+  // Clients skip a byte order mark.
   const text = written.startsWith("\uFEFF") ? written.slice(1) : written;
   return after(judgedMessage(text, read, answer, metrics), (shown) => {
     if (shown === undefined) return undefined;

@@ -1,17 +1,17 @@
-/** What the headers of an answer say of its body must be true of the body that leaves. */
+/** Updates the headers of an answer that describe its body after the body was rewritten. */
 
 export interface Mending {
-  /** Frames may be shown other than they came. */
+  /** Whether frames may be shown differently from how they came. */
   readonly isStream?: boolean;
   readonly isRewritten?: boolean;
   readonly isDecoded?: boolean;
-  /** It is UTF-8 now. */
+  /** Whether the body was converted to UTF-8. */
   readonly isTranscoded?: boolean;
-  /** Of the body, where it is another one. */
+  /** Length of the body, if it was replaced. */
   readonly length?: number;
 }
 
-/** Headers that are true of one sequence of bytes, in lower case. RFC 9110, 8.8; RFC 9530; RFC 3230; RFC 1864. */
+/** Headers that describe one exact sequence of bytes, in lower case. RFC 9110, 8.8; RFC 9530; RFC 3230; RFC 1864. */
 export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
   "content-digest",
   "repr-digest",
@@ -20,10 +20,10 @@ export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
   "etag",
 ]);
 
-/** Statuses and methods whose answers have no body. RFC 9110, 6.4.1. */
+/** Returns whether the answer to a method, or with a status, has no body. RFC 9110, 6.4.1. */
 export const isBodiless = (method: string | undefined, status: number): boolean =>
   method === "HEAD" || status === 204 || status === 304;
 
-/** Of a body that is UTF-8 now. */
+/** Returns the content type of a body that was converted to UTF-8. */
 export const inUtf8 = (contentType: string): string =>
   `${contentType.replace(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/i, "")}; charset=utf-8`;

@@ -1,6 +1,6 @@
 /**
- * An answer whose events are messages of a protocol, each judged by itself: MCP and A2A, as another proxy routes them.
- * Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
+ * Inspects an answer whose events are messages of a protocol, each judged separately: MCP and A2A, as another proxy routes
+ * them. Source: mcp reference, 6; a2a reference, 1; design decisions, section 11.
  */
 import { replaceData, type SseEvent } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
@@ -9,20 +9,20 @@ import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
 import { JoinedMessages } from "./joined-messages.ts";
 import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
 
-/** What one message says, and the message with other texts in the place of these. */
+/** Texts of one message, and the message with other texts in their places. */
 export interface MessageTexts {
   readonly texts: readonly Segment[];
   readonly uninspected: readonly string[];
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;
 }
 
-/** Undefined: it is no JSON. Throws `UnreadableAnswer`. */
+/** Reads a message. Returns `undefined` if it is not JSON. Throws `UnreadableAnswer`. */
 export type ReadMessage = (message: string) => MessageTexts | undefined;
 
-/** Of what may be a message, whatever its type says. */
+/** Beginning of a text that may be a message, whatever its type says. */
 const LIKE_JSON = /^\s*[[{]/;
 
-/** The message as it may be shown; undefined: the answer is refused. Throws `UnreadableAnswer`. */
+/** Returns the message as it may be shown, or `undefined` if the answer is refused. Throws `UnreadableAnswer`. */
 export function judgedMessage(
   message: string,
   read: ReadMessage,
@@ -31,7 +31,7 @@ export function judgedMessage(
   joined = new JoinedMessages(),
 ): Later<string | undefined> {
   const texts = read(message);
-  // A client might read what is not read here.
+  // A lenient client might read a message that is not readable here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
   for (const what of uninspected) metrics.uninspected(what);

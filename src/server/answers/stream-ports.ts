@@ -1,4 +1,4 @@
-/** What drives the inspection of a streamed answer, and what it is given. */
+/** Interface between the inspection of a streamed answer and its driver. */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Later } from "../core/guardrails/index.ts";
 
@@ -6,38 +6,38 @@ export interface StreamPorts {
   readonly answer: JudgedAnswer;
   readonly texts: StreamTexts;
   readonly metrics: GuardrailMetrics;
-  /** A frame for the client. Nothing, once the answer is refused. */
+  /** Sends a frame to the client. Has no effect once the answer is refused. */
   readonly show: (frame: Buffer) => void;
-  /** Something was shown, or the answer was refused, without anything having been pushed. */
+  /** Called if something was shown, or the answer was refused, although nothing was pushed. */
   readonly woke: () => void;
-  /** What `push` and `end` reject with, of work that neither began. */
+  /** Called with an error for which `push` and `end` would reject, if it occurs in work that neither of them began. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface Similar {
-  /** The place behind it. */
+  /** Offset behind the event. */
   readonly end: number;
   readonly done: Later<void>;
 }
 
 export interface InspectedStream {
   /**
-   * May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason of the answer's
-   * signal.
+   * Inspects an event. May be called again before it is done. Throws, or rejects, with `UnreadableAnswer`, or with the reason
+   * of the answer's signal.
    */
   readonly push: (event: SseEvent) => Later<void>;
   /**
-   * Takes the event that begins at a place of the bytes, as `push` does, if it is like the one before; `undefined` if it has to
-   * be pushed.
+   * Inspects the event that begins at an offset of the bytes, as `push` does, if it resembles the previous one. Returns
+   * `undefined` if it must be pushed.
    */
   readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
-  /** All that is held is judged and shown. */
+  /** Judges and shows everything that is held back. */
   readonly end: () => Later<void>;
-  /** Nobody waits any more. To be called at the end as well. */
+  /** Stops the inspection because no caller waits any more. To be called at the end as well. */
   readonly close: () => void;
-  /** An estimate of memory, in bytes. */
+  /** Estimated memory in bytes. */
   readonly heldBytes: number;
-  /** It is held to its end: nothing is shown for long. */
+  /** Whether the answer is held back to its end, so that nothing is shown for a long time. */
   readonly isBuffering: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface Turns {
   readonly isBusy: () => boolean;
 }
 
-/** Work that is done one after the other: what is asked for while another is under way waits for it. */
+/** Returns a queue that runs one job at a time; a job that is added while another runs waits for it. */
 export function inTurns(): Turns {
   let last: Promise<void> | undefined;
   const inTurn = (work: () => Later<void>): Later<void> => {

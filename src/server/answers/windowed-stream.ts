@@ -1,5 +1,5 @@
 /**
- * A streamed answer whose texts are channels of their own, each of which holds back what may still become a finding
+ * Inspects a streamed answer whose texts are separate channels; each holds back text that may still become part of a finding
  * (`guardrails.stream.policy: window`). Source: guardrails reference, 5.3 and 5.4.
  */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
@@ -14,9 +14,12 @@ import {
 import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
 import { type InspectedStream, inTurns, type Similar, type StreamPorts } from "./stream-ports.ts";
 
-/** Text that no event brought to a scan is scanned after so many milliseconds: with the scan, a byte leaves within 20. */
+/**
+ * Delay, in milliseconds, after which text is scanned that no event caused to be scanned: with the scan, a byte leaves within
+ * 20 ms.
+ */
 const SETTLE_MS = 10;
-/** Texts that are open at once: choices, blocks, string values of arguments. */
+/** Maximum number of texts that are open at once: choices, blocks, string values of arguments. */
 const MAX_CHANNELS = 512;
 
 export function openWindowedStream(ports: StreamPorts): InspectedStream {
@@ -25,7 +28,7 @@ export function openWindowedStream(ports: StreamPorts): InspectedStream {
 
 interface Open {
   readonly channel: TextChannel;
-  /** Undefined: every detector proves text clean before its end. */
+  /** Sliding window for detectors without a bounded reach; `undefined` if every detector proves text clean before its end. */
   readonly slide: Slide | undefined;
 }
 
@@ -78,7 +81,7 @@ class Windowed implements InspectedStream {
       const { texts, answer } = this.#ports;
       return after(this.#closeAll(texts.end(), 0), () =>
         after(this.#closeAll([...this.#open.keys()], 0), () =>
-          // A rule may ask for no finding at all.
+          // A rule may fire on an answer without findings.
           answer.segments > 0 ? undefined : after(answer.whole([]), () => undefined),
         ),
       );
@@ -157,13 +160,13 @@ class Windowed implements InspectedStream {
     return open;
   }
 
-  /** A reading that nobody waits for may refuse the answer, or end with its signal. */
+  /** Handles a reading that no caller waits for: it may refuse the answer, or end with its signal. */
   #watched<Found>(found: Later<Found | undefined>): Later<Found | undefined> {
     if (!(found instanceof Promise)) return found;
     const { failed, woke, answer } = this.#ports;
     return found.then(
       (all) => {
-        // The judgement of it follows at once.
+        // The reading is judged immediately afterwards.
         setImmediate(() => {
           if (answer.isRefused && !this.#isClosed) woke();
         });
@@ -177,7 +180,7 @@ class Windowed implements InspectedStream {
   }
 
   #finish(name: string, { channel, slide }: Open): Later<string> {
-    // What proves nothing before the end of a text has its say at the end.
+    // Detectors that prove nothing before the end of a text judge it here.
     return after(slide?.end(), () =>
       after(channel.end(), (rest) => {
         this.#open.delete(name);

@@ -1,4 +1,4 @@
-/** Content codings that this process can take off and put on (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
+/** Content codings that this process can decode and encode (RFC 9110, section 8.4.1; RFC 1950 to 1952, 7932, 8878). */
 import type { Duplex } from "node:stream";
 import zlib from "node:zlib";
 import { zstdDecoder, zstdEncoder } from "./zstd.ts";
@@ -8,7 +8,7 @@ export interface Coding {
   readonly encoder: () => Duplex;
 }
 
-/** As fast as the others; the best would take a hundred times as long. */
+/** Quality at which Brotli is as fast as the others; the highest would take a hundred times as long. */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const GZIP: Coding = {
@@ -19,7 +19,7 @@ const DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflate({ chunkSize }),
   encoder: () => zlib.createDeflate(),
 };
-/** What some clients call `deflate`, and servers take: without the header of RFC 1950. */
+/** Raw deflate without the header of RFC 1950, which some clients call `deflate` and servers accept. */
 const RAW_DEFLATE: Coding = {
   decoder: (chunkSize) => zlib.createInflateRaw({ chunkSize }),
   encoder: () => zlib.createDeflateRaw(),
@@ -39,20 +39,23 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map([
   ["zstd", zstd()],
 ]);
 
-/** Names that requests may bear, for people. */
+/** Names of the codings that requests may have, for messages. */
 export const CODING_NAMES: readonly string[] = ["gzip", "deflate", "br", "zstd"];
 
-/** `body`: what bears it. Undefined: it is not known here. */
+/**
+ * Returns the coding of a name, or `undefined` if it is unknown. `body` is the encoded body, whose header is needed for
+ * deflate.
+ */
 export function codingOf(name: string, body: Buffer): Coding | undefined {
   const coding = CODINGS.get(name);
   return coding === DEFLATE && !hasZlibHeader(body) ? RAW_DEFLATE : coding;
 }
 
-/** Source: RFC 1950, section 2.2. */
+/** Returns whether the body has a zlib header. Source: RFC 1950, section 2.2. */
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 
-/** Node has it from 22.15. */
+/** Returns Node's own Zstandard coding, available from version 22.15, or the decoder and encoder of this folder. */
 function zstd(): Coding {
   const { createZstdDecompress, createZstdCompress } = zlib as Partial<ZstdStreams>;
   if (createZstdDecompress === undefined || createZstdCompress === undefined) {

@@ -1,21 +1,24 @@
-/** A body with its content encoding taken off, so that it can be read; the original is what is forwarded. */
+/** Decodes a body so that it can be read; the original is what is forwarded. */
 import { GatewayError } from "../../base/index.ts";
 import { Gathering, type Holding } from "../memory/index.ts";
 import { CODING_NAMES, codingOf } from "./codings.ts";
 
 const CHUNK_BYTES = 64 << 10;
-/** Besides what comes out of it: its window, its tables, the chunk under way. */
+/** Memory of a decoder in addition to its output: its window, its tables, the current chunk. */
 const DECODER_BYTES = 128 << 10;
 
-/** The JSON of real clients unpacks to five or twenty times its size; the formats allow a thousand times and more. */
+/**
+ * Maximum ratio of decoded to encoded size. The JSON of real clients decodes to five or twenty times its size; the formats
+ * allow a thousand times and more.
+ */
 const MAX_RATIO = 100;
-/** What any body may unpack to, however small it is. */
+/** Size that any body may decode to, however small it is. */
 const FREE_BYTES = 1 << 20;
 
 /**
- * Counted as it comes out, and given up as soon as it is more than `maxBytes`, more than its size allows, or more than
- * there is room for: throws `body_too_large`, `overloaded` or `invalid_request`. What it holds is for the caller to give
- * back.
+ * Decodes a body. The output is counted as it is produced, and decoding stops when it exceeds `maxBytes`, the maximum ratio to
+ * its size, or the available memory: throws `body_too_large`, `invalid_request` or `overloaded`. The caller must release the
+ * memory that `holding` counts.
  */
 export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);

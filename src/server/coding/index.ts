@@ -1,4 +1,4 @@
-/** Content encodings of bodies, within bounds: of the data plane, and of what another proxy routes. */
+/** Content encodings of bodies, with limits: of the data plane, and of what another proxy routes. */
 
 export { codingOf } from "./codings.ts";
 export { decode } from "./decode.ts";

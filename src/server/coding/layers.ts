@@ -1,13 +1,16 @@
-/** A body that bears several content encodings, one over the other, and how a changed one bears them again. */
+/** Decodes a body with several content encodings, and encodes a changed one in the same way. */
 import { GatewayError } from "../../base/index.ts";
 import type { Holding } from "../memory/index.ts";
 import { type Coding, codingOf } from "./codings.ts";
 import { decode } from "./decode.ts";
 
-/** Nobody needs two; each is unpacked within the bounds of one. */
+/** Maximum number of codings of one body. Two are never needed in practice; each is decoded within the bounds of one. */
 const MAX_LAYERS = 3;
 
-/** Values of `content-encoding`, in the order in which they were put on; `identity` is none. Source: RFC 9110, section 8.4. */
+/**
+ * Returns the values of `content-encoding` in the order in which they were applied, without `identity`. Source: RFC 9110,
+ * section 8.4.
+ */
 export function layersIn(header: string): readonly string[] {
   return header
     .split(",")
@@ -17,11 +20,11 @@ export function layersIn(header: string): readonly string[] {
 
 export interface Peeled {
   readonly plain: Buffer;
-  /** A body with the same encodings, so that no header has to change. */
+  /** Encodes a body in the same way, so that no header has to change. */
   readonly encode: (plain: Buffer) => Promise<Buffer>;
 }
 
-/** Throws as `decode`. */
+/** Removes all layers. Throws as `decode` does. */
 export async function peel(
   body: Buffer,
   layers: readonly string[],

@@ -1,21 +1,23 @@
 /**
- * Zstandard for a Node without it (before 22.15). Source: RFC 8878. The frames are walked before anything is decoded: a
- * block unpacks to 128 KiB at most, so that whoever reads stops a body that unpacks to too much after any of them.
+ * Decodes Zstandard for a Node version without it (before 22.15). Source: RFC 8878. The frames are walked before anything is
+ * decoded: a block decodes to at most 128 KiB, so that the reader can stop after any block of a body that decodes to too much.
  */
 import { Duplex } from "node:stream";
 import { Decompress } from "fzstd";
 
 const MAGIC = 0xfd2fb528;
-/** Of a skippable frame; its last four bits are the user's. */
+/** Magic number of a skippable frame; the user sets its last four bits. */
 const SKIPPABLE = 0x184d2a50;
 const MAX_BLOCK_BYTES = 128 << 10;
-/** What is held of a frame to copy from, as large as a body may be; encoders ask for 8 MiB at most unless they are told to. */
+/**
+ * Maximum window of a frame, which is kept to copy from: the maximum size of a body. Encoders ask for at most 8 MiB by default.
+ */
 const MAX_WINDOW_BYTES = 32 << 20;
 
 const RLE = 1;
 const RESERVED = 3;
 
-/** Takes the encoding off; reading it fails with what is wrong. */
+/** Returns a decoder; reading it fails with the problem of the data. */
 export const zstdDecoder = (): Duplex => Duplex.from(decodedBlocks);
 
 async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -26,7 +28,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
     const { pieces, end } = frameAt(body, at);
     const out: Buffer[] = [];
     const decoder = new Decompress((data) => {
-      // It goes on in the same memory.
+      // The decoder reuses this memory.
       if (data.length > 0) out.push(Buffer.from(data));
     });
     for (const [index, [from, to]] of pieces.entries()) {
@@ -38,7 +40,7 @@ async function* decodedBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buf
 }
 
 interface Frame {
-  /** Where its header and each of its blocks begin and end; empty where it is to be skipped. */
+  /** Offsets of its header and of each of its blocks; empty if the frame is skipped. */
   readonly pieces: readonly (readonly [from: number, to: number])[];
   readonly end: number;
 }
@@ -94,7 +96,7 @@ function windowSize(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7);
 }
 
-/** Puts the encoding on without compressing: of what another was sent, changed. */
+/** Returns an encoder that does not compress. It serves bodies that were changed on their way. */
 export const zstdEncoder = (): Duplex => Duplex.from(storedFrame);
 
 async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -103,7 +105,7 @@ async function* storedFrame(source: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   const body = Buffer.concat(chunks);
   const head = Buffer.alloc(9);
   head.writeUInt32LE(MAGIC, 0);
-  head.writeUInt8(0xa0, 4); // one segment, whose size has four bytes
+  head.writeUInt8(0xa0, 4); // single segment, with a size of four bytes
   head.writeUInt32LE(body.length, 5);
   yield head;
   for (let at = 0; at === 0 || at < body.length; at += MAX_BLOCK_BYTES) {

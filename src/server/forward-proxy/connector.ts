@@ -1,6 +1,6 @@
 /**
- * Connections as undici makes them, through a forward proxy where one applies. TLS goes through a tunnel; plain HTTP goes
- * to the proxy in absolute form (RFC 9112, section 3.2.2), since many proxies tunnel to TLS ports alone.
+ * Connections as undici makes them, through a forward proxy where one applies. TLS goes through a tunnel; plain HTTP goes to
+ * the proxy in absolute form (RFC 9112, section 3.2.2), since many proxies tunnel only to TLS ports.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
@@ -16,14 +16,14 @@ export interface ConnectorOptions {
   readonly connect: buildConnector.BuildOptions;
   /** An MCP server or agent: addresses of private networks are reached directly. */
   readonly sparesPrivate?: boolean;
-  /** Plain HTTP is tunneled too, for those who cannot write a request in absolute form. */
+  /** Whether plain HTTP is tunneled too, for clients that cannot write a request in absolute form. */
   readonly tunnelsPlain?: boolean;
 }
 
 /** Proxy of a connection whose requests are written in absolute form. */
 const forwarding = new WeakMap<Socket, ForwardProxy>();
 
-/** `undefined` if requests over this connection are written as for the origin itself. */
+/** Returns the proxy of a connection, or `undefined` if requests over it are written as for the origin itself. */
 export const forwardedBy = (socket: Socket): ForwardProxy | undefined => forwarding.get(socket);
 
 export function proxyConnector(options: ConnectorOptions): buildConnector.connector {
@@ -71,7 +71,7 @@ interface Decorated {
   onResponseStart(...told: Parameters<NonNullable<Handler["onResponseStart"]>>): void;
 }
 
-/** Makes an answer that only a proxy gives a failure that names the proxy. */
+/** Turns an answer that only a proxy gives into a failure that names the proxy. */
 class RefusalHandler extends Decorator {
   readonly #fault: Error;
 
@@ -91,7 +91,7 @@ class RefusalHandler extends Decorator {
   }
 }
 
-/** An undici agent whose requests go through the forward proxies. */
+/** Opens an undici agent whose requests go through the forward proxies. */
 export function openProxyAgent(
   {
     connect,
@@ -109,7 +109,7 @@ export function openProxyAgent(
   });
 }
 
-/** The request as it is written to a proxy. */
+/** Returns the request in the form that a proxy accepts. */
 export function inAbsoluteForm<Asked extends { readonly path: string; readonly headers?: unknown }>(
   asked: Asked,
   origin: string,

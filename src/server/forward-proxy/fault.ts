@@ -1,10 +1,10 @@
-/** A forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
+/** Error of a forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
 import { wireReason } from "../../base/index.ts";
 import type { ForwardProxy } from "./rules.ts";
 
 export class ForwardProxyFault extends Error {
   readonly code = "FORWARD_PROXY";
-  /** Lets whoever tries several servers see that nothing was sent. */
+  /** Shows code that tries several servers that nothing was sent. */
   readonly syscall = "connect";
 
   constructor(proxy: ForwardProxy, what: string, cause?: unknown) {
@@ -13,7 +13,10 @@ export class ForwardProxyFault extends Error {
   }
 }
 
-/** The way beyond the proxy failed: most often a certificate of a proxy that reads TLS. */
+/**
+ * Returns the error of a connection that failed behind the proxy: most often because of the certificate of a proxy that
+ * intercepts TLS.
+ */
 export function failedBehindProxy(proxy: ForwardProxy, target: string, cause: Error): ForwardProxyFault {
   return new ForwardProxyFault(
     proxy,

@@ -1,4 +1,4 @@
-/** Connections through a forward proxy for clients that are given a `createConnection` (`node:http`, `ws`). */
+/** Opens connections through a forward proxy for clients that accept a `createConnection` (`node:http`, `ws`). */
 import { Agent, type RequestOptions } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ import { authority, type Connected, openTunnel, type Target } from "./tunnel.ts"
 export interface ProxyConnectionOptions {
   readonly proxy: ForwardProxy;
   readonly target: Target;
-  /** `undefined` for a plain connection through the tunnel. */
+  /** TLS options; `undefined` for a plain connection through the tunnel. */
   readonly tls: Omit<ConnectionOptions, "socket" | "host" | "port"> | undefined;
   /** Maximum time to the tunnel, and of the handshake behind it, in milliseconds. */
   readonly limitMs: number;
@@ -57,7 +57,7 @@ export function createProxyConnection(options: ProxyConnectionOptions, done: Con
   if (signal?.aborted === true) onAbort();
 }
 
-/** An agent of `node:https` for libraries that make their requests themselves. */
+/** Opens an agent of `node:https` for libraries that make their requests themselves. */
 export function openHttpsProxyAgent(proxies: ForwardProxies, limitMs: number): Agent {
   return new (class extends Agent {
     override createConnection(

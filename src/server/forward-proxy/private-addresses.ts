@@ -1,4 +1,4 @@
-/** Addresses of private networks: RFC 1918, RFC 6598, RFC 4193, link-local. */
+/** Recognizes addresses of private networks: RFC 1918, RFC 6598, RFC 4193, link-local. */
 import { lookup } from "node:dns";
 import { BlockList, isIP } from "node:net";
 
@@ -22,13 +22,16 @@ for (const [net, bits] of [
   PRIVATE.addSubnet(net, bits, "ipv6");
 }
 
-/** `undefined` for a name, which has to be resolved first. */
+/** Returns whether an address is private, or `undefined` for a name, which has to be resolved first. */
 export function isPrivateAddress(host: string): boolean | undefined {
   const version = isIP(host);
   return version === 0 ? undefined : PRIVATE.check(host, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** A name that does not resolve here is not private: behind a proxy, public names often resolve only there. */
+/**
+ * Resolves a name and reports whether it is private. A name that does not resolve here is not: behind a proxy, public names
+ * often resolve only there.
+ */
 export function resolvesToPrivate(name: string, done: (isPrivate: boolean) => void): void {
   lookup(name, { all: true }, (error, addresses) => {
     done(error === null && addresses.some(({ address }) => isPrivateAddress(address) === true));

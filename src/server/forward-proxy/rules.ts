@@ -1,30 +1,31 @@
 /**
- * Which forward proxy an address is reached through, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (the lower-case spelling
- * is preferred, as in curl, Go and Python). Loopback addresses never go through one. Source: design decisions, section 20.
+ * Decides which forward proxy an address is reached through, by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (the lower-case
+ * spelling is preferred, as in curl, Go and Python). Loopback addresses are always reached directly. Source: design decisions,
+ * section 20.
  */
 import { BlockList, isIP } from "node:net";
 
 export interface ForwardProxy {
-  /** Address without credentials: what messages, `check` and `status` show. */
+  /** Address without credentials, as messages, `check` and `status` show it. */
   readonly shown: string;
   readonly isTls: boolean;
-  /** Without brackets. */
+  /** Host name or address, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Value of `proxy-authorization`: a secret. `undefined` if the address carries no credentials. */
+  /** Value of `proxy-authorization`, which is a secret; `undefined` if the address has no credentials. */
   readonly authorization: string | undefined;
 }
 
 export interface ForwardProxies {
-  /** `undefined` if the address is reached directly. `ws:` counts as `http:`, `wss:` as `https:`. */
+  /** Returns the proxy, or `undefined` if the address is reached directly. `ws:` counts as `http:`, `wss:` as `https:`. */
   proxyFor(url: URL): ForwardProxy | undefined;
 }
 
 export interface ReadProxies {
   readonly proxies: ForwardProxies;
-  /** Variables that cannot be used, each with the reason; the value is not repeated, since it may hold a password. */
+  /** Variables that cannot be used, each with the reason. The value is not repeated, since it may contain a password. */
   readonly problems: readonly string[];
-  /** Entries of `NO_PROXY` that match nothing. Other programs skip them in silence, so they are no reason not to start. */
+  /** Entries of `NO_PROXY` that match nothing. Other programs skip them silently, so they do not prevent the start. */
   readonly warnings: readonly string[];
 }
 
@@ -102,7 +103,7 @@ function credentialsIn({ username, password }: URL): readonly [user: string, pas
   }
 }
 
-/** Lower case, without brackets and without the dot of the root. */
+/** Returns the host in lower case, without brackets and without the trailing dot of the root. */
 export const hostOf = ({ hostname }: URL): string =>
   hostname
     .toLowerCase()
@@ -128,16 +129,16 @@ function within(networks: BlockList, host: string): boolean {
   return version !== 0 && networks.check(host, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** Anything but a name, such as a pattern with a `*` inside, would never match. */
+/** Pattern of a name. Any other text, such as one with a `*` inside, would never match. */
 const NAME = /^[^\s*<>/\\]+$/;
-/** `[address]:port`, `name:port`, `name`, `address` or `network/bits`. */
+/** Pattern of `[address]:port`, `name:port`, `name`, `address` or `network/bits`. */
 const ENTRY = /^(?:\[([\da-f:.]+)\]|([^[\]:/]+)|([\da-f:.]+))(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/i;
 
 type IsException = (url: URL) => boolean;
 
 /**
- * `example.com`, `.example.com` and `*.example.com` each match the name and everything below it, as in curl. A port
- * narrows an entry. A network matches addresses, not names, since names are not resolved to decide.
+ * Compiles the exceptions. `example.com`, `.example.com` and `*.example.com` each match the name and everything below it, as in
+ * curl. A port narrows an entry. A network matches addresses, not names, since names are not resolved for this.
  */
 function compileExceptions(entries: readonly string[], bad: (entry: string) => void): IsException {
   const matchers: IsException[] = [];

@@ -1,5 +1,5 @@
 /**
- * Connections to a forward proxy, and tunnels through it. Source: RFC 9110, section 9.3.6 (CONNECT), section 11.7
+ * Opens connections to a forward proxy, and tunnels through it. Source: RFC 9110, section 9.3.6 (CONNECT), section 11.7
  * (`proxy-authorization`). Times are in milliseconds.
  */
 import { connect as connectTcp, isIP, isIPv6, type Socket } from "node:net";
@@ -21,12 +21,12 @@ export interface Target {
 
 export type Connected = (error: Error | null, socket: Socket | null) => void;
 
-/** Ends the attempt; `done` is then not called any more. */
+/** Ends the attempt; `done` is not called afterwards. */
 export type Cancel = () => void;
 
 export const authority = ({ host, port }: Target): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Connects to the proxy itself: what a plain request in absolute form is sent over. Calls `done` once, later. */
+/** Connects to the proxy itself, for plain requests in absolute form. Calls `done` once, later. */
 export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Connected): Cancel {
   const { host, port, isTls } = proxy;
   const socket = isTls
@@ -58,7 +58,7 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Conne
   };
 }
 
-/** Opens a tunnel to the target, within `limitMs` altogether. Calls `done` once, later. */
+/** Opens a tunnel to the target, within `limitMs` in total. Calls `done` once, later. */
 export function openTunnel(proxy: ForwardProxy, target: Target, limitMs: number, done: Connected): Cancel {
   const endsAt = performance.now() + limitMs;
   let cancel = connectToProxy(proxy, limitMs, (error, socket) => {
@@ -81,7 +81,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   const onError = (cause: Error): void =>
     fail(`broke off the way to ${name}: ${wireReason(cause) ?? cause.message}`, cause);
   const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
-  // Not by `data`: a socket that was paused by hand is not read again by whoever takes it over.
+  // Not by `data`: a socket that was paused explicitly would not be read again by its next owner.
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;
@@ -100,7 +100,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
       if (head.length > 0) socket.unshift(head);
       settle(null);
     } else if (status >= 100 && status < 200) {
-      // Informational; the answer follows.
+      // The status is informational; the final one follows.
       if (head.length > 0) judge();
     } else if (status >= 300) settle(refusedByProxy(proxy, name, status));
     else fail("does not answer CONNECT as HTTP/1.1 has it");

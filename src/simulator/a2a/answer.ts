@@ -1,4 +1,4 @@
-/** What the simulated agent answers: A2A 1.0 over JSON-RPC, or 0.3 where its name asks for that. */
+/** Answers of the simulated agent: A2A 1.0 over JSON-RPC, or 0.3 if its name asks for that. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Asked } from "../agents/quirks.ts";
@@ -15,7 +15,7 @@ import { type A2aState, addTask, cancel, goOn, happening, isEnd, type State, sta
 
 export interface A2aCall {
   readonly headers: IncomingHttpHeaders;
-  /** Undefined: it is no text. */
+  /** Body; `undefined` if it is not text. */
   readonly text: string | undefined;
   readonly asked: Asked;
   readonly state: A2aState;
@@ -27,7 +27,7 @@ export interface A2aCall {
 const MAX_PAGE = 100;
 const USUAL_PAGE = 50;
 
-/** Throws `RpcError`. */
+/** Answers a request to the agent. Throws `RpcError`. */
 export async function answerA2a(call: A2aCall): Promise<Answer> {
   const { asked } = call;
   if (asked.quirks.has("old")) return answerOld(call);
@@ -73,7 +73,7 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
   }
 }
 
-/** Waits for the end, or for what the task waits for, unless the caller does not want to. */
+/** Answers after the task ended, or needs input, unless the caller does not want to wait. */
 async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
   const doing = doingFor(params, call);
   const { quirks } = call.asked;
@@ -90,7 +90,7 @@ async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
 
 type Begun =
   | { readonly kind: "message"; readonly message: JsonObject }
-  /** `fromMs`: of the first step that is new, in the task's own time. */
+  /** `fromMs` is the time of the first new step, relative to the task's beginning. */
   | { readonly kind: "task"; readonly task: Task; readonly fromMs: number };
 
 function doingFor(params: JsonObject, { asked, state, serial }: A2aCall): Begun {
@@ -123,7 +123,7 @@ function continued(told: UserMessage, id: string, state: A2aState, say: (text: s
   task.said.push({ ...told.message, contextId: task.contextId, taskId: id });
   const fromMs = now - task.createdMs;
   const [last] = task.steps.slice(-1);
-  // What was asked has happened, also where it happened in this same millisecond.
+  // The new steps come after every earlier step, even within the same millisecond.
   const later = Math.max(fromMs, (last?.atMs ?? 0) + 1);
   goOn(state, task, stepsAfter(told, say), task.createdMs + later);
   return { kind: "task", task, fromMs: later };
@@ -135,7 +135,7 @@ function begin(request: A2aRequest, call: A2aCall): Answer {
   return streamed([frameOf(request, { message: begun.message }, call)], failureOf(request));
 }
 
-/** `sinceMs`: the moment whose task comes first; undefined: its beginning. */
+/** Streams a task. `sinceMs` is the moment of the first snapshot of the task; `undefined` for its beginning. */
 function stream(
   request: A2aRequest,
   call: A2aCall,
@@ -144,7 +144,7 @@ function stream(
   fromMs = (sinceMs ?? 0) - task.createdMs + 1,
 ): Answer {
   const frames = async function* (): AsyncGenerator<string> {
-    // A new task is told before anything happened to it.
+    // A new task is sent before anything happened to it.
     const first = sinceMs ?? (fromMs === 0 ? task.createdMs - 1 : task.createdMs + fromMs - 1);
     yield frameOf(request, { task: taskShape(task, first) }, call);
     for await (const step of happening(call.state, task, fromMs, call.response)) {
@@ -174,7 +174,7 @@ function list(state: A2aState, params: JsonObject): JsonObject {
   return { tasks: shapes, nextPageToken: next, pageSize, totalSize: found.length };
 }
 
-/** An agent of 0.3 knows none of the methods of 1.0. Source: a2a.md section 7. */
+/** Answers as an agent of 0.3, which has none of the methods of 1.0. Source: a2a.md section 7. */
 function answerOld(call: A2aCall): Answer {
   const { id, method, params } = readRpc(call.text);
   if (method !== "message/send") throw new RpcError(-32_601, "Method not found");

@@ -1,7 +1,4 @@
-/**
- * The card of the simulated agent, signed where its name asks for that. Source: a2a.md sections 7 to 9; RFC 7515, 7638,
- * 8785.
- */
+/** Card of the simulated agent, signed if its name asks for that. Source: a2a.md sections 7 to 9; RFC 7515, 7638, 8785. */
 
 import { createHash, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { generatePrivateKey } from "../../base/index.ts";
@@ -14,9 +11,9 @@ const BIG = 2 * 1024 * 1024;
 const MAX_AGE_SECONDS = 60;
 
 export interface CardPlace {
-  /** `http://127.0.0.1:8485`. */
+  /** Origin, such as `http://127.0.0.1:8485`. */
   readonly origin: string;
-  /** Of the agent: `/a2a`, or `/a2a/NAME`. */
+  /** Path of the agent: `/a2a`, or `/a2a/NAME`. */
   readonly path: string;
 }
 
@@ -90,7 +87,7 @@ interface Signer {
 
 let made: Signer | undefined;
 
-/** Made when it is first needed, and good for this process. */
+/** Returns the signing key, created on first use for the lifetime of this process. */
 function signer(): Signer {
   if (made !== undefined) return made;
   const privateKey = generatePrivateKey("p-256");
@@ -101,7 +98,7 @@ function signer(): Signer {
   return made;
 }
 
-/** RFC 8785; numbers and strings are as `JSON.stringify` writes them. */
+/** Returns canonical JSON (RFC 8785); numbers and strings are as `JSON.stringify` writes them. */
 function canonical(value: Json | undefined): string {
   const items = arrayOf(value);
   if (items !== undefined) return `[${items.map(canonical).join(",")}]`;

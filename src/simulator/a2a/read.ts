@@ -1,6 +1,6 @@
 /**
- * Reading of one A2A request: JSON-RPC binding, protocol 1.0, strict where parsers of Protocol Buffers are lenient.
- * Source: a2a.md sections 1 to 6.
+ * Parses an A2A request: JSON-RPC binding, protocol 1.0, strict where parsers of Protocol Buffers are lenient. Source: a2a.md
+ * sections 1 to 6.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -15,7 +15,7 @@ export interface A2aRequest {
 
 export interface UserMessage {
   readonly message: JsonObject;
-  /** Its texts, joined. */
+  /** Texts of the message, joined. */
   readonly text: string;
   readonly taskId: string | undefined;
   readonly contextId: string | undefined;
@@ -31,7 +31,7 @@ export function a2aError(code: number, reason: string, message: string): RpcErro
   return new RpcError(code, message, { data: [info] });
 }
 
-/** Throws `RpcError`. `text`: the body; undefined where it is no text. */
+/** Parses a request. Throws `RpcError`. `text` is the body, `undefined` if it is not text. */
 export function readA2a(headers: IncomingHttpHeaders, text: string | undefined): A2aRequest {
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
@@ -46,7 +46,7 @@ export function readA2a(headers: IncomingHttpHeaders, text: string | undefined):
   return request;
 }
 
-/** Of whatever version. */
+/** Reads a JSON-RPC request of any version. */
 export function readRpc(text: string | undefined): A2aRequest {
   const request = objectOf(parsed(text));
   const [id, method] = [request?.["id"], request?.["method"]];
@@ -57,7 +57,7 @@ export function readRpc(text: string | undefined): A2aRequest {
   return { id, method, params: objectOf(request["params"]) ?? EMPTY_OBJECT };
 }
 
-/** Of `SendMessage` and its streamed form. */
+/** Reads the parameters of `SendMessage` and its streamed form. */
 export function readMessage(params: JsonObject): UserMessage {
   const message = objectOf(params["message"]);
   if (message === undefined) throw invalid("message", "is needed");

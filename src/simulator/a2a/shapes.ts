@@ -1,9 +1,9 @@
-/** Tasks and what happens to them, as A2A 1.0 writes them. Source: a2a.md section 4. */
+/** Writes tasks and their events as A2A 1.0 does. Source: a2a.md section 4. */
 
 import type { JsonObject } from "../json.ts";
 import { type Step, stateAt, type Task } from "./tasks.ts";
 
-/** `historyLength`: undefined tells all that was said, 0 nothing. */
+/** Writes a task. `historyLength`: `undefined` includes all messages, 0 none. */
 export function taskShape(task: Task, nowMs: number, historyLength?: number, hasArtifacts = true): JsonObject {
   const { id, contextId, createdMs, steps, said } = task;
   const done = steps.filter(({ atMs }) => createdMs + atMs <= nowMs);

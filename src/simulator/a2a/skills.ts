@@ -1,4 +1,4 @@
-/** What the simulated agent can do, by the first word that it is told; everything else it says again. */
+/** Skills of the simulated agent, selected by the first word of the message. Any other message is echoed. */
 
 import type { Quirk } from "../agents/quirks.ts";
 import type { JsonObject } from "../json.ts";
@@ -20,7 +20,7 @@ export type Doing =
   | { readonly kind: "message"; readonly parts: readonly JsonObject[] }
   | { readonly kind: "task"; readonly steps: readonly Step[] };
 
-/** `say`: a text as the fault of the request has it. */
+/** Returns what the agent does. `say` applies the fault of the request to a text. */
 export function doingOf(
   { text, parts }: UserMessage,
   quirks: ReadonlySet<Quirk>,
@@ -42,7 +42,7 @@ export function doingOf(
   }
 }
 
-/** What comes after a task's question was answered. */
+/** Returns the steps after a task's question was answered. */
 export function stepsAfter({ text }: UserMessage, say: (text: string) => string): readonly Step[] {
   const parts = [{ text: say(`A table for ${excerpt(text)} was booked.`) }];
   return [

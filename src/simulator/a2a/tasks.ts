@@ -1,6 +1,7 @@
 /**
- * Tasks of the simulated agent. A task is a plan: what happens when, from its beginning on. What it is at a moment
- * follows from the plan and the time, so that nothing runs when nobody looks. Bounded; the oldest task leaves first.
+ * Tasks of the simulated agent. A task is a plan: the steps and their times, from its beginning. Its state at a moment follows
+ * from the plan and the time, so that nothing runs between requests. The number of tasks is bounded; the oldest one is dropped
+ * first.
  */
 
 import type { ServerResponse } from "node:http";
@@ -25,7 +26,7 @@ export type Step =
       readonly id: string;
       readonly name: string;
       readonly parts: readonly JsonObject[];
-      /** To what the artifact holds already. */
+      /** Whether the parts are appended to the existing artifact. */
       readonly isAppended: boolean;
       readonly isLast: boolean;
     };
@@ -33,17 +34,17 @@ export type Step =
 export interface Task {
   readonly id: string;
   readonly contextId: string;
-  /** Since 1970; the times of steps count from here. */
+  /** Creation time in milliseconds since 1970; the times of steps are relative to it. */
   readonly createdMs: number;
-  /** What the caller said. */
+  /** Messages of the caller. */
   readonly said: JsonObject[];
-  /** By time. A task that waited for input has got more of them. */
+  /** Steps by time. A task that waited for input has got more of them. */
   readonly steps: Step[];
 }
 
 export interface A2aState {
   readonly tasks: Map<string, Task>;
-  /** Rings with the id of a task that was cancelled, or got more steps. */
+  /** Notifies of a task, by its id, that was cancelled or got more steps. */
   readonly bell: Bell<string>;
 }
 
@@ -67,14 +68,14 @@ export function addTask({ tasks }: A2aState, task: Task): void {
   }
 }
 
-/** Of its steps up to a moment. */
+/** Returns the state after the task's steps up to a moment. */
 export function stateAt({ steps, createdMs }: Task, nowMs: number): State {
   let state: State = "SUBMITTED";
   for (const step of steps) if (step.kind === "status" && createdMs + step.atMs <= nowMs) state = step.state;
   return state;
 }
 
-/** What had not happened yet never does. */
+/** Cancels a task: its future steps are removed. */
 export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
   const atMs = nowMs - task.createdMs;
   const done = task.steps.filter((step) => step.atMs <= atMs);
@@ -82,7 +83,7 @@ export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
   bell.ring(task.id);
 }
 
-/** `more`: from now on. */
+/** Adds steps to a task, beginning now. */
 export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowMs: number): void {
   const passed = nowMs - task.createdMs;
   task.steps.push(...more.map((step) => ({ ...step, atMs: passed + step.atMs })));
@@ -90,8 +91,8 @@ export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowM
 }
 
 /**
- * Each step from `fromMs` on (of the task's own time), when it happens; ends with the first that ends the task or has it
- * wait. Returns early when the client left.
+ * Yields each step from `fromMs` on (in the task's own time) when it happens; ends with the first that ends the task or makes
+ * it wait. Returns early if the client left.
  */
 export async function* happening(
   { bell }: A2aState,
@@ -107,7 +108,7 @@ export async function* happening(
       if (step === undefined) return;
       const waitMs = task.createdMs + step.atMs - Date.now();
       if (waitMs > 0) {
-        // Whatever rings may have changed what comes next.
+        // Any notification may have changed the next step.
         if ((await listening.next(waitMs)).kind === "gone") return;
         continue;
       }

@@ -1,20 +1,20 @@
-/** Tells whoever waits on a connection that something happened; a wait ends with its connection. */
+/** Notifies requests that wait for an event on a connection; a wait ends with its connection. */
 
 import type { ServerResponse } from "node:http";
 
 export interface Bell<Event> {
   ring(event: Event): void;
-  /** What rings from now on. */
+  /** Returns the events from now on. */
   listen(response: ServerResponse): Listening<Event>;
 }
 
 export interface Listening<Event> {
-  /** The next event; `late` after `ms` without one, `gone` when the client left. Waits forever where `ms` is infinite. */
+  /** Returns the next event, `late` after `ms` without one, or `gone` if the client left. Waits forever if `ms` is infinite. */
   next(ms: number): Promise<{ readonly kind: "event"; readonly event: Event } | { readonly kind: "late" | "gone" }>;
   end(): void;
 }
 
-/** Of one listener that reads nothing. */
+/** Maximum number of queued events of a listener that does not read. */
 const MAX_QUEUED = 1_000;
 
 export function createBell<Event>(): Bell<Event> {

@@ -1,6 +1,6 @@
 /**
- * What the name of a server or an agent asks for: the faults of delivery that model names ask for too, and quirks of the
- * protocols, as data. A plus joins them (`/mcp/sim-stream+cr`). A name with `sim-` of no row is refused: a mistyped
+ * Faults and quirks that the name of a server or an agent asks for: the delivery faults of model names, and quirks of the
+ * protocols, as data. A plus joins them (`/mcp/sim-stream+cr`). An unknown name that begins with `sim-` is refused: a mistyped
  * fault must not look like a healthy server. Any other name is that of a healthy one.
  */
 
@@ -56,7 +56,7 @@ export interface Asked {
 
 const HEALTHY: Asked = { fault: { kind: "none" }, quirks: new Set() };
 
-/** `name` is outside input of any length. Undefined: it asks for what there is not. */
+/** Returns what a name asks for, or `undefined` if it asks for something unknown. `name` is untrusted input of any length. */
 export function askedOf(protocol: Protocol, name: string): Asked | undefined {
   if (!name.startsWith("sim-")) return HEALTHY;
   let { fault } = HEALTHY;

@@ -1,20 +1,20 @@
-/** JSON-RPC 2.0 as both agent protocols use it: what is thrown as an error, and how results and errors are written. */
+/** JSON-RPC 2.0 as both agent protocols use it: errors, and the form of results and errors. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { type Answer, type Frame, NO_TOKENS } from "../route.ts";
 
 export type RpcId = string | number | null;
 
-/** Answered in one place (`serve.ts`). The message is shown to the client. */
+/** Error that is answered in one place (`serve.ts`). The message is shown to the client. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number;
   readonly data: Json | undefined;
   /** Flat name and value pairs. */
   readonly headers: readonly string[];
-  /** Undefined: that of the request. */
+  /** Id in the error; `undefined` for that of the request. */
   readonly id: null | undefined;
 
   constructor(code: number, message: string, more: Partial<Pick<RpcError, "status" | "data" | "headers" | "id">> = {}) {
@@ -40,7 +40,7 @@ export function notificationText(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** `failure`: the JSON text of what a stream that fails ends with. */
+/** Returns a stream as the answer. `failure` is the JSON text that ends a stream that fails. */
 export function streamed(frames: Iterable<Frame> | AsyncIterable<Frame>, failure: string): Answer {
   return { kind: "events", frames, failure: () => failure, tokens: NO_TOKENS };
 }

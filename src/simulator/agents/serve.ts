@@ -1,7 +1,7 @@
 /**
- * The simulated MCP servers and A2A agents, on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
- * provider. The name asks for faults (`quirks.ts`); of a healthy one, so does the name of a tool that is called, or the
- * first word of a message. Every name is a server of its own to its clients; what they remember is shared.
+ * Serves simulated MCP servers and A2A agents on the paths `/mcp`, `/mcp/NAME`, `/a2a` and `/a2a/NAME` of the simulated
+ * provider. The name asks for faults (`quirks.ts`); for a healthy one, so does the name of a called tool, or the first word of
+ * a message. Clients see a separate server for every name; the state is shared.
  */
 
 import { type A2aCall, answerA2a } from "../a2a/answer.ts";
@@ -24,10 +24,10 @@ import { errorAnswer, RpcError, type RpcId } from "./rpc.ts";
 import { warp } from "./warp.ts";
 
 export interface Endpoint {
-  /** For counts and `GET /sim/last`. */
+  /** Name of the route for counts and `GET /sim/last`. */
   readonly route: "mcp" | "a2a" | "a2a_card" | "a2a_keys";
   readonly protocol: Protocol;
-  /** Of the server or agent; empty for the one without. */
+  /** Name of the server or agent; empty for the one without a name. */
   readonly name: string;
 }
 
@@ -40,7 +40,7 @@ export interface Hall {
   readonly agents: Agents;
   readonly memory: Memory;
   readonly last: Last;
-  /** `http://127.0.0.1:8485`. */
+  /** Base URL, such as `http://127.0.0.1:8485`. */
   readonly url: string;
 }
 
@@ -62,7 +62,10 @@ export function findEndpoint(path: string): Endpoint | undefined {
   return protocol === "a2a" && rest === "/jwks.json" ? { route: "a2a_keys", protocol, name } : undefined;
 }
 
-/** `text`: the body, undefined where it is none. `user`: of whoever asks; faults that pass are counted by it. */
+/**
+ * Answers a request. `text` is the body, `undefined` if it is not text. `user` identifies the caller, by which temporary faults
+ * are counted.
+ */
 export async function answerEndpoint(
   hall: Hall,
   exchange: Exchange,
@@ -125,7 +128,7 @@ async function answerOf(
 const notAllowed = (allow: string): RpcError =>
   new RpcError(-32_000, "Method not allowed.", { status: 405, headers: ["allow", allow], id: null });
 
-/** As a server does that puts what it was sent into its errors. */
+/** Returns an error of a server that quotes the request's data in its errors. */
 const leak = (credential: string | undefined, url: string): RpcError =>
   new RpcError(-32_603, `${url} refuses ${credential ?? "a request without a credential"}.`, {
     status: 500,
@@ -139,7 +142,7 @@ function faultOf(fault: Fault, memory: Memory, key: string): Fault {
     : { kind: "none" };
 }
 
-/** By the name of the tool, or the first word of the message. Names of no row are no faults here. */
+/** Returns what the name of the tool, or the first word of the message, asks for. Unknown names are not faults here. */
 function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
   const facts = objectOf(params) ?? EMPTY_OBJECT;
   const [part] = objectsOf(objectOf(facts["message"])?.["parts"]);
@@ -150,7 +153,7 @@ function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
   return askedOf(protocol, said) ?? { fault: { kind: "none" }, quirks: new Set() };
 }
 
-/** `tools/call search`, `SendMessage`; empty when nothing is called. */
+/** Returns the call, such as `tools/call search` or `SendMessage`; empty if nothing is called. */
 function callOf(protocol: Protocol, { method, params }: JsonObject): string {
   if (typeof method !== "string") return "";
   const name = protocol === "mcp" ? stringOf(objectOf(params)?.["name"]) : undefined;

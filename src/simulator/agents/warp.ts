@@ -1,4 +1,4 @@
-/** The bytes of an answer, as the quirks of a name bend them. */
+/** Changes the bytes of an answer according to the quirks of a name. */
 
 import type { Answer, Frame } from "../route.ts";
 import type { Quirk } from "./quirks.ts";
@@ -8,7 +8,7 @@ const DEPTH = 5_000;
 const BAD_BYTE = Buffer.from([0xff]);
 const PIECE_BYTES = 7;
 
-/** JSON text of a whole message. */
+/** Returns the JSON text of a whole message, changed. */
 export function warpText(text: string, quirks: ReadonlySet<Quirk>): string {
   if (!quirks.has("deep") || !text.endsWith("}}")) return text;
   return `${text.slice(0, -2)},"nested":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}}`;
@@ -26,7 +26,7 @@ export function warp(answer: Answer, quirks: ReadonlySet<Quirk>): Answer {
   return { ...answer, contentType, body: withBadByte(body, quirks) };
 }
 
-/** `frames`: `data: JSON` and a blank line each, or a comment. The last one is the answer. */
+/** Changes the frames of a stream: each is `data: JSON` and a blank line, or a comment. The last frame is the answer. */
 async function* warpFrames(
   frames: Iterable<Frame> | AsyncIterable<Frame>,
   quirks: ReadonlySet<Quirk>,
@@ -44,7 +44,7 @@ async function* warpFrames(
   for await (const frame of frames) {
     if (held !== undefined) yield* bent(held, false);
     held = String(frame);
-    // Whoever waits is told at once; only an answer may be the last.
+    // A waiting client gets other frames at once; only an answer can be the last frame.
     if (!/"(?:result|error)":/.test(held)) {
       yield* bent(held, false);
       held = undefined;

@@ -18,7 +18,7 @@ import { begunBatch, type HeldCompatBatch } from "./types.ts";
 const MAX_REQUESTS = 50_000;
 const DAY_SECONDS = 86_400;
 
-/** Errors that are listed. */
+/** Maximum number of listed errors. */
 const MAX_ERRORS = 100;
 
 export const metadataRule = nullable(mapOf(text({ max: 512 }), { max: 16, maxKey: 64 }));
@@ -158,7 +158,7 @@ function readLine(line: string, endpoint: string, ids: Set<string>): ReadLine {
   try {
     read = objectOf(parseJson(line));
   } catch {
-    // Told below, with what is no object.
+    // Reported below, like a line that is not an object.
   }
   if (read === undefined) return bad("invalid_json_line", "This line is not parseable as valid JSON.");
   const customId = read["custom_id"];

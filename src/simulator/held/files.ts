@@ -32,7 +32,7 @@ export function answerFileUpload({ form, dialect, serial, now, held }: RoutedCal
     purpose: isCompat ? (purpose ?? "") : "",
     mimeType: part.contentType ?? "application/octet-stream",
     createdAt: now,
-    // The request's bytes would stay in memory with it.
+    // A slice would keep the whole request in memory.
     content: Buffer.from(part.content),
   };
   keepFile(held, file);
@@ -66,7 +66,7 @@ export function answerFile(call: RoutedCall): Answer {
 
 export function answerFileContent(call: RoutedCall): Answer {
   const { dialect, content, mimeType } = fileOf(call);
-  // Only what tools of the provider wrote can be downloaded.
+  // Only files that the provider's tools wrote can be downloaded.
   if (dialect === "messages") throw new Refused(400, "This file is not downloadable.");
   return { kind: "body", contentType: mimeType, body: content, tokens: { input: 0, output: 0 } };
 }

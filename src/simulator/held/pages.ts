@@ -1,4 +1,4 @@
-/** Pages of lists, as the SDKs of each dialect turn them. */
+/** Pages of lists, in the form that the SDKs of each dialect expect. */
 
 import { Refused } from "../errors.ts";
 import { type Answer, json } from "../route.ts";
@@ -7,7 +7,7 @@ interface Listed {
   readonly id: string;
 }
 
-/** `values`: the oldest first. Pages go on after the id that `after` names. */
+/** Returns a page. `values` has the oldest value first. The page starts behind the id in `after`. */
 export function compatPage(values: readonly Listed[], query: URLSearchParams, most = 100, usual = 20): Answer {
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") {
@@ -25,7 +25,7 @@ export function compatPage(values: readonly Listed[], query: URLSearchParams, mo
   return json(JSON.stringify({ object: "list", data, ...ends, has_more }));
 }
 
-/** The newest first. `after_id` turns pages, and the `page` that newer SDKs send. */
+/** Returns a page, the newest first. Paging uses `after_id`, or `page` as newer SDKs do. */
 export function messagesPage(values: readonly Listed[], query: URLSearchParams): Answer {
   const limit = limitOf(query, 1_000, 20);
   const before = query.get("before_id");

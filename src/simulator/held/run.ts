@@ -1,6 +1,6 @@
 /**
- * The requests of a batch, answered as each would be alone. Of the faults that a model name asks for only those of a status
- * apply: there is no connection that could break.
+ * Answers the requests of a batch as each would be answered alone. Of the faults in a model name, only those with a status
+ * apply, since there is no connection to break.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -9,23 +9,23 @@ import { type Fault, parseFault } from "../faults.ts";
 import { type JsonObject, objectOf } from "../json.ts";
 import { modelIn, type RoutedCall } from "../route.ts";
 
-/** Of all answers of a batch; the requests after that expire. */
+/** Maximum size of all answers of a batch; the remaining requests expire. */
 const MAX_OUTPUT = 64 << 20;
 
 const NONE: Fault = { kind: "none" };
 
 export interface BatchRequest {
   readonly customId: string;
-  /** Path, with `/v1`. */
+  /** Path including `/v1`. */
   readonly path: string;
   readonly body: JsonObject;
 }
 
 export interface BatchAnswer {
   readonly customId: string;
-  /** Undefined: it expired. */
+  /** Status of the answer; `undefined` if the request expired. */
   readonly status: number | undefined;
-  /** JSON text; empty if it expired. */
+  /** Answer as JSON text; empty if the request expired. */
   readonly body: string;
 }
 

@@ -1,19 +1,19 @@
-/** A bounded store of objects by id, in order of their creation. The oldest one leaves first. */
+/** Bounded store of objects by id, in order of their creation. The oldest one is dropped first. */
 
 export interface Shelf<Value> {
   get(id: string): Value | undefined;
-  /** Adds or replaces; `bytes` is about what the value takes in memory. */
+  /** Adds or replaces a value; `bytes` is its approximate size in memory. */
   put(id: string, value: Value, bytes: number): void;
-  /** False if there was none. */
+  /** Removes a value; returns false if there was none. */
   remove(id: string): boolean;
-  /** The oldest first. */
+  /** Returns the values, the oldest first. */
   values(): readonly Value[];
   clear(): void;
 }
 
 export interface ShelfBounds {
   readonly entries: number;
-  /** One value may be larger and is then the only one. */
+  /** Maximum total size in bytes. One value may be larger and is then the only one. */
   readonly bytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** What the simulated provider keeps for its clients until it is deleted or displaced. */
+/** Objects that the simulated provider keeps for its clients until they are deleted or displaced. */
 
 import type { Json, JsonObject } from "../json.ts";
 import { createShelf, type Shelf } from "./shelf.ts";
@@ -7,7 +7,7 @@ export interface HeldFile {
   readonly id: string;
   readonly dialect: "compat" | "messages";
   readonly filename: string;
-  /** Empty in the messages dialect. */
+  /** Purpose; empty in the messages dialect. */
   readonly purpose: string;
   readonly mimeType: string;
   /** Seconds since 1970. */
@@ -15,16 +15,16 @@ export interface HeldFile {
   readonly content: Buffer;
 }
 
-/** Steps of a batch: each time that it is retrieved it goes one step further. */
+/** Batch in progress: each retrieval advances it by one step. */
 export interface HeldBatch {
   readonly id: string;
   readonly serial: number;
   readonly createdAt: number;
-  /** Retrievals so far. */
+  /** Number of retrievals so far. */
   polls: number;
   isCanceling: boolean;
   endedAt: number | undefined;
-  /** Begun at the retrieval that finds it done. */
+  /** Work on the answers, begun at the retrieval that completes the batch. */
   work: Promise<void> | undefined;
 }
 
@@ -44,19 +44,19 @@ export interface HeldCompatBatch extends HeldBatch {
 }
 
 export interface HeldMessageBatch extends HeldBatch {
-  /** Emptied once they are answered. */
+  /** Requests; cleared once they are answered. */
   requests: readonly JsonObject[];
   counts: Readonly<Record<"processing" | "succeeded" | "errored" | "canceled" | "expired", number>>;
-  /** JSON lines. */
+  /** Results as JSON lines. */
   results: string;
 }
 
-/** A file of a vector store; its text stays with the file itself. */
+/** File of a vector store; its text stays with the file itself. */
 export interface StoredFile {
   readonly id: string;
   readonly createdAt: number;
   attributes: JsonObject;
-  /** Retrievals so far. */
+  /** Number of retrievals so far. */
   polls: number;
   status: "in_progress" | "completed" | "cancelled";
   readonly batchId: string | undefined;

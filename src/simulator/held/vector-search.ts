@@ -1,4 +1,4 @@
-/** `POST /v1/vector_stores/{id}/search`: pieces of files by the share of the query's words that they have. */
+/** `POST /v1/vector_stores/{id}/search`: pieces of files, ranked by the share of the query's words that they contain. */
 
 import { Refused } from "../errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -9,7 +9,7 @@ import { storeOf } from "./vector-stores.ts";
 
 const PIECE_WORDS = 400;
 
-/** Deeper filters are refused. */
+/** Maximum depth of filters; deeper ones are refused. */
 const MAX_DEPTH = 8;
 
 const rule = object(
@@ -82,7 +82,7 @@ const COMPARE: Readonly<Record<string, (has: Json | undefined, value: Json) => b
   nin: (has, value) => has === undefined || !(arrayOf(value)?.includes(has) ?? false),
 };
 
-/** `filters`: a comparison, or `and` and `or` of others. */
+/** Returns whether the attributes meet the filter: a comparison, or `and` and `or` of others. */
 function isMet(filters: Json | undefined, attributes: JsonObject, depth: number): boolean {
   if (filters === undefined || filters === null) return true;
   const filter = objectOf(filters);

@@ -14,7 +14,7 @@ import type { Held, StoredFile, VectorStore } from "./types.ts";
 import { piecesOf } from "./vector-search.ts";
 import { addFile, advance, chunkingRule, countsOf, storeOf } from "./vector-stores.ts";
 
-/** Milliseconds after which the SDKs ask again. */
+/** Header with the interval, in milliseconds, at which the SDKs poll. */
 const POLL_AFTER = ["openai-poll-after-ms", "20"];
 
 const MAX_BATCH = 500;

@@ -16,10 +16,10 @@ import type { Held, StoredFile, VectorStore } from "./types.ts";
 
 const MAX_FILES = 1_000;
 
-/** Each is an id and attributes; the files themselves are bounded on their own. */
+/** Maximum number of files. Each is an id and attributes; the files themselves are bounded separately. */
 const MAX_FILE_BYTES = 1 << 20;
 
-/** About what an empty store takes. */
+/** Approximate size of an empty store in bytes. */
 const STORE_BYTES = 1_024;
 
 export const chunkingRule = oneOf({
@@ -105,7 +105,7 @@ export function deleteVectorStore(call: RoutedCall): Answer {
   return json(JSON.stringify({ id, object: "vector_store.deleted", deleted: true }));
 }
 
-/** One retrieval more of each; a file is done after the second. */
+/** Counts one more retrieval of each file; a file is done after the second. */
 export function advance(files: readonly StoredFile[]): void {
   for (const file of files) {
     file.polls += 1;

@@ -1,4 +1,4 @@
-/** What the simulated MCP server answers: revision 2026-07-28, or an older one where its name asks for that. */
+/** Answers of the simulated MCP server: revision 2026-07-28, or an older one if its name asks for that. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Asked } from "../agents/quirks.ts";
@@ -38,7 +38,7 @@ const CAPABILITIES: JsonObject = {
   extensions: { [TASKS]: {} },
 };
 
-/** Throws `RpcError`. */
+/** Answers a request to the server. Throws `RpcError`. */
 export function answerMcp(call: McpCall): Answer | Promise<Answer> {
   const { quirks } = call.asked;
   if (quirks.has("old-session") || quirks.has("old-result")) return answerOld(call, CAPABILITIES, SERVER_INFO);
@@ -145,7 +145,7 @@ async function* progress(
   yield frameOf(warpText(completed(request, result, asked), asked.quirks));
 }
 
-/** One JSON body, or a stream of one event where that is asked for. */
+/** Returns one JSON body, or a stream of one event if that is requested. */
 function whole(request: McpRequest, result: JsonObject, { asked, headers }: McpCall): Answer {
   const text = warpText(completed(request, result, asked), asked.quirks);
   const wantsStream = asked.quirks.has("stream") || asked.quirks.has("twice") || asked.quirks.has("split");

@@ -1,4 +1,4 @@
-/** One request to the simulated MCP server while it is answered. */
+/** One request to the simulated MCP server in progress. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Asked } from "../agents/quirks.ts";
@@ -6,7 +6,7 @@ import type { McpState } from "./state.ts";
 
 export interface McpCall {
   readonly headers: IncomingHttpHeaders;
-  /** Undefined: it is no text. */
+  /** Body; `undefined` if it is not text. */
   readonly text: string | undefined;
   readonly asked: Asked;
   readonly state: McpState;
@@ -14,7 +14,7 @@ export interface McpCall {
   readonly serial: number;
 }
 
-/** An event of a stream. `text`: JSON. */
+/** Returns an event of a stream. `text` is JSON. */
 export function frameOf(text: string): string {
   return `event: message\ndata: ${text}\n\n`;
 }

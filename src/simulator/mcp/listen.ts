@@ -1,4 +1,4 @@
-/** `subscriptions/listen`: a stream that tells what changes until its client leaves. */
+/** Answers `subscriptions/listen`: a stream of change notifications until its client leaves. */
 
 import { notificationText } from "../agents/rpc.ts";
 import { arrayOf, EMPTY_OBJECT, type JsonObject, objectOf, stringOf } from "../json.ts";

@@ -1,4 +1,4 @@
-/** The lists of the simulated MCP server: their pages, how long they may be kept and by whom. */
+/** Lists of the simulated MCP server: their pages, and how long and by whom they may be cached. */
 
 import type { Asked } from "../agents/quirks.ts";
 import { EMPTY_OBJECT, type Json, type JsonObject, stringOf } from "../json.ts";
@@ -22,7 +22,7 @@ export function hints({ quirks }: Asked): JsonObject {
   return quirks.has("shared") ? { ttlMs: SHARED_MS, cacheScope: "public" } : { ttlMs: 0, cacheScope: "private" };
 }
 
-/** A cursor is the place of the next entry. */
+/** Returns a page. A cursor is the index of the next entry. */
 export function page(name: string, entries: readonly JsonObject[], { cursor }: JsonObject, asked: Asked): JsonObject {
   const from = cursor === undefined ? 0 : cursorOf(cursor, entries.length);
   const size = asked.quirks.has("paged") ? 1 : entries.length;

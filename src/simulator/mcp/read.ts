@@ -1,6 +1,6 @@
 /**
- * Reading of one MCP message, as strict as revision 2026-07-28 is: the headers are copies of the body, and a copy that
- * disagrees is refused. Source: mcp.md sections 2, 3, 7 and 8 (the order of the checks, recorded from the official SDK).
+ * Parses an MCP message as strictly as revision 2026-07-28 does: the headers are copies of members of the body, and a header
+ * that differs is refused. Source: mcp.md sections 2, 3, 7 and 8 (the order of the checks, recorded from the official SDK).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -10,7 +10,7 @@ import { EMPTY_OBJECT, type Json, type JsonObject, objectOf, parseJson, stringOf
 export const VERSION = "2026-07-28";
 
 const META = "io.modelcontextprotocol/";
-/** What an absent header used to mean. */
+/** Version that an absent header meant in earlier revisions. */
 const UNNAMED_VERSION = "2025-03-26";
 
 export interface McpRequest {
@@ -20,13 +20,13 @@ export interface McpRequest {
   readonly params: JsonObject;
   readonly capabilities: JsonObject;
   readonly progressToken: string | number | undefined;
-  /** Undefined: nothing is to be logged. */
+  /** Log level; `undefined` if nothing is to be logged. */
   readonly logLevel: string | undefined;
 }
 
 export type McpMessage = McpRequest | { readonly kind: "notification"; readonly method: string };
 
-/** Methods that name something, and where. */
+/** Members with a name, by method. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -36,7 +36,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["tasks/cancel", "taskId"],
 ]);
 
-/** Throws `RpcError`. `text`: the body; undefined where it is no text. */
+/** Parses a message. Throws `RpcError`. `text` is the body, `undefined` if it is not text. */
 export function readMcp(headers: IncomingHttpHeaders, text: string | undefined): McpMessage {
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {
@@ -110,7 +110,7 @@ export function invalid(message: string, status = 200): RpcError {
   return new RpcError(-32_602, `Invalid params: ${message}`, { status });
 }
 
-/** Arguments that the tool's schema has mirrored in headers. `schema`: its `inputSchema`. */
+/** Checks arguments that the tool's schema mirrors in headers. `schema` is its `inputSchema`. */
 export function checkMirrors(headers: IncomingHttpHeaders, schema: JsonObject, args: JsonObject): void {
   for (const [property, facts] of Object.entries(objectOf(schema["properties"]) ?? EMPTY_OBJECT)) {
     const suffix = stringOf(objectOf(facts)?.["x-mcp-header"]);
@@ -125,7 +125,7 @@ export function checkMirrors(headers: IncomingHttpHeaders, schema: JsonObject, a
   }
 }
 
-/** Undefined: it cannot be decoded. Section 2, value encoding. */
+/** Returns the decoded value, or `undefined` if it cannot be decoded. Section 2, value encoding. */
 function decoded(value: string): string | undefined {
   const coded = /^=\?base64\?(.*)\?=$/s.exec(value)?.[1];
   if (coded === undefined) return value;

@@ -1,4 +1,4 @@
-/** The resources and prompts of the simulated MCP server, and its completion of arguments. */
+/** Resources and prompts of the simulated MCP server, and its completion of arguments. */
 
 import { RpcError } from "../agents/rpc.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, stringOf } from "../json.ts";
@@ -33,7 +33,7 @@ export const PROMPTS: readonly JsonObject[] = [
 
 const LANGUAGES = ["go", "java", "javascript", "python", "rust", "typescript"];
 
-/** `say`: a text as the fault of the call has it. */
+/** Returns a resource. `say` applies the fault of the call to a text. */
 export function readResource(params: JsonObject, say: (text: string) => string): JsonObject {
   const uri = stringOf(params["uri"]) ?? "";
   if (uri === "sim://notes/today")

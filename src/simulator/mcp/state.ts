@@ -1,4 +1,7 @@
-/** What the simulated MCP servers remember: how often their lists changed, and tasks. Bounded; the oldest task leaves first. */
+/**
+ * State of the simulated MCP servers: how often their lists changed, and tasks. The number of tasks is bounded; the oldest one
+ * is dropped first.
+ */
 
 import { type Bell, createBell } from "../agents/bell.ts";
 import type { JsonObject } from "../json.ts";
@@ -12,16 +15,16 @@ export interface McpTask {
   readonly id: string;
   readonly createdMs: number;
   readonly durationMs: number;
-  /** Of the tool, when it is done. */
+  /** Result of the tool, when it is done. */
   readonly result: JsonObject;
   cancelledMs: number | undefined;
 }
 
 export interface McpState {
-  /** Of all servers; each ring is to the listeners of all. */
+  /** Notifications of all servers; each one reaches the listeners of all. */
   readonly bell: Bell<Notice>;
   readonly tasks: Map<string, McpTask>;
-  /** Rises with every change of the list of tools. */
+  /** Number of changes of the list of tools. */
   changes: number;
 }
 

@@ -1,4 +1,4 @@
-/** The tasks extension of the simulated MCP server. How far a task is follows from the time since it began. */
+/** Tasks extension of the simulated MCP server. The state of a task follows from the time since it began. */
 
 import { type JsonObject, stringOf } from "../json.ts";
 import { invalid } from "./read.ts";
@@ -6,7 +6,7 @@ import type { McpState, McpTask } from "./state.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-/** Long enough to look at it; tasks are kept until as many others came after them. */
+/** Time to live, long enough to inspect a task; a task may be dropped earlier if many others follow. */
 const LIFETIME_MS = 3_600_000;
 const POLL_MS = 100;
 
@@ -29,7 +29,7 @@ export function cancelTask(state: McpState, params: JsonObject, nowMs: number): 
   return {};
 }
 
-/** No task asks for anything, so that whatever is told it is taken for known. */
+/** Accepts any update, since no task asks for input. */
 export function updateTask(state: McpState, params: JsonObject): JsonObject {
   find(state, params);
   return {};

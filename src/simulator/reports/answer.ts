@@ -1,5 +1,5 @@
 /**
- * The usage reports of an organisation, as both providers document them: pages of UTC days.
+ * Usage reports of an organization, as both providers document them: pages of UTC days.
  *
  * Source: the OpenAPI document of compat, operations `usage-completions` and `usage-embeddings`; the administration API of
  * messages, "Get Messages Usage Report".
@@ -48,13 +48,13 @@ const DEFAULT_LIMIT = 7;
 export interface ReportPorts {
   readonly book: Book;
   readonly knobs: Knobs;
-  /** Milliseconds since 1970, as the simulator's clock is set. */
+  /** Milliseconds since 1970, by the simulator's clock. */
   readonly now: number;
-  /** What the request bears. */
+  /** Key of the request. */
   readonly key: string | undefined;
 }
 
-/** Throws `Refused`. */
+/** Returns a report. Throws `Refused`. */
 export function answerReport(report: Report, query: URLSearchParams, ports: ReportPorts): JsonObject {
   const { book, knobs, now, key } = ports;
   const error = knobs.errors.shift();
@@ -92,7 +92,7 @@ export function answerReport(report: Report, query: URLSearchParams, ports: Repo
   return report.dialect === "compat" ? { object: "page", ...page } : page;
 }
 
-/** A knob asked for it. */
+/** Error that a setting asked for. */
 export class ReportRefused extends Refused {
   override readonly retryAfterSeconds: number | undefined;
   constructor(status: number, retryAfterSeconds: number | undefined) {

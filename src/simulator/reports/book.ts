@@ -1,4 +1,4 @@
-/** What was answered, by UTC day, dialect, kind and key: what an organisation's usage reports are made of. */
+/** Usage by UTC day, dialect, kind and key, from which an organization's usage reports are made. */
 
 import { createHash } from "node:crypto";
 import type { Dialect } from "../errors.ts";
@@ -18,14 +18,14 @@ export interface Line {
   readonly dialect: Dialect;
   readonly kind: Kind;
   readonly model: string;
-  /** As the report names the key. */
+  /** Id of the key in the report. */
   readonly keyId: string;
-  /** Paid for as a batch, which does not come through a gateway. */
+  /** Whether it was billed as a batch, which does not pass a gateway. */
   readonly isBatch: boolean;
   readonly counters: Readonly<Counters>;
 }
 
-/** Past these the oldest are forgotten: a simulator is no archive. */
+/** Maximum number of lines; the oldest are dropped, since a simulator is not an archive. */
 const MAX_LINES = 200_000;
 
 export interface Book {
@@ -54,7 +54,7 @@ export function createBook(): Book {
   };
 }
 
-/** An id tells nothing of the key, and is the same for the same key. */
+/** Returns the id of a key. It reveals nothing of the key, and is the same for the same key. */
 export function keyIdOf(dialect: Dialect, key: string | undefined): string {
   const digest = createHash("sha256")
     .update(key ?? "")

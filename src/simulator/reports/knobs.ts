@@ -1,4 +1,4 @@
-/** What `POST /sim/reports` may ask of the reports: that they are late, wrong, short of counters, or refused. */
+/** Settings of the reports that `POST /sim/reports` can change: late, wrong or refused reports, and missing counters. */
 
 import type { Dialect } from "../errors.ts";
 import { Refused } from "../errors.ts";
@@ -7,9 +7,9 @@ import { COUNTERS, type Counter } from "./book.ts";
 
 export interface Adjustment {
   readonly dialect: Dialect;
-  /** `2026-11-20`; undefined: every day. */
+  /** Day, such as `2026-11-20`; `undefined` for every day. */
   readonly day: string | undefined;
-  /** Undefined: every counter. */
+  /** Counter; `undefined` for every counter. */
   readonly counter: Counter | undefined;
   readonly factor: number;
   readonly add: number;
@@ -18,22 +18,22 @@ export interface Adjustment {
 export interface Knobs {
   /** Milliseconds by which the simulator's time is ahead. */
   aheadMs: number;
-  /** What was answered in the last of these hours is not reported yet. */
+  /** Number of hours up to now that are not reported yet. */
   delayHours: number;
-  /** The provider's days begin so many hours after midnight UTC, whatever its buckets say. */
+  /** Number of hours after midnight UTC at which the provider's days begin, whatever its buckets say. */
   edgeHours: number;
   adjustments: readonly Adjustment[];
   /** Counters that are left out, by their names in the report. */
   lacking: ReadonlySet<string>;
-  /** Answered in place of the next pages. */
+  /** Errors that are returned in place of the next pages. */
   errors: { readonly status: number; readonly retryAfterSeconds: number | undefined }[];
-  /** Most buckets in a page. */
+  /** Maximum number of buckets in a page. */
   pageDays: number;
-  /** So many cursors are not known any more when they come. */
+  /** Number of cursors that will be unknown when they are used. */
   expired: number;
-  /** Cursors lead to the first page again. */
+  /** Whether cursors lead to the first page again. */
   isCircle: boolean;
-  /** The only credential that may read reports; undefined: any. */
+  /** Only credential that may read reports; `undefined` for any. */
   adminKey: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export const KNOBS: readonly { readonly name: string; readonly does: string }[] 
   { name: "admin_key", does: "the only credential that may read reports" },
 ];
 
-/** Throws `Refused`. Members that are left out stay as they are. */
+/** Changes the settings. Throws `Refused`. Members that are left out stay unchanged. */
 export function setKnobs(knobs: Knobs, asked: JsonObject, now: number): void {
   const unknown = Object.keys(asked).find((name) => !KNOBS.some((knob) => knob.name === name));
   if (unknown !== undefined) throw new Refused(400, `There is no knob '${unknown}'.`);

@@ -1,4 +1,4 @@
-/** Reports over HTTP, and what is billed to the organisation. */
+/** Serves reports over HTTP, and bills usage to the organization. */
 
 import { countRoute } from "../counts.ts";
 import type { Dialect } from "../errors.ts";
@@ -12,7 +12,7 @@ interface Books {
   readonly knobs: Knobs;
 }
 
-/** Throws `Refused`. */
+/** Serves a report. Throws `Refused`. */
 export function serveReport(
   report: Report,
   exchange: Exchange,
@@ -32,7 +32,7 @@ export interface Billed {
   readonly key: string | undefined;
 }
 
-/** Images and sounds are billed in other units than tokens. */
+/** Returns the billing of a request. Images and audio are billed in other units than tokens. */
 export function billOf({ book, knobs }: Books, { dialect, route, model, key }: Billed): Exchange["bill"] {
   if (/^(?:images|audio|moderations|rerank)/.test(route)) return undefined;
   const kind = route === "embeddings" ? "embeddings" : "completions";

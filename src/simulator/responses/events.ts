@@ -1,6 +1,6 @@
 /**
- * A response as the events of a stream. Source: responses reference, 7: one item is open at a time, ids and indexes do not
- * change, `sequence_number` rises by one, and what the last event carries is what was told before it.
+ * Response as the events of a stream. Source: responses reference, 7: one item is open at a time, ids and indexes do not
+ * change, `sequence_number` rises by one, and the last event repeats what was sent before it.
  */
 import type { Reply } from "../reply.ts";
 import type { Call } from "../route.ts";
@@ -8,16 +8,16 @@ import { piecesOf, wordsOf } from "../text.ts";
 import { type CustomItem, type FunctionItem, type Item, type MessageItem, type Part, shortageOf } from "./items.ts";
 import { responseObject } from "./response-object.ts";
 
-/** Characters of a call's arguments in one event. */
+/** Number of characters of a call's arguments in one event. */
 const ARGUMENT_PIECE = 12;
 
 const FAILURE = { code: "server_error", message: "The simulated provider failed within the stream." };
 
 export interface ResponseEvent {
   readonly type: string;
-  /** The whole event as JSON text. */
+  /** Whole event as JSON text. */
   readonly json: string;
-  /** The item that ends with it. */
+  /** Item that ends with the event. */
   readonly item?: Item;
 }
 
@@ -31,7 +31,7 @@ export function* eventsOf(call: Call, reply: Reply, items: readonly Item[]): Gen
   }
 }
 
-/** The end of a stream that fails once `sent` of its events are out: the error in both of its forms, then the response. */
+/** Returns the end of a stream that fails after `sent` events: the error in both of its forms, then the response. */
 export function failureAfter(
   call: Call,
   reply: Reply,

@@ -1,4 +1,4 @@
-/** The items of a response, whole. Each event of a stream that tells of one follows from it. */
+/** Whole items of a response. Each stream event of an item follows from it. */
 import { objectOf, parseJson, stringOf } from "../json.ts";
 import { REFUSAL_TEXT, type Reply, type ToolCall } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";
@@ -36,7 +36,7 @@ interface Called {
   readonly status: Status;
   readonly call_id: string;
   readonly name: string;
-  /** Absent: the tool is in none. */
+  /** Namespace of the tool; absent if it has none. */
   readonly namespace?: string;
 }
 
@@ -52,13 +52,13 @@ export interface CustomItem extends Called {
 
 export type Item = MessageItem | ReasoningItem | FunctionItem | CustomItem;
 
-/** Why a response is not complete. */
+/** Returns why a response is incomplete. */
 export function shortageOf({ finish }: Reply): "max_output_tokens" | "content_filter" | undefined {
   if (finish === "length" || finish === "context") return "max_output_tokens";
   return finish === "refusal" || finish === "filtered" ? "content_filter" : undefined;
 }
 
-/** Only the last can have been cut. There is always a message or a call. */
+/** Returns the items. Only the last one can have been cut off. There is always a message or a call. */
 export function itemsOf(call: Call, reply: Reply, tools: ReadonlyMap<string, CallableTool>): readonly Item[] {
   const { calls, text, thinking } = reply;
   const ended: Status = shortageOf(reply) === undefined ? "completed" : "incomplete";
@@ -110,7 +110,7 @@ function callItem(
     : { id: idOf("fc_", serial) + suffix, type: "function_call", ...called, arguments: input };
 }
 
-/** The text that a custom tool is called with; of a call that was cut, what there is. */
+/** Returns the text that a custom tool is called with; for a call that was cut off, the part that exists. */
 function textWithin(input: string): string {
   try {
     return stringOf(objectOf(parseJson(input))?.["input"]) ?? input;

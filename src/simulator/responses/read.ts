@@ -1,4 +1,4 @@
-/** A request for a response as an `Ask`, and the tools by the names that its reply calls them. */
+/** Reads a `responses` request as an `Ask`, and the tools by the names under which its reply calls them. */
 import { type Ask, countPrompt, type PromptCounter } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
@@ -12,7 +12,7 @@ export interface ResponseAsk {
 
 type Said = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
 
-/** Throws `Refused`. */
+/** Reads a request. Throws `Refused`. */
 export function readResponses(model: string, body: JsonObject): ResponseAsk {
   const prompt = countPrompt();
   prompt.text(stringOf(body["instructions"]) ?? "");
@@ -67,7 +67,7 @@ function readInput(input: Json | undefined, prompt: PromptCounter): Said {
   return { question, toolAnswer, toolRounds };
 }
 
-/** What was encrypted elsewhere, or for another item, cannot be read. */
+/** Refuses content that was encrypted elsewhere, or for another item. */
 function checkReasoning(item: JsonObject, index: number): void {
   const content = item["encrypted_content"];
   if (content === undefined || content === null) return;
@@ -80,7 +80,7 @@ function checkReasoning(item: JsonObject, index: number): void {
   );
 }
 
-/** Counts the parts of a content and gives its text. */
+/** Counts the parts of a content and returns its text. */
 function readParts(content: Json | undefined, prompt: PromptCounter): string {
   if (typeof content === "string") {
     prompt.text(content);

@@ -1,13 +1,13 @@
-/** The response that a whole answer is, and that events of its life carry. */
+/** Response object of a whole answer and of the events of its life cycle. */
 import { type JsonObject, objectOf } from "../json.ts";
 import type { Reply } from "../reply.ts";
 import { type Call, idOf } from "../route.ts";
 import { type Item, shortageOf } from "./items.ts";
 
-/** `failed`: with what was told of it until then. */
+/** Stage of a response. `failed` keeps what was sent until then. */
 export type Stage = "started" | "done" | { readonly failed: { readonly code: string; readonly message: string } };
 
-/** Members of the request that are repeated, with what stands for those that are absent. */
+/** Members of the request that are repeated, with their defaults. */
 const ECHO: JsonObject = {
   instructions: null,
   max_output_tokens: null,

@@ -1,8 +1,8 @@
 /**
  * `POST /v1/responses`, whole and streamed, and the same events for its WebSocket.
  *
- * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: an item or a
- * response that is referred to adds nothing to a prompt.
+ * Source: the OpenAPI document of the compat dialect; responses reference, 6 and 7. Nothing is stored: a reference to an item
+ * or a response adds nothing to a prompt.
  */
 import { replyTo, tokensOf } from "../reply.ts";
 import { type Answer, type Call, json, type Tokens } from "../route.ts";
@@ -15,7 +15,7 @@ export type { ResponseEvent } from "./events.ts";
 
 export interface ResponseStream {
   readonly events: Iterable<ResponseEvent>;
-  /** What ends the stream where it fails once `sent` events are out. */
+  /** Returns the events that end a stream that fails after `sent` events. */
   readonly failure: (sent: number) => readonly ResponseEvent[];
   readonly tokens: Tokens;
 }

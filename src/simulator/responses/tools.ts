@@ -1,19 +1,19 @@
-/** The tools of a request for a response: functions, custom tools, and those of namespaces, each by a name of its own. */
+/** Tools of a `responses` request: functions, custom tools, and tools in namespaces, each with a unique name. */
 import type { OfferedTool } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 
 export interface CallableTool extends OfferedTool {
-  /** As the client knows it; `name` is made of both, which no name of a client's looks like. */
+  /** Name that the client uses; `name` combines namespace and name in a form that no client's name has. */
   readonly ownName: string;
   readonly namespace: string | undefined;
   readonly isCustom: boolean;
 }
 
-/** A custom tool is called with a text, which is made like the member of an object. */
+/** Schema of a custom tool, which is called with a text; the text becomes the member of an object. */
 const TEXT_INPUT: Json = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
 
-/** Those that the choice leaves to be called. Throws `Refused` where it names one that is not offered. */
+/** Returns the tools that the choice allows. Throws `Refused` if it names one that is not offered. */
 export function callableTools(body: JsonObject): readonly CallableTool[] {
   const offered = objectsOf(body["tools"]).flatMap((tool) =>
     tool["type"] === "namespace" ? withinNamespace(tool) : toolOf(tool, undefined),
@@ -36,7 +36,7 @@ function withinNamespace(namespace: JsonObject): readonly CallableTool[] {
   return objectsOf(namespace["tools"]).flatMap((tool) => toolOf(tool, stringOf(namespace["name"]) ?? ""));
 }
 
-/** Empty of a tool that the provider runs itself: there is none that this one could. */
+/** Returns the tool; empty for one that the provider runs itself, since the simulator has none. */
 function toolOf(tool: JsonObject, namespace: string | undefined): readonly CallableTool[] {
   const isCustom = tool["type"] === "custom";
   if (!isCustom && tool["type"] !== "function") return [];

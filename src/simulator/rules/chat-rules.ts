@@ -1,7 +1,7 @@
 /**
- * What the compat dialect refuses of a chat request, so that whoever translates into it learns of a mistake here and
- * not at a real provider: members it does not know, values out of range, members that contradict each other, schemas
- * that are not what `strict` promises, tool results that answer no call, and calls without a result.
+ * Rules by which the compat dialect refuses a chat request, so that a translation to it fails here and not at a real provider:
+ * unknown members, values out of range, contradictory members, schemas that violate `strict`, tool results without a call, and
+ * calls without a result.
  *
  * Sources: dialects.md section 3.1; the wording is that of recorded refusals, where one is known.
  */
@@ -14,7 +14,7 @@ import { checkChatTurns } from "./chat-turns.ts";
 import { COMPAT } from "./compat-words.ts";
 import { strictFault } from "./schemas.ts";
 
-/** The bound on `n` of the dialect. */
+/** Maximum value of `n` in the dialect. */
 const MAX_CHOICES = 128;
 
 export function checkChat(body: JsonObject, manner: Manner): void {
@@ -38,7 +38,7 @@ interface Exclusion {
 
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
-/** Section 3.1: members that are allowed only beside others. */
+/** Members that are allowed only with others; section 3.1. */
 const EXCLUSIONS: readonly Exclusion[] = [
   {
     holds: (body) => isSet(body["stream_options"]) && body["stream"] !== true,
@@ -78,7 +78,7 @@ const EXCLUSIONS: readonly Exclusion[] = [
   },
 ];
 
-/** Section 3.1: what reasoning models refuse. */
+/** Refuses what reasoning models refuse; section 3.1. */
 function checkReasoningModel(body: JsonObject): void {
   const unsupported = ["max_tokens", "stop", "logprobs", "top_logprobs", "logit_bias"].find((name) =>
     isSet(body[name]),
@@ -101,7 +101,7 @@ function checkReasoningModel(body: JsonObject): void {
   }
 }
 
-/** Members that came late to the dialect, and that many compat providers do not know. */
+/** Members that were added to the dialect late, and that many compat providers do not know. */
 const LATE = [
   "max_completion_tokens",
   "safety_identifier",
@@ -121,7 +121,7 @@ const LATE = [
 function checkClassic(body: JsonObject): void {
   const late = LATE.find((name) => body[name] !== undefined);
   if (late !== undefined) throw new Refused(400, `Unrecognized request argument supplied: ${late}`);
-  // Recorded of the dialect's maker until 2025, and of servers that took it over.
+  // Recorded from the dialect's original provider until 2025, and from servers that copied it.
   if (arrayOf(body["tools"])?.length === 0) {
     COMPAT.refuse("tools", { kind: "short", of: "array", bound: 1, length: 0 });
   }
@@ -180,7 +180,7 @@ function refuseAbsent(name: string | undefined, param: string, offered: string):
   );
 }
 
-/** The schema of a function is one object with properties; a strict one is closed and requires them all. */
+/** Checks the schema of a function, which is one object with properties; a strict one is closed and requires them all. */
 function checkParameters(offered: JsonObject, at: string): void {
   const parameters = objectOf(offered["parameters"]);
   if (parameters === undefined) return;
@@ -231,7 +231,7 @@ function checkFormat(body: JsonObject): void {
   throw new Refused(400, message, "response_format");
 }
 
-/** `n` of 1 to 128 where it is given. */
+/** Checks that a count is from 1 to 128, if it is given. */
 export function checkCount(count: unknown, name: string): void {
   if (count === undefined || count === null) return;
   if (typeof count === "number" && Number.isInteger(count) && count >= 1 && count <= MAX_CHOICES) return;

@@ -1,9 +1,9 @@
 /**
- * The shape of a chat request of the compat dialect: which members there are and what each may hold.
+ * Shape of a chat request of the compat dialect: its members and their values.
  *
- * Sources: dialects.md sections 3.1 (fields, messages, extensions of other providers), 8.6 (cache marks) and 8.2 (the
- * length of `user`); which members may be null follows the types of the official SDK; the bound on ids of calls and the
- * pattern of a message's `name` follow recorded refusals.
+ * Sources: dialects.md sections 3.1 (fields, messages, extensions of other providers), 8.6 (cache marks) and 8.2 (the length of
+ * `user`); which members may be null follows the types of the official SDK; the limit of call ids and the pattern of a
+ * message's `name` follow recorded refusals.
  */
 
 import { Refused } from "../errors.ts";
@@ -36,7 +36,7 @@ const CALL_ID = text({ min: 1, max: 64 });
 
 const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"]);
 
-/** Section 3.1 and 8.3: PDF and text; the others are office documents, which the dialect reads as text. */
+/** Media types of files, sections 3.1 and 8.3: PDF and text; the others are office documents, which the dialect reads as text. */
 const FILE_TYPE = /^(?:application\/(?:pdf|json|vnd\.openxmlformats-officedocument\.[a-z.]+)|text\/[a-z0-9.+-]+)$/;
 
 const CACHE_MARK: Fields = {
@@ -106,14 +106,14 @@ function checkFile(id: unknown, data: unknown, at: string): void {
   }
 }
 
-/** Section 3.1, the shapes of messages. `replay` are members of an assistant's turn that only extensions know. */
+/** Returns the rule of messages, section 3.1. `replay` has members of an assistant's turn that only extensions have. */
 function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
   const texts = list(oneOf({ text: textPart }), { min: 1 });
   const said = either({ string: text(), array: texts });
   const head = { role: anything, name: SPEAKER };
   const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
-  // The official SDK's helpers send a parsed answer back with what they added to it.
+  // The official SDK's helpers send a parsed answer back with the members that they added.
   const called = object({ name: NAME, arguments: text(), parsed_arguments: anything }, ["name", "arguments"]);
   const toolCall = oneOf({
     function: object({ id: CALL_ID, type: anything, function: called }, ["id", "function"]),
@@ -129,7 +129,7 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     tool_calls: list(toolCall, { min: 1, max: 128 }),
     function_call: nullable(object({ name: NAME, arguments: text() }, ["name", "arguments"])),
     audio: nullable(object({ id: text({ min: 1 }) }, ["id"])),
-    // What an answer carries beside these is sent back by clients that keep its message whole.
+    // Clients that keep a whole message send these members of an answer back.
     annotations: list(anything),
     reasoning_content: nullable(text()),
     parsed: anything,
@@ -142,7 +142,7 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     assistant: object(assistant),
     user: object({ ...head, content: either({ string: text(), array: userParts }) }, ["content"]),
     function: object({ role: anything, name: NAME, content: nullable(text()) }, ["name", "content"]),
-    // Agent frameworks name the tool; the provider reads it from the call.
+    // Agent frameworks name the tool; the provider reads the name from the call.
     tool: object({ role: anything, content: said, tool_call_id: CALL_ID, name: text() }, ["content", "tool_call_id"]),
     developer: system,
   };
@@ -229,7 +229,7 @@ const FIELDS: Fields = {
   seed: nullable(whole()),
   stream: nullable(flag),
   stream_options: nullable(object({ include_usage: flag, include_obfuscation: flag })),
-  // Some agents send an empty list where they have none.
+  // Some agents send an empty list if they have no tools.
   tools: list(TOOL, { max: 128 }),
   tool_choice: TOOL_CHOICE,
   parallel_tool_calls: flag,
@@ -276,7 +276,9 @@ const EXTENSIONS: Fields = {
   guided_json: either({ string: text(), object: dictionary }),
 };
 
-/** What an assistant's turn may carry back of its reasoning, beside the `reasoning_content` of this provider's answers. */
+/**
+ * Reasoning members that an assistant's turn may send back, in addition to the `reasoning_content` of this provider's answers.
+ */
 const REPLAY: Fields = {
   reasoning: nullable(text()),
   reasoning_details: nullable(list(dictionary)),
@@ -287,7 +289,7 @@ const REQUIRED = ["messages", "model"];
 
 export const CHAT: Rule = object({ ...FIELDS, messages: messagesRule({}, {}) }, REQUIRED);
 
-/** With the extensions. */
+/** Rule that also accepts the extensions. */
 export const OPEN_CHAT: Rule = object(
   { ...FIELDS, ...EXTENSIONS, messages: messagesRule(CACHE_CONTROL, REPLAY) },
   REQUIRED,

@@ -1,6 +1,6 @@
 /**
- * The order of turns in a chat request: a tool's result follows the call it answers, every call has its result before
- * the next turn, and a turn of the assistant says something or calls something.
+ * Checks the order of turns in a chat request: a tool result follows the call it answers, every call has its result before the
+ * next turn, and a turn of the assistant has text or a call.
  *
  * Source: dialects.md section 3.1, below the shapes of messages.
  */
@@ -8,7 +8,7 @@
 import { Refused } from "../errors.ts";
 import { type JsonObject, objectsOf, stringOf } from "../json.ts";
 
-/** `messages` have the shape of `chat-shape.ts`. */
+/** Checks the turns of `messages`, which have the shape of `chat-shape.ts`. */
 export function checkChatTurns(messages: readonly JsonObject[]): void {
   let open = new Set<string>();
   let isCalled = false;

@@ -1,6 +1,6 @@
 /**
- * How the compat dialect words a refusal. Unknown top-level members have a wording of their own and no `param`; all
- * else names the place in `param` and the kind of fault in `code` (dialects.md section 10.1).
+ * Wording of the compat dialect's refusals. Unknown top-level members have a wording of their own and no `param`; all others
+ * name the place in `param` and the kind of fault in `code` (dialects.md section 10.1).
  */
 
 import { Refused } from "../errors.ts";
@@ -16,7 +16,7 @@ const EXPECTED: Readonly<Record<Expected | "null", string>> = {
   null: "null",
 };
 
-/** Names of members are the caller's, of any length. */
+/** Maximum length of a place, since the names of members are untrusted input of any length. */
 const MAX_PLACE = 256;
 
 export const COMPAT: Judge = {

@@ -1,15 +1,15 @@
 /**
- * What the messages dialect refuses of a schema that it enforces: that of a structured answer and of a strict tool.
+ * Rules by which the messages dialect refuses an enforced schema: that of a structured answer and of a strict tool.
  *
- * Source: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". The wording is that
- * of refusals in public reports (agentjido/req_llm#302 and #706, sherifkozman/the-llm-council#55,
- * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is our own.
+ * Source: platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations". The wording is that of
+ * refusals in public reports (agentjido/req_llm#302 and #706, sherifkozman/the-llm-council#55,
+ * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is the project's own.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
 import { strictFault } from "./schemas.ts";
 
-/** Nested deeper than this is not looked at; the provider refuses it for its depth. */
+/** Maximum depth that is checked; the provider refuses a deeper schema for its depth. */
 const MAX_DEPTH = 64;
 
 const BOUNDS: readonly string[] = [
@@ -24,10 +24,10 @@ const BOUNDS: readonly string[] = [
   "uniqueItems",
 ];
 
-/** The formats that are known; any other is refused. */
+/** Known formats; any other is refused. */
 const FORMAT = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 
-/** Undefined where the schema is taken. */
+/** Returns the message of the refusal, or `undefined` if the schema is accepted. */
 export function enforcedFault(schema: Json | undefined): string | undefined {
   if (strictFault(schema, { isAllRequired: false }) !== undefined) {
     return "For 'object' type, 'additionalProperties' must be explicitly set to false";
@@ -37,9 +37,9 @@ export function enforcedFault(schema: Json | undefined): string | undefined {
 
 interface Place {
   readonly root: Json | undefined;
-  /** References that lead here. */
+  /** References on the path to here. */
   readonly followed: readonly string[];
-  /** References that were followed and found sound: each is followed once. */
+  /** References that were followed and found valid; each is followed once. */
   readonly sound: Set<string>;
   readonly depth: number;
 }
@@ -78,7 +78,7 @@ function faultOfReference(schema: JsonObject, { root, followed, sound, depth }: 
 
 function faultBelow(schema: JsonObject, place: Place): string | undefined {
   const deeper = { ...place, depth: place.depth + 1 };
-  // Definitions are looked at where they are used.
+  // Definitions are checked where they are used.
   const parts = [...Object.values(objectOf(schema["properties"]) ?? {}), schema["items"]];
   for (const word of ["anyOf", "oneOf", "allOf", "prefixItems"]) parts.push(...(arrayOf(schema[word]) ?? []));
   for (const part of parts) {

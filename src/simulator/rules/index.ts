@@ -1,4 +1,4 @@
-/** What a strict provider refuses, in both dialects. */
+/** Rules of a strict provider, in both dialects. */
 
 export { checkChat, checkCount } from "./chat-rules.ts";
 export { checkCounted, checkMessages } from "./messages-rules.ts";

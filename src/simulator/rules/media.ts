@@ -2,18 +2,18 @@
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** RFC 4648 with padding, not empty. */
+/** Returns whether the text is base64 of RFC 4648 with padding, and not empty. */
 export function isBase64(data: string): boolean {
   return data.length > 0 && data.length % 4 === 0 && BASE64.test(data);
 }
 
 export interface DataUrl {
-  /** In lower case. */
+  /** Media type in lower case. */
   readonly mediaType: string;
   readonly data: string;
 }
 
-/** Undefined when `url` is no data URL in base64. */
+/** Parses a data URL, or returns `undefined` if `url` is not a data URL in base64. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(",");
   const head = /^data:([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)(?:;[^;,]+)*;base64$/i.exec(

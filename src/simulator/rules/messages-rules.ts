@@ -1,9 +1,9 @@
 /**
- * What the messages dialect refuses, so that whoever translates into it learns of a mistake here and not at a real
- * provider. The shape comes first (`messages-shape.ts`), then what members say together, then the order of turns.
+ * Rules of the messages dialect, so that a translation to it fails here and not at a real provider. The shape is checked first
+ * (`messages-shape.ts`), then combinations of members, then the order of turns.
  *
- * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded
- * refusals, where one is known.
+ * Sources: dialects.md sections 1 (version, sampling, prefill), 5.1 and 6 (headers); the wording is that of recorded refusals,
+ * where one is known.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -15,16 +15,16 @@ import { checkTurns, mergeTurns, type Turn } from "./messages-turns.ts";
 import { MESSAGES } from "./messages-words.ts";
 import { checkThinkingFirst, checkThinkingOwn } from "./thinking.ts";
 
-/** Section 1 row 1. */
+/** Versions of the API; section 1 row 1. */
 const VERSIONS: ReadonlySet<unknown> = new Set(["2023-01-01", "2023-06-01", "2026-10-21"]);
 
-/** The version from which on sampling parameters are refused, even at their defaults; section 1 row 2. */
+/** Version from which sampling parameters are refused, even at their defaults; section 1 row 2. */
 const VERSION_WITHOUT_SAMPLING = "2026-10-21";
 
-/** Section 5.1, `cache_control`. */
+/** Maximum number of cache marks; section 5.1, `cache_control`. */
 const MAX_CACHE_MARKS = 4;
 
-/** Below this, `top_p` is refused beside thinking. */
+/** Minimum `top_p` together with thinking. */
 const MIN_TOP_P_WITH_THINKING = 0.95;
 
 export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, manner: Manner): void {
@@ -48,7 +48,7 @@ export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, ma
   }
 }
 
-/** What `count_tokens` refuses. */
+/** Checks a request to `count_tokens`. */
 export function checkCounted(body: JsonObject, headers: IncomingHttpHeaders): void {
   const version = versionOf(headers);
   const shape = headers["anthropic-beta"] === undefined ? COUNT_REQUEST : COUNT_BETA_REQUEST;
@@ -57,7 +57,7 @@ export function checkCounted(body: JsonObject, headers: IncomingHttpHeaders): vo
   checkThinkingFirst(body, checkCommon(body, version));
 }
 
-/** Section 6: the header is required. */
+/** Returns the version; the header is required, section 6. */
 function versionOf(headers: IncomingHttpHeaders): string {
   const version = headers["anthropic-version"];
   if (version === undefined) throw new Refused(400, "anthropic-version: header is required");
@@ -113,7 +113,7 @@ function isThinkingOn(body: JsonObject): boolean {
   return type === "enabled" || type === "adaptive" || type === "between_tools";
 }
 
-/** Section 5.1, rows `thinking` and `tool_choice`. */
+/** Checks thinking; section 5.1, rows `thinking` and `tool_choice`. */
 function checkThinking(body: JsonObject, turns: readonly Turn[], manner: Manner): void {
   const thinking = objectOf(body["thinking"]);
   const type = thinking?.["type"];
@@ -154,7 +154,7 @@ function checkTools(body: JsonObject): void {
   }
 }
 
-/** Marks are at most four; one for an hour does not come after one for five minutes, in the order of the prompt. */
+/** Checks cache marks: at most four, and none for an hour behind one for five minutes, in the order of the prompt. */
 function checkCacheMarks(body: JsonObject): void {
   let marks = 0;
   let isShortMet = false;
@@ -190,7 +190,7 @@ function checkCacheMarks(body: JsonObject): void {
   }
 }
 
-/** Section 1 row 2: what the newest version moved. */
+/** Checks the places that the newest version changed; section 1 row 2. */
 function checkPlacesOfVersion(turns: readonly Turn[]): void {
   for (const { role, blocks } of turns) {
     for (const { block, at } of blocks) {

@@ -1,8 +1,8 @@
 /**
- * The shape of a request of the messages dialect: which members there are and what each may hold.
+ * Shape of a request of the messages dialect: its members and their values.
  *
- * Sources: dialects.md sections 5.1 (fields, blocks, rules), 5.4 (counting), 8.3 (media types) and 8.1 (`user_id`);
- * which members may be null, and the members of rarer blocks, follow the types of the official SDK.
+ * Sources: dialects.md sections 5.1 (fields, blocks, rules), 5.4 (counting), 8.3 (media types) and 8.1 (`user_id`); which
+ * members may be null, and the members of rarer blocks, follow the types of the official SDK.
  */
 
 import { Refused } from "../errors.ts";
@@ -33,7 +33,7 @@ const ID = text({ pattern: /^[a-zA-Z0-9_-]+$/ });
 
 const TOOL_NAME = text({ pattern: /^[a-zA-Z0-9_-]{1,128}$/ });
 
-/** Messages at most; section 5.1. */
+/** Maximum number of messages; section 5.1. */
 const MAX_MESSAGES = 100_000;
 
 const CACHE_CONTROL = nullable(object({ type: choice("ephemeral"), ttl: choice("5m", "1h") }, ["type"]));
@@ -245,7 +245,7 @@ function refuseUnenforced(schema: unknown, at: string): void {
   if (fault !== undefined) throw new Refused(400, `${at}: ${fault}`);
 }
 
-/** What looks like the address or number of a person is refused; section 8.1. */
+/** Refuses an id that looks like a person's email address or telephone number; section 8.1. */
 const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user_id: id }) => {
   if (typeof id !== "string") return;
   if (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(id)) {
@@ -256,7 +256,7 @@ const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user
   }
 });
 
-/** Section 5.4: what is counted; the other members are of answering alone. */
+/** Members that are counted, section 5.4; the others only concern the answer. */
 const COUNTED: Fields = {
   model: text({ min: 1 }),
   messages: list(MESSAGE, { max: MAX_MESSAGES }),
@@ -292,7 +292,7 @@ const FIELDS: Fields = {
   diagnostics: nullable(object({ previous_message_id: nullable(text()) })),
 };
 
-/** Known only with the header `anthropic-beta`. */
+/** Members that are known only with the header `anthropic-beta`. */
 const BETA: Fields = {
   mcp_servers: list(dictionary),
   context_management: nullable(dictionary),

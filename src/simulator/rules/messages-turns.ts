@@ -1,6 +1,6 @@
 /**
- * The order of turns in a request of the messages dialect. Consecutive turns of one role are one turn, as the provider
- * merges them; the first is the user's; results of tools come first in the turn after their calls, one for each.
+ * Order of turns in a request of the messages dialect. Consecutive turns of one role are one turn, as the provider merges them;
+ * the first is the user's; tool results come first in the turn after their calls, one for each.
  *
  * Source: dialects.md section 5.1, the rules below the blocks.
  */
@@ -20,7 +20,7 @@ export interface Placed {
   readonly at: string;
 }
 
-/** Blocks that only one role may send; others may stand in either. */
+/** Blocks that only one role may send; any other block is allowed in either role. */
 const ROLE_OF: Readonly<Record<string, string>> = {
   tool_use: "assistant",
   server_tool_use: "assistant",
@@ -29,7 +29,7 @@ const ROLE_OF: Readonly<Record<string, string>> = {
   tool_result: "user",
 };
 
-/** `messages` have the shape of `messages-shape.ts`. Text that is a string is one block. */
+/** Merges messages, which have the shape of `messages-shape.ts`, to turns. A text given as a string is one block. */
 export function mergeTurns(messages: readonly JsonObject[]): readonly Turn[] {
   const turns: { role: string; index: number; blocks: Placed[] }[] = [];
   messages.forEach((message, index) => {
@@ -124,7 +124,7 @@ function refuseUnanswered(open: ReadonlySet<string>, index: number): void {
   );
 }
 
-/** The ids of a turn's calls, none of which may have been used before. */
+/** Returns the ids of a turn's calls, none of which may have been used before. */
 function callsOf({ blocks }: Turn, ids: Set<string>): Set<string> {
   const made = new Set<string>();
   for (const { block } of blocks) {

@@ -1,6 +1,6 @@
 /**
- * How the messages dialect words a refusal: the place, with dots and with the form of each block, and what is wrong
- * there, as its validator says it.
+ * Wording of the messages dialect's refusals: the place, with dots and with the form of each block, and the problem as its
+ * validator states it.
  */
 
 import { Refused } from "../errors.ts";
@@ -15,7 +15,7 @@ const EXPECTED: Readonly<Record<Expected, string>> = {
   object: "dictionary",
 };
 
-/** Names of members are the caller's, of any length. */
+/** Maximum length of a place, since the names of members are untrusted input of any length. */
 const MAX_PLACE = 256;
 
 export const MESSAGES: Judge = {

@@ -1,13 +1,13 @@
 /**
- * What the dialects ask of JSON schemas: that of strict tools and of structured answers, whose objects must be closed
- * and, in compat, must require every property.
+ * Rules of the dialects for JSON schemas of strict tools and of structured answers: their objects must be closed and, in
+ * compat, must require every property.
  *
  * Sources: dialects.md section 7 `strict_tools` and `json_schema`; the wording is that of recorded refusals.
  */
 
 import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
 
-/** Nested deeper than this is not looked at; the providers refuse it for its depth. */
+/** Maximum depth that is checked; the providers refuse a deeper schema for its depth. */
 const MAX_DEPTH = 64;
 
 export type SchemaFault =
@@ -16,11 +16,11 @@ export type SchemaFault =
   | { readonly kind: "optional"; readonly context: readonly string[]; readonly name: string };
 
 interface Strictness {
-  /** Every property must be required. */
+  /** Whether every property must be required. */
   readonly isAllRequired: boolean;
 }
 
-/** The first object of a schema that is open to further properties or, when asked for, has optional ones. */
+/** Returns the first object of a schema that allows further properties or, if requested, has optional ones. */
 export function strictFault(schema: Json | undefined, strictness: Strictness): SchemaFault | undefined {
   return faultWithin(schema, [], strictness);
 }
@@ -62,7 +62,7 @@ function faultBelow(schema: JsonObject, context: readonly string[], strictness: 
   return faultWithin(schema["items"], [...context, "items"], strictness);
 }
 
-/** Whether the top of the schema of a tool is something other than one object. */
+/** Returns whether the top level of a tool's schema is something other than a single object. */
 export function hasAlternativesAtTop(schema: JsonObject): boolean {
   return schema["oneOf"] !== undefined || schema["anyOf"] !== undefined || schema["allOf"] !== undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * Shapes of requests as data: what a value may be, in rules that are put together from a few makers.
+ * Shapes of requests as data: rules for a value, composed from a few constructors.
  *
- * A rule judges one value at one place and refuses it through a `Judge`, which is what differs between the dialects: how
- * places are written and how a refusal is worded. The first fault found is the one that is told, members in the order
- * in which they came. Rules are made once, when the module loads; nothing is built for a request but the names of places.
+ * A rule judges one value at one place and refuses it through a `Judge`, in which the dialects differ: how places are written
+ * and how a refusal is worded. The first fault is reported, in the order of the members in the request. Rules are created once,
+ * when the module loads; for a request only the names of places are built.
  */
 
 import { type Json, type JsonObject, objectOf } from "../json.ts";
@@ -23,7 +23,7 @@ export type Violation =
     }
   | { readonly kind: "pattern"; readonly pattern: string }
   | { readonly kind: "choice"; readonly choices: readonly string[]; readonly value: Json }
-  /** The member that says which form an object has. */
+  /** Member that determines the form of an object. */
   | {
       readonly kind: "tag";
       readonly tag: string;
@@ -34,9 +34,9 @@ export type Violation =
 export interface Judge {
   member(at: string, name: string): string;
   entry(at: string, index: number): string;
-  /** The place of an object once its form is known. */
+  /** Returns the place of an object once its form is known. */
   form(at: string, tag: string): string;
-  /** Throws `Refused`. */
+  /** Refuses a value. Throws `Refused`. */
   refuse(at: string, violation: Violation): never;
 }
 
@@ -50,7 +50,7 @@ export const flag: Rule = (value, at, judge) => {
   if (typeof value !== "boolean") judge.refuse(at, { kind: "type", expected: "boolean", value });
 };
 
-/** An object of any members. */
+/** Rule of an object with any members. */
 export const dictionary: Rule = (value, at, judge) => {
   if (objectOf(value) === undefined) judge.refuse(at, { kind: "type", expected: "object", value });
 };
@@ -113,7 +113,7 @@ export function list(rule: Rule, { min = 0, max = Number.POSITIVE_INFINITY } = {
   };
 }
 
-/** An object with these members and no others; `required` are those that must be there. */
+/** Returns the rule of an object with these members and no others; `required` are those that must be present. */
 export function object(fields: Fields, required: readonly string[] = []): Rule {
   const rules = new Map(Object.entries(fields));
   return (value, at, judge) => {
@@ -131,7 +131,7 @@ export function object(fields: Fields, required: readonly string[] = []): Rule {
   };
 }
 
-/** An object whose member `tag` says which of the forms it has. */
+/** Returns the rule of an object whose member `tag` determines its form. */
 export function oneOf(forms: Fields, tag = "type"): Rule {
   const rules = new Map(Object.entries(forms));
   const choices = [...rules.keys()];
@@ -151,7 +151,7 @@ interface Kinds {
   readonly object?: Rule;
 }
 
-/** A value that may be of several types, each with its own rule. */
+/** Returns the rule of a value that may have several types, each with its own rule. */
 export function either(kinds: Kinds): Rule {
   const expected: Expected = kinds.string !== undefined ? "string" : "array";
   return (value, at, judge) => {
@@ -167,7 +167,7 @@ interface MapBounds {
   readonly maxKey?: number;
 }
 
-/** An object whose members have any name and the same rule. */
+/** Returns the rule of an object whose members have any name and the same rule. */
 export function mapOf(
   rule: Rule,
   { max = Number.POSITIVE_INFINITY, maxKey = Number.POSITIVE_INFINITY }: MapBounds = {},
@@ -184,7 +184,7 @@ export function mapOf(
   };
 }
 
-/** A rule and then a further look at the object that kept it. */
+/** Returns a rule with an additional check of the object that satisfied it. */
 export function also(rule: Rule, look: (object: JsonObject, at: string, judge: Judge) => void): Rule {
   return (value, at, judge) => {
     rule(value, at, judge);
@@ -192,7 +192,7 @@ export function also(rule: Rule, look: (object: JsonObject, at: string, judge: J
   };
 }
 
-/** What is told of a value in a refusal: its type, and never the value. */
+/** Returns the type of a value for a refusal, which never quotes the value. */
 export function typeOf(value: Json | undefined): Expected | "null" {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "array";

@@ -1,6 +1,6 @@
 /**
- * Thinking that comes back in a conversation: only what this simulated provider made and signed is accepted, and with
- * manual thinking the turn that a tool's result continues must begin with it.
+ * Checks thinking that comes back in a conversation: only thinking that this simulated provider made and signed is accepted,
+ * and with manual thinking the turn that a tool result continues must begin with it.
  *
  * Source: dialects.md section 5.1, the rules below the blocks; section 10.3 rows 20 and 24.
  */
@@ -10,7 +10,7 @@ import { type JsonObject, objectOf, stringOf } from "../json.ts";
 import { isRedacted, isSigned } from "../signature.ts";
 import type { Turn } from "./messages-turns.ts";
 
-/** Refuses thinking with a signature that is not its own, whether or not thinking is on. */
+/** Refuses thinking with a foreign signature, whether thinking is on or off. */
 export function checkThinkingOwn(turns: readonly Turn[]): void {
   for (const { blocks } of turns) {
     for (const { block, at } of blocks) {
@@ -28,9 +28,9 @@ export function checkThinkingOwn(turns: readonly Turn[]): void {
 }
 
 /**
- * With manual thinking the assistant's last turn, when a tool's result or nothing follows it, begins with thinking: the
- * first of its messages since the user last said something else than a result. Adaptive thinking asks for no such thing,
- * since there the model may leave thinking out.
+ * Checks that, with manual thinking, the assistant's last turn begins with thinking if a tool result or nothing follows it: the
+ * first of its messages since the user last sent anything but a result. Adaptive thinking does not require that, since the
+ * model may leave thinking out.
  */
 export function checkThinkingFirst(body: JsonObject, turns: readonly Turn[]): void {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return;

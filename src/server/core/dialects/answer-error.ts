@@ -5,14 +5,14 @@
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "./values.ts";
 
 export interface AnswerError {
-  /** 400 to 599. */
+  /** HTTP status, 400 to 599. */
   readonly status: number;
 }
 
-/** Status of an error that names neither a status nor a word that is known. */
+/** Status of an error that names neither a status nor a known error type. */
 const UNKNOWN_STATUS = 502;
 
-/** By type, code or status in words, in lower case. */
+/** Statuses by the type, code or status text of an error, in lower case. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ["invalid_request_error", 400],
   ["invalid_request", 400],
@@ -70,14 +70,14 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ["overloaded_error", 529],
 ]);
 
-/** Of a text that is all there is. */
+/** Statuses by the wording of an error that consists of a text only. */
 const PHRASES: readonly (readonly [RegExp, number])[] = [
   [/rate.?limit|too many requests|quota/i, 429],
   [/overloaded|unavailable|capacity|try again/i, 503],
   [/time[d ]?.?out/i, 504],
 ];
 
-/** An object with one of these answers, whatever else it says. */
+/** Members of an answer. An object with one of them is an answer, whatever else it contains. */
 const ANSWERS: readonly string[] = [
   ...["choices", "content", "data", "output", "results", "embedding", "embeddings", "input_tokens", "completion"],
   ...["text", "images", "object", "delta", "response", "content_block", "index", "usage", "candidates"],
@@ -85,13 +85,15 @@ const ANSWERS: readonly string[] = [
 
 const MAX_STATUS = 599;
 
-/** Of the data of an event. Undefined: it is an answer, or nothing that says that it is none. */
+/**
+ * Returns the error that an event's data reports, or `undefined` if the data is an answer or nothing shows that it is an error.
+ */
 export function errorInEvent(data: string): AnswerError | undefined {
   const isPlain = !ERROR_NAMES.some((name) => data.includes(name)) && ANSWER_NAMES.some((name) => data.includes(name));
   return isPlain ? undefined : errorIn(parsedJson(data));
 }
 
-/** The same of a whole body. */
+/** Returns the error that a whole body reports, or `undefined`. */
 export function errorInBody(body: Buffer): AnswerError | undefined {
   // Searching one text is faster than searching the bytes once per name.
   const text = body.toString("latin1");
@@ -99,7 +101,7 @@ export function errorInBody(body: Buffer): AnswerError | undefined {
   return isPlain ? undefined : errorIn(parsedJson(body.toString("utf8").replace(/^\uFEFF/, "")));
 }
 
-/** Cheap signs: with none of the first and one of the second nothing needs to be parsed. */
+/** Names that allow a cheap check: with none of the first and one of the second, nothing needs to be parsed. */
 const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
 const ANSWER_NAMES: readonly string[] = [
   ...['"choices"', '"content"', '"delta"', '"data"', '"output"', '"embedding"', '"usage"'],
@@ -112,10 +114,10 @@ export function errorIn(value: unknown): AnswerError | undefined {
   return error === undefined ? undefined : { status: statusOf(error, body) };
 }
 
-/** The object or the text that tells it. */
+/** Returns the object or the text that describes the error. */
 function toldError(body: Values): Values | string | undefined {
   const { error, type, object } = body;
-  // An object of the API that keeps an error of its own: a response, a job, a video.
+  // An object of the API with an error member of its own: a response, a job, a video.
   const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
   if (!isKept) {
     const told = named(error) ?? named(listOf(error)[0]);
@@ -137,7 +139,7 @@ function named(error: unknown): Values | string | undefined {
   return object !== undefined && Object.values(object).some((member) => member !== null) ? object : undefined;
 }
 
-/** Members in which hosts without an `error` say what failed. */
+/** Returns whether the body has a member in which hosts without an `error` describe a failure. */
 function saysMessage(body: Values): boolean {
   const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
   if (typeof type === "string" && type !== "error") return false; // an event of another kind

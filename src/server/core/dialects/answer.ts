@@ -1,6 +1,6 @@
 /**
- * The smallest changes an answer may need: the model's name as the client asked for it, and the usage report that only
- * the gateway asked for taken out again. Everything else keeps its bytes.
+ * Applies the smallest possible changes to an answer: the model's name as the client knows it, and removal of the usage that
+ * only the gateway asked for. Everything else keeps its bytes.
  */
 import { editObject, replaceValue } from "./json-edit.ts";
 import { type Member, scanObject } from "./json-scan.ts";
@@ -8,15 +8,15 @@ import { replaceData, type SseEvent } from "./sse.ts";
 import { mayTellUsage } from "./usage-member.ts";
 
 export interface AnswerEdits {
-  /** Where the answer names the model it was sent (JSON text), it names this one (JSON text). */
+  /** Name of the model that the upstream uses, and the name that the client is shown instead (both JSON text). */
   readonly model: { readonly upstream: string; readonly shown: string } | undefined;
-  /** True when the gateway added `stream_options.include_usage`. */
+  /** Whether the gateway added `stream_options.include_usage`. */
   readonly hidesUsage: boolean;
 }
 
 const DROP_USAGE = { set: new Map<string, string>(), remove: new Set(["usage"]), rename: new Map<string, string>() };
 
-/** The event's new bytes: the same buffer when nothing changes, undefined when the event is not for the client. */
+/** Returns the event's bytes: the same buffer if nothing changes, `undefined` if the event is not for the client. */
 export function editEvent(event: SseEvent, edits: AnswerEdits): Buffer | undefined {
   if (event.data === undefined || event.data === "[DONE]") return event.bytes;
   const data = Buffer.from(event.data);
@@ -31,17 +31,17 @@ const OBFUSCATION = Buffer.from(',"obfuscation":"');
 const EVENT_END = Buffer.from("}\n\n");
 
 /**
- * Returns whether the chunk ends with an event, as far as line feeds end it, and no event in it can tell usage or an error,
- * or end the stream. `text`: the chunk, a character per byte; searching one text is faster than searching bytes repeatedly.
+ * Returns whether the chunk ends with an event (as ended by line feeds), and no event in it can report usage or an error, or
+ * end the stream. `text` is the chunk with one character per byte: searching one text is faster than searching the bytes
+ * repeatedly.
  */
 export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin1")): boolean {
   return endsEvent(chunk) && !mayTellUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
 }
 
 /**
- * Whole events as the client is to have them, where that can be told without reading them; undefined where it cannot. The
- * usual ones are left as they are, or lose a `"usage":null` that stands last: what closes behind it closes the event, so
- * that it is a member of the outermost object.
+ * Rewrites whole events without parsing them. Returns `undefined` where that is not possible. Usual events stay as they are, or
+ * lose a `"usage":null` at their end: the brackets behind it close the event, so it must be a member of the outermost object.
  */
 export function editUnread(
   chunk: Buffer,
@@ -64,7 +64,7 @@ export function editUnread(
   return Buffer.concat(kept);
 }
 
-/** Some providers pad each chunk with a text of no meaning, which stands behind its usage. */
+/** Returns whether the event ends at `at`. Some providers pad each chunk with a meaningless text behind its usage. */
 function closesEvent(chunk: Buffer, at: number): boolean {
   if (startsAt(chunk, EVENT_END, at)) return true;
   if (!startsAt(chunk, OBFUSCATION, at)) return false;
@@ -80,7 +80,10 @@ function endsEvent(bytes: Buffer): boolean {
   return bytes[bytes.length - 1] === 0x0a && bytes[bytes.length - 2] === 0x0a;
 }
 
-/** A whole JSON answer; the same buffer when nothing changes. Only the model's name: usage was asked for by the client. */
+/**
+ * Returns a whole JSON answer; the same buffer if nothing changes. Only the model's name is edited, since the client asked for
+ * the usage.
+ */
 export function editJson(body: Buffer, edits: AnswerEdits): Buffer {
   const scan = scanObject(body, ["model", "id"]);
   return scan.kind === "object" ? withModel(body, scan.members[0], edits) : body;
@@ -92,7 +95,7 @@ function editChunk(data: Buffer, edits: AnswerEdits): Buffer | undefined {
   const [model, usage, choices, message, response] = scan.members;
   let edited = data;
   if (model !== undefined) edited = withModel(data, model, edits);
-  // `message_start` and the events of the responses route carry the model one level down.
+  // `message_start` and the events of the responses route have the model one level deeper.
   else edited = withNested(edited, message ?? response, edits);
   if (!edits.hidesUsage || usage === undefined) return edited;
   if (textAt(data, usage) === "null") return editObject(edited, DROP_USAGE);

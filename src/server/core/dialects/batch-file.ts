@@ -1,5 +1,5 @@
 /**
- * Tells a file that is uploaded for a batch: each of its lines names a model, which nothing on its way reads.
+ * Recognizes a file that is uploaded for a batch: each of its lines names a model, and nothing on its way reads them.
  * Source: dialects reference, 2.3; design decisions, section 6.
  */
 import { scanObject } from "./json-scan.ts";
@@ -10,16 +10,17 @@ import { stringValue } from "./usage-member.ts";
 
 export interface Upload {
   readonly route: Route;
-  /** With its question mark, or empty. */
+  /** Query string with its question mark, or empty. */
   readonly query: string;
   readonly contentType: string;
-  /** The body with its content encoding taken off. */
+  /** Body without its content encoding. */
   readonly plain: Buffer;
 }
 
 /**
- * `purpose` of the form, or of the JSON where the file follows in parts. A body that cannot be read here counts as a
- * batch, since the provider may read it better. False without a body, and on every other route.
+ * Returns whether the upload has the purpose of a batch: `purpose` of the form, or of the JSON if the file follows in parts. An
+ * unreadable body counts as a batch, since the provider may be able to read it. Returns false without a body, and on every
+ * other route.
  */
 export function namesBatch({ route, query, contentType, plain }: Upload): boolean {
   if (!mayNameBatch(route)) return false;
@@ -40,21 +41,21 @@ export function namesBatch({ route, query, contentType, plain }: Upload): boolea
   return purpose !== undefined && isBatch(stringValue(plain, purpose) ?? "batch");
 }
 
-/** Why guardrails cannot let a request of the route pass, and what to do instead; the end of a sentence. */
+/** Returns why guardrails cannot let a request of the route pass, and what to do instead, as the end of a sentence. */
 export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): string {
   if (guard === "grants_credential" || name === "realtime_calls")
     return `what the ${name} route opens is not inspected: connect to /v1/realtime instead.`;
   return `the texts that a model is given through the ${name} route are not inspected: send them as single requests instead.`;
 }
 
-/** Whether its body must be known for it. */
+/** Returns whether a request of the route may name a batch, so that its body must be read. */
 export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
   return name === "files" || name === "uploads";
 }
 
 export const isFormEncoded = (contentType: string): boolean => /^application\/x-www-form-urlencoded/i.test(contentType);
 
-/** In quotes too, or as one of several. */
+/** Matches the purpose also in quotes, or as one of several. */
 function isBatch(purpose: string): boolean {
   return /\bbatch\b/i.test(purpose);
 }

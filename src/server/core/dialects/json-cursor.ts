@@ -1,12 +1,12 @@
 /**
- * Goes through sound JSON text once, value by value, for those who take parts of it as they are written. `readJson` found
- * the text sound and its depth bounded.
+ * Cursor over valid JSON text that visits each value once, for callers that take parts of it as they are written. `readJson`
+ * has checked that the text is valid and its depth bounded.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";
 
 export class JsonCursor {
   readonly #text: string;
-  /** Where the next value begins. */
+  /** Offset of the next value. */
   #at: number;
 
   constructor(text: string) {
@@ -14,12 +14,12 @@ export class JsonCursor {
     this.#at = skipSpace(text, 0);
   }
 
-  /** The first character of the next value. */
+  /** First character of the next value. */
   get first(): string {
     return this.#text.charAt(this.#at);
   }
 
-  /** Past the next value, which is given as it is written. */
+  /** Moves past the next value and returns it as it is written. */
   skip(): string {
     const start = this.#at;
     let depth = 0;
@@ -35,18 +35,18 @@ export class JsonCursor {
     return this.#text.slice(start, this.#at);
   }
 
-  /** Each member of the next value, an object: `read` goes past its value. */
+  /** Visits each member of the next value, an object. `read` must move past the member's value. */
   members(read: (name: string) => void): void {
     this.#within("}", () => {
       const start = this.#at;
       const end = stringEnd(this.#text, start);
-      // Past the colon.
+      // Move past the colon.
       this.#at = skipSpace(this.#text, skipSpace(this.#text, end) + 1);
       read(nameIn(this.#text, start, end));
     });
   }
 
-  /** What `read` makes of each item of the next value, an array, as it goes past it. */
+  /** Returns the results of `read` for each item of the next value, an array. `read` must move past the item. */
   items<Made>(read: (index: number) => Made): readonly Made[] {
     const made: Made[] = [];
     this.#within("]", () => made.push(read(made.length)));

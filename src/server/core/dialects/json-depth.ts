@@ -1,9 +1,9 @@
 /**
- * Finds top-level members by native search, and walks no more of the text than the way from one to the nearer end.
+ * Finds top-level members by native search, and walks the text only from a match to the nearer end.
  *
- * A request's numbers stand before its messages or after them, and the messages are what is long: a scan of every member
- * would cost ten times as much. For text that `scanObject` found sound; of any other the answers mean nothing, but there
- * is one. Offsets are bytes.
+ * A request's numbers come before or after its messages, and the messages are the long part: a scan of every member would cost
+ * ten times as much. The text must be one that `scanObject` found valid; for other text the result is meaningless, but the
+ * function returns. Offsets are in bytes.
  */
 import { scanObject, skipSpace, stringEnd } from "./json-scan.ts";
 
@@ -16,19 +16,20 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** More places than this are in no request, its tools' schemas included; every member is scanned then. */
+/** Maximum number of places. No request has more, including the schemas of its tools; beyond it every member is scanned. */
 const MAX_PLACES = 1_000;
 
 /**
- * Members that are looked for together. `ending` ends all of them, closing quote included: it is what is searched, and
- * the rarer its first byte is in prose, the faster. Names are ASCII; one that is written with escapes is not found.
+ * Members that are searched for together. `ending` is the common end of their names, closing quote included: it is the text
+ * that is searched, and the search is faster the rarer its first byte is in prose. Names are ASCII; a name that is written with
+ * escapes is not found.
  */
 export interface Wanted {
   readonly names: readonly string[];
   readonly ending: string;
 }
 
-/** Offsets of the values of these members where they stand at the top level. */
+/** Returns the offsets of the values of these members, where they are at the top level. */
 export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[] {
   const places = namesIn(bytes, wanted);
   if (places.length === MAX_PLACES) return scannedValues(bytes, wanted);
@@ -46,7 +47,7 @@ export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[]
   let to = bytes.length;
   for (const place of places.reverse()) {
     if (place < middle) break;
-    // No bracket is open at the end, so what closes more than opens from here on is open here.
+    // No bracket is open at the end of the text, so the brackets that close unmatched behind this place are open at it.
     depth -= netDepth(bytes, place, to);
     to = place;
     if (depth === 1) found.push(place);
@@ -54,7 +55,7 @@ export function topLevelValues(bytes: Buffer, wanted: Wanted): readonly number[]
   return found.map((place) => skipSpace(bytes, skipSpace(bytes, endWithin(bytes, place)) + 1));
 }
 
-/** The number of values in the array that opens at `start` and is not empty. */
+/** Returns the number of values in the array that opens at `start` and is not empty. */
 export function valuesIn(bytes: Buffer, start: number): number {
   let values = 1;
   let depth = 0;
@@ -69,14 +70,17 @@ export function valuesIn(bytes: Buffer, start: number): number {
   return values;
 }
 
-/** Where their opening quotes stand. In a string the quotes would be escaped, and after a string of its own is no colon. */
+/**
+ * Returns the offsets of the names' opening quotes. Within a string the quotes would be escaped, and a string value has no
+ * colon behind it.
+ */
 function namesIn(bytes: Buffer, { names, ending }: Wanted): number[] {
   const places: number[] = [];
   for (let at = bytes.indexOf(ending); at >= 0; at = bytes.indexOf(ending, at + ending.length)) {
     const end = at + ending.length;
     if (bytes[skipSpace(bytes, end)] !== COLON) continue;
     const start = bytes.lastIndexOf(QUOTE, end - 2);
-    // A longer name, which has a quote in it.
+    // It is the end of a longer name, which contains a quote.
     if (bytes[start - 1] === BACKSLASH) continue;
     if (names.includes(bytes.toString("latin1", start + 1, end - 1)) && places.push(start) === MAX_PLACES) break;
   }
@@ -90,7 +94,7 @@ function scannedValues(bytes: Buffer, { names }: Wanted): readonly number[] {
     : scan.members.flatMap((member) => (member === undefined ? [] : [member.valueStart]));
 }
 
-/** Brackets that open less those that close, from one place to another, neither of them within a string. */
+/** Returns the number of opening minus closing brackets between two offsets, neither of which is within a string. */
 function netDepth(bytes: Buffer, from: number, to: number): number {
   let net = 0;
   for (let at = from; at < to; at++) {
@@ -102,7 +106,7 @@ function netDepth(bytes: Buffer, from: number, to: number): number {
   return net;
 }
 
-/** The string's end; the text's end where it is cut off. */
+/** Returns the end of the string, or the end of the text if it is cut off. */
 function endWithin(bytes: Buffer, start: number): number {
   const end = stringEnd(bytes, start);
   return end < 0 ? bytes.length : end;

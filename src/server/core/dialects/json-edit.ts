@@ -2,10 +2,10 @@
 import { type Member, memberName, membersOf } from "./json-scan.ts";
 
 export interface ObjectEdits {
-  /** Member name to new JSON text; one that is absent is added at the end. */
+  /** New JSON text by member name; an absent member is added at the end. */
   readonly set: ReadonlyMap<string, string>;
   readonly remove: ReadonlySet<string>;
-  /** Old name to new; where the new name is present already, the old member is dropped. */
+  /** New names by old name; if the new name is present already, the old member is dropped. */
   readonly rename: ReadonlyMap<string, string>;
 }
 
@@ -14,7 +14,9 @@ export function replaceValue(bytes: Buffer, member: Member, json: string): Buffe
   return Buffer.concat([bytes.subarray(0, member.valueStart), Buffer.from(json), bytes.subarray(member.valueEnd)]);
 }
 
-/** `bytes` must hold an object that `scanObject` found sound. Returns the same buffer when nothing changes. */
+/**
+ * Applies the edits. `bytes` must contain an object that `scanObject` found valid. Returns the same buffer if nothing changes.
+ */
 export function editObject(bytes: Buffer, edits: ObjectEdits): Buffer {
   const members = membersOf(bytes);
   const names = members.map((member) => memberName(bytes, member));

@@ -1,33 +1,33 @@
 /**
  * Finds top-level members of a JSON object in its bytes, without building values (RFC 8259).
  *
- * A proxied body is forwarded as it came; all that routing needs of it is one or two members, and whether the text
- * is JSON at all. Parsing a megabyte for that would cost more than forwarding it. The scan checks the grammar (nesting,
- * commas, numbers, literals) at the speed of a byte search, since strings are skipped natively. It does not look for
- * raw control characters or bad escapes inside strings: they cannot change which member is named what, and the upstream
- * answers them. A byte order mark before an answer is passed over, as clients do; before a request it is a problem, since
- * servers differ (RFC 8259, 8.1). A name that stands twice among the wanted ones is reported, for two readers may keep different ones.
+ * A proxied body is forwarded unchanged; routing needs only one or two members of it, and whether the text is JSON. Parsing a
+ * megabyte for that would cost more than forwarding it. The scan checks the grammar (nesting, commas, numbers, literals) at the
+ * speed of a byte search, since strings are skipped natively. It does not look for raw control characters or bad escapes inside
+ * strings: they cannot change the names of members, and the upstream rejects them. A byte order mark before an answer is
+ * skipped, as clients do; before a request it is a problem, since servers differ (RFC 8259, 8.1). A wanted name that occurs
+ * twice is reported, since two readers may keep different values.
  *
- * Offsets are bytes into the buffer that was scanned.
+ * Offsets are bytes into the scanned buffer.
  */
 import { isUtf8 } from "node:buffer";
 import { isAlike } from "./readings.ts";
 
-/** Deeper nesting is refused: no request of either dialect comes near it, and parsers behind us recurse. */
+/** Maximum depth. Deeper nesting is refused: no request of either dialect comes near it, and parsers of upstreams may recurse. */
 export const MAX_DEPTH = 512;
 
 export interface Member {
   /** Offset of the name's opening quote. */
   readonly nameStart: number;
   readonly valueStart: number;
-  /** One past the value's last byte. */
+  /** Offset behind the value's last byte. */
   readonly valueEnd: number;
 }
 
 export type JsonScan =
   /**
-   * `mayLose`: as values, the text might lose the spelling of a number or the order of names. False: it does not.
-   * `values`: how many there are, at every level: each costs memory of its own once the text is parsed.
+   * `mayLose` is true if parsing might lose the spelling of a number or the order of names. `values` is the number of values at
+   * all levels; each takes memory once the text is parsed.
    */
   | {
       readonly kind: "object";
@@ -50,7 +50,10 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const LAST_ASCII = 0x7f;
 
-/** Bytes of a string looked at one by one before the native search takes over; a call costs about as much as 40 bytes. */
+/**
+ * Number of bytes of a string examined one by one before the native search takes over. One native call costs about as much as
+ * 40 bytes.
+ */
 const NEAR_BYTES = 48;
 
 const LITERALS: ReadonlyMap<number, Buffer> = new Map([
@@ -62,8 +65,8 @@ const LITERALS: ReadonlyMap<number, Buffer> = new Map([
 class Malformed extends Error {}
 
 /**
- * Scans one JSON object; the result lists, for each wanted name in order, where it stands, or undefined. `isRequest`: a
- * wanted name in letters of another case is a problem, since some readers (Go's `encoding/json`) take it for the name.
+ * Scans one JSON object. The result has the position of each wanted name in order, or `undefined`. If `isRequest` is true, a
+ * wanted name in different letter case is a problem, since some readers (Go's `encoding/json`) accept it as the name.
  */
 export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest = false): JsonScan {
   try {
@@ -83,30 +86,30 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
   }
 }
 
-/** Visits every top-level member, in order. Only for bytes that `scanObject` found sound. */
+/** Returns every top-level member, in order. `bytes` must be valid according to `scanObject`. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
   eachMember(bytes, afterMark(bytes), { mayLose: false, values: 0 }, (member) => members.push(member));
   return members;
 }
 
-/** The member's name, decoded. */
+/** Returns the member's decoded name. */
 export function memberName(bytes: Buffer, member: Member): string {
   return JSON.parse(bytes.toString("utf8", member.nameStart, endOfString(bytes, member.nameStart))) as string;
 }
 
-/** The member's value, parsed. */
+/** Returns the member's parsed value. */
 export function memberValue(bytes: Buffer, member: Member): unknown {
   return JSON.parse(bytes.toString("utf8", member.valueStart, member.valueEnd));
 }
 
-/** What the scan passed. */
+/** Facts that the scan collects. */
 interface Seen {
   mayLose: boolean;
   values: number;
 }
 
-/** Where the text begins: behind its byte order mark, if it has one. */
+/** Returns the offset of the text, behind its byte order mark if it has one. */
 function afterMark(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
@@ -161,7 +164,7 @@ function escapedAt(written: string, wanted: readonly string[], isRequest: boolea
 
 const otherCase = (name: string): Malformed => new Malformed(`the body names "${name}" in other letters`);
 
-/** Whether it is `name` but for the case of letters. `name` is ASCII in lower case. */
+/** Returns whether the name is `name` in any letter case. `name` is ASCII in lower case. */
 function isAt(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const byte = bytes[start + i] as number;
@@ -184,7 +187,10 @@ function escapedName(bytes: Buffer, member: Member): string {
   }
 }
 
-/** Containers are walked with a stack of one byte a level, so that hostile nesting cannot exhaust ours. */
+/**
+ * Returns the offset behind the value. Containers are walked with a stack of one byte per level, so that hostile nesting cannot
+ * overflow the call stack.
+ */
 function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
@@ -211,7 +217,7 @@ function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
     } else {
       at = endOfScalar(bytes, at, seen);
     }
-    // After a value: close what ends here, until a comma brings the next value.
+    // After a value: close the containers that end here, until a comma leads to the next value.
     for (;;) {
       if (depth === 0) return at;
       at = skipSpace(bytes, at);
@@ -249,7 +255,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return end;
 }
 
-/** One past the closing quote of the string that opens at `start`, or -1. */
+/** Returns the offset behind the closing quote of the string that opens at `start`, or -1. */
 export function stringEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -268,7 +274,7 @@ export function stringEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** int frac? exp? of RFC 8259 section 6. */
+/** Returns the offset behind a number: int frac? exp? of RFC 8259 section 6. */
 function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === 0x2d ? start + 1 : start;
   if (bytes[at] === 0x30) at++;
@@ -282,10 +288,13 @@ function endOfNumber(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** At most this many digits are a double's own: it is written as it was read. */
+/** Maximum length of a number that a double represents exactly, so that it is written as it was read. */
 const SAFE_LENGTH = 15;
 
-/** Whether it is one of the common ones that are surely written as they were read: no exponent, no trailing or many leading zeros. */
+/**
+ * Returns whether the number is a common one that is certainly written as it was read: no exponent, no trailing or many leading
+ * zeros.
+ */
 function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
   if (end - start > SAFE_LENGTH) return false;
   const first = bytes[start] === MINUS ? start + 1 : start;
@@ -310,7 +319,7 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** A name that begins like an index may not keep its place; an index may be written with escapes. */
+/** Skips a name. One that begins like an index may not keep its position, and an index may be written with escapes. */
 function skipName(bytes: Buffer, at: number, seen: Seen): number {
   if (bytes[at] !== QUOTE) throw broken(bytes, at);
   const first = bytes[at + 1];
@@ -338,7 +347,7 @@ function expectEnd(bytes: Buffer, start: number): void {
   if (at !== bytes.length) throw broken(bytes, at);
 }
 
-/** Says where, never what: the bytes are a prompt. */
+/** Reports the position, never the content: the bytes are a prompt. */
 function broken(bytes: Buffer, at: number): Malformed {
   return new Malformed(
     at >= bytes.length ? "the body ends before its JSON does" : `the body is not JSON at byte ${at}`,

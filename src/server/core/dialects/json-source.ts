@@ -1,23 +1,23 @@
 /**
- * JSON that is taken apart and put together again with parts of it left exactly as they were written: a tool's schema or
- * arguments keep the spelling of their numbers and the order of their keys, which parsing alone would lose (a number
- * above 2^53, `1.0`, keys that look like indexes). Source: dialects reference, 4 and 8; RFC 8259, section 6.
+ * JSON that is taken apart and reassembled with some parts left exactly as written: a tool's schema or arguments keep the
+ * spelling of their numbers and the order of their keys, which parsing alone would lose (a number above 2^53, `1.0`, keys that
+ * look like indexes). Source: dialects reference, 4 and 8; RFC 8259, section 6.
  *
- * Values are always those of `JSON.parse`; where the text may hold what these lose, it is walked a second time, beside
- * the values, when the first part is asked for. Time is linear in the text, and depth is bounded. A name that stands
- * twice in one object is not looked for: as everywhere, the last one is the value.
+ * Values are always those of `JSON.parse`. If they may lose something of the text, the text is walked a second time alongside
+ * the values when the first part is requested. Time is linear in the text, and depth is bounded. Repeated names in one object
+ * are not detected: as everywhere, the last one is the value.
  */
 import { MAX_DEPTH } from "./json-scan.ts";
 import { parsedJson } from "./values.ts";
 
-/** What the native writer puts in the place of a `Verbatim`. */
+/** Placeholder that the native writer outputs for a `Verbatim`. */
 const MARK = "\u00ffverbatim";
 const WRITTEN_MARK = JSON.stringify(MARK);
 
-/** Texts of those that the native writer has met in this writing, in their order. */
+/** Texts of the `Verbatim` parts that the native writer reached in the current call, in order. */
 let met: string[] = [];
 
-/** JSON text in the place of a value: written out as it stands, line breaks included. */
+/** JSON text in place of a value. It is written unchanged, line breaks included. */
 export class Verbatim {
   readonly text: string;
 
@@ -25,7 +25,7 @@ export class Verbatim {
     this.text = text;
   }
 
-  /** For `writeJson` alone. */
+  /** Serves `writeJson` only. */
   toJSON(): string {
     met.push(this.text);
     return MARK;
@@ -33,22 +33,22 @@ export class Verbatim {
 }
 
 export interface JsonSource {
-  /** Plain values, as `JSON.parse` gives them. */
+  /** Plain values, as `JSON.parse` returns them. */
   readonly value: unknown;
   /**
-   * `part`: an object or array of `value`, by identity. A `Verbatim` of its text where parsing it and writing it again may
-   * not give the same; otherwise `part` itself.
+   * Returns a `Verbatim` of the part's text if parsing and writing it might change it, otherwise `part` itself. `part` is an
+   * object or array of `value`, by identity.
    */
   exact(part: unknown): unknown;
 }
 
-/** What `scanObject` lets through: it counts the levels within the outermost object. */
+/** Maximum number of levels that `scanObject` accepts; it counts the levels within the outermost object. */
 const MAX_LEVELS = MAX_DEPTH + 1;
 
-/** Integers of at most this many digits are written as they were read. */
+/** Maximum number of digits of an integer that is written as it was read. */
 const SAFE_DIGITS = 15;
 
-/** Characters of a string looked at one by one before the native search takes over. */
+/** Number of characters of a string examined one by one before the native search takes over. */
 const NEAR_CHARACTERS = 24;
 
 const TAB = 0x09;
@@ -72,8 +72,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Throws `SyntaxError`, which quotes nothing of the text, for what is no JSON or is nested too deep. `isKept`: `scanObject`
- * found that the text loses nothing, and that it is not too deep.
+ * Parses JSON. Throws `SyntaxError`, which quotes nothing of the text, if it is not JSON or is nested too deep. `isKept` is
+ * true if `scanObject` found that parsing loses nothing of the text, and that it is not too deep.
  */
 export function readJson(text: string, isKept = false): JsonSource {
   const value = parsedJson(text);
@@ -81,7 +81,7 @@ export function readJson(text: string, isKept = false): JsonSource {
   return { value, exact: isKept ? itself : exactParts(text, value) };
 }
 
-/** `exact` of a source whose text is read already: `value` is what it says. Throws as `readJson`. */
+/** Returns the `exact` function for a text that was parsed already to `value`. Throws as `readJson` does. */
 export function exactParts(text: string, value: unknown): JsonSource["exact"] {
   if (!mayLose(text)) return itself;
   let parts: ReadonlyMap<unknown, Verbatim> | undefined;
@@ -94,10 +94,11 @@ export function exactParts(text: string, value: unknown): JsonSource["exact"] {
 const itself: JsonSource["exact"] = (part) => part;
 
 /**
- * JSON text of `value`, in which any part may be a `Verbatim`. Undefined is left out of objects and null elsewhere.
+ * Returns the JSON text of `value`, in which any part may be a `Verbatim`. `undefined` is left out of objects and written as
+ * null elsewhere.
  *
- * The native writer, ten times as fast as any other, writes a mark for each, and its text is put in the mark's place. More
- * marks than there are parts are a client's own; which is which only a writer of ours can tell.
+ * The native writer, ten times as fast as any other, writes a mark for each, and the mark is then replaced with its text. If
+ * there are more marks than parts, some are the client's own, and only the project's own writer can tell them apart.
  */
 export function writeJson(value: unknown): string {
   met = [];
@@ -120,14 +121,14 @@ function written(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${written(member)}`).join(",")}}`;
 }
 
-/** JSON text of a part that `exact` gave: no `Verbatim` stands within it. */
+/** Returns the JSON text of a part that `exact` returned; it contains no `Verbatim` within. */
 export function jsonText(part: unknown): string {
   return part instanceof Verbatim ? part.text : (JSON.stringify(part) ?? "null");
 }
 
 /**
- * Whether the text may hold a number or an order of names that its values do not keep. A false alarm costs time only: a
- * name that begins like an index is taken for one.
+ * Returns whether the text may contain a number or an order of names that parsing does not keep. A false positive only costs
+ * time: a name that begins like an index is treated as one.
  */
 function mayLose(text: string): boolean {
   let loses = false;
@@ -151,10 +152,10 @@ function mayLose(text: string): boolean {
   return loses;
 }
 
-/** The first character of a name; the index may be written with escapes. */
+/** Returns whether a name may be an index, by its first character; an index may be written with escapes. */
 const mayBeIndex = (code: number): boolean => isDigit(code) || code === BACKSLASH;
 
-/** Whether the number is written out again as it stands. */
+/** Returns whether parsing and writing keeps the spelling of the number. */
 function isKept(text: string, start: number, end: number): boolean {
   let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
   const isPlain = end - at <= SAFE_DIGITS && (at === start || text.charCodeAt(at) !== ZERO);
@@ -164,11 +165,11 @@ function isKept(text: string, start: number, end: number): boolean {
   return String(Number(written)) === written;
 }
 
-/** Every object and array of `value` with its text. Where a name stands twice, the last text is set last. */
+/** Returns the text of every object and array of `value`. If a name occurs twice, the last text wins. */
 function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   const parts = new Map<unknown, Verbatim>();
 
-  /** One past the end of the value at `start`. `beside` is what was read there, unless the same name stands again. */
+  /** Returns the offset behind the value at `start`. `beside` is the parsed value of it, unless the same name occurs again. */
   function walk(start: number, beside: unknown): number {
     const code = text.charCodeAt(start);
     if (code === QUOTE) return stringEnd(text, start);
@@ -183,7 +184,7 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
     while (text.charCodeAt(at) !== CLOSE_OBJECT) {
       const nameEnd = stringEnd(text, at);
       const name = nameIn(text, at, nameEnd);
-      // Past the colon.
+      // Move past the colon.
       at = skipSpace(text, skipSpace(text, nameEnd) + 1);
       at = skipComma(text, walk(at, memberOf(beside, name)));
     }
@@ -201,7 +202,7 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   return parts;
 }
 
-/** Own members only: of an object that a later one of its name replaced, any may be missing. */
+/** Returns an own member only: an object that was replaced by a later one of its name may lack any member. */
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
@@ -212,7 +213,7 @@ export function nameIn(text: string, start: number, end: number): string {
   return name.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : name;
 }
 
-/** One past the closing quote. Only for sound text, as everything below. */
+/** Returns the offset behind the closing quote. This function, like those below, requires valid text. */
 export function stringEnd(text: string, start: number): number {
   let at = start + 1;
   const near = at + NEAR_CHARACTERS;
@@ -230,7 +231,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** A number, or a literal, which is letters. */
+/** Returns the offset behind a number or a literal. */
 export function scalarEnd(text: string, start: number): number {
   let at = start;
   while (isOfScalar(text.charCodeAt(at))) at++;

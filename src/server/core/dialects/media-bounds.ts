@@ -1,49 +1,56 @@
 /**
- * Upper bounds of the tokens of a body whose media are not text.
+ * Upper bounds of the tokens of a body that may contain media.
  *
- * Text has no more tokens than bytes. A medium has far fewer: an image of a megabyte takes some thousand, and a caller
- * must not be refused for a number that is wrong by a hundred. So base64 that stands where either dialect puts media is
- * counted by its kind, which its first bytes tell as they tell the provider. All other base64 is text to a model, and
- * counted as such. Media that are fetched by their address count too, as far as they are images.
+ * A text never has more tokens than bytes. Media have far fewer: an image of a megabyte takes a few thousand tokens, and a
+ * caller must not be refused because of an estimate that is wrong by a factor of a hundred. So base64 in the places where
+ * either dialect puts media is counted by its kind, which its first bytes show as they show it to the provider. All other
+ * base64 is text to a model, and is counted as text. Media that are fetched from a URL count too, as far as they are images.
  *
- * Every long string of base64 covers a multiple of `STRIDE`; only there is looked, and from there natively to its ends.
+ * Every long base64 string covers a multiple of `STRIDE`. Only these offsets are examined, and from there a native search finds
+ * the ends of the string.
  */
 
 /**
- * The most that the messages dialect documents for one image, 4,784 tokens (2,576 by 1,456 pixels in squares of 28);
- * compat providers scale images down to fewer, but for a few models.
+ * Maximum tokens that the messages dialect documents for one image, 4,784 (2,576 by 1,456 pixels in squares of 28), rounded up;
+ * compat providers scale images down to fewer, except for a few models.
  */
 export const IMAGE_TOKENS = 4_800;
 
-/** Audio and video: the most that is documented is 32 tokens a second, which speech fills with 2,000 bytes or more. */
+/**
+ * Minimum bytes per token of audio and video: the documented maximum is 32 tokens per second, and a second of speech has 2,000
+ * bytes or more.
+ */
 const BYTES_PER_AUDIO_TOKEN = 60;
 
-/** A page is given as its text and as an image, 4,600 tokens together, and takes 20 kB as documents come. */
+/**
+ * Minimum bytes per token of a document: a page is sent as its text and as an image, 4,600 tokens together, and typically has
+ * 20 kB.
+ */
 const BYTES_PER_DOCUMENT_TOKEN = 4;
 
-/** Base64 below this is counted as text. */
+/** Minimum length of base64 that is counted as media; shorter strings count as text. */
 const STRIDE = 1_024;
-/** Bytes that must all be of base64 where it is looked. */
+/** Number of bytes at an examined offset that must all be base64. */
 const PROBE_BYTES = 16;
-/** Distance of the bytes that are looked at within a string to tell that all of it is base64. */
+/** Distance of the bytes within a string that are sampled to confirm that all of it is base64. */
 const SAMPLE_BYTES = 61;
-/** Places of one name that are looked at. No request holds more media (600 is the most that is documented). */
+/** Maximum number of occurrences of one name that are examined. No request has more media (600 is the documented maximum). */
 const MAX_PLACES = 2_000;
 
 const QUOTE = 0x22;
 
-/** A backslash too: some clients escape the slash, or break lines. */
+/** Base64 characters, including a backslash: some clients escape the slash, or break lines. */
 const BASE64 = new Uint8Array(256);
 for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\") {
   BASE64[char.charCodeAt(0)] = 1;
 }
 
-/** Names under which the dialects and their hosts put media. */
+/** Names of the members in which the dialects and their hosts put media. */
 const MEDIA_NAMES: ReadonlySet<string> = new Set(["data", "file_data", "url", "image_url", "image", "b64_json"]);
 
 type MediaKind = "image" | "audio" | "document" | "other";
 
-/** First characters in base64, as the formats of both dialects begin. RIFF holds WAVE or WEBP, told by its ninth byte. */
+/** First characters of the formats of both dialects in base64. RIFF contains WAVE or WEBP; its ninth byte tells them apart. */
 const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
   ["iVBORw0KGgo", "image"],
   ["/9j/", "image"],
@@ -57,7 +64,10 @@ const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
   ["GkXfo", "audio"],
 ];
 
-/** `isMessages`: the dialect, which says where the address of an image stands. */
+/**
+ * Returns an upper bound of the tokens of a JSON body. `isMessages` is the dialect, which decides where the address of an image
+ * is.
+ */
 export function jsonTokens(plain: Buffer, isMessages: boolean): number {
   let tokens = plain.length + IMAGE_TOKENS * (isMessages ? fetchedByMessages(plain) : fetchedByCompat(plain));
   let at = STRIDE;
@@ -76,8 +86,8 @@ export function jsonTokens(plain: Buffer, isMessages: boolean): number {
 }
 
 /**
- * Of a form or of raw bytes: a file is an image or audio, and its kind is the route's. Whichever takes more is counted,
- * with room for the text fields; a small body is no more than its bytes but for the images in it.
+ * Returns an upper bound of the tokens of a form or of raw bytes. The kind of a file, image or audio, depends on the route, so
+ * the larger bound is used, with room for the text fields. A small body counts as at most its bytes plus its images.
  */
 export function formTokens(plain: Buffer): number {
   const files = countOf(plain, "filename=");
@@ -85,7 +95,7 @@ export function formTokens(plain: Buffer): number {
   return text + Math.max(files * IMAGE_TOKENS, Math.ceil(plain.length / BYTES_PER_AUDIO_TOKEN));
 }
 
-/** What the string's tokens are above its bytes; mostly below zero, and zero for text. */
+/** Returns the string's tokens minus its bytes: usually negative, and zero for text. */
 function mediaDifference(plain: Buffer, start: number, end: number): number {
   const name = nameBefore(plain, start - 1);
   if (end - start < STRIDE || name === undefined || !MEDIA_NAMES.has(name)) return 0;
@@ -106,7 +116,7 @@ function tokensOf(kind: MediaKind, bytes: number): number {
       return bytes / BYTES_PER_AUDIO_TOKEN;
     case "document":
       return IMAGE_TOKENS + bytes / BYTES_PER_DOCUMENT_TOKEN;
-    // A text file, a thought in cipher: no more tokens than bytes before they were coded.
+    // A text file or encrypted thinking: at most as many tokens as bytes before encoding.
     case "other":
       return bytes;
     default:
@@ -114,7 +124,10 @@ function tokensOf(kind: MediaKind, bytes: number): number {
   }
 }
 
-/** `type`: the first half of the media type in a data URL. It is what the caller says; the bytes say more. */
+/**
+ * Returns the kind of a medium. `type` is the first half of the media type in a data URL. It is the caller's claim, so the
+ * bytes take precedence.
+ */
 function kindOf(head: string, type: string | undefined): MediaKind {
   const text = head.replaceAll("\\", "");
   if (text.startsWith("UklGR")) return text.startsWith("XRUJQ", 11) ? "image" : "audio";
@@ -123,7 +136,7 @@ function kindOf(head: string, type: string | undefined): MediaKind {
   return type === "audio" || type === "video" ? "audio" : "other";
 }
 
-/** The name of the member whose string opens at `quote`. */
+/** Returns the name of the member whose string opens at `quote`. */
 function nameBefore(plain: Buffer, quote: number): string | undefined {
   const before = plain.toString("latin1", Math.max(0, quote - 32), Math.max(0, quote));
   return /"([a-z0-9_]+)"\s*:\s*$/.exec(before)?.[1];
@@ -134,7 +147,10 @@ function isBase64(plain: Buffer, from: number, to: number, step: number): boolea
   return true;
 }
 
-/** Images that the provider is to fetch: `"image_url"` before an address, or before an object that holds one. */
+/**
+ * Returns the number of images that the provider is to fetch: `"image_url"` before an address, or before an object that has
+ * one.
+ */
 function fetchedByCompat(plain: Buffer): number {
   let count = 0;
   eachPlace(plain, '_url"', (_, end) => {
@@ -144,7 +160,7 @@ function fetchedByCompat(plain: Buffer): number {
   return count;
 }
 
-/** The same where a source says `"type": "url"`. */
+/** Returns the same number for sources with `"type": "url"`. */
 function fetchedByMessages(plain: Buffer): number {
   let count = 0;
   eachPlace(plain, '"url"', (at) => {

@@ -1,14 +1,17 @@
 /**
- * Message threads of the messages dialect: with `thread` the provider holds the conversation under the id of its answer, and
- * a request that continues it brings only what is new. Source: `@anthropic-ai/sdk` 1.11.0, `lib/internal/threads`, which
- * adds the field by itself and sends the whole conversation again on the error `thread_not_found`.
+ * Message threads of the messages dialect: with `thread` the provider keeps the conversation under the id of its answer, and a
+ * request that continues it contains only the new messages. Source: `@anthropic-ai/sdk` 1.11.0, `lib/internal/threads`, which
+ * adds the field automatically and sends the whole conversation again on the error `thread_not_found`.
  */
 import { type Member, memberValue, scanObject } from "./json-scan.ts";
 
-/** What a request asks of a thread. `continue`: the conversation so far does not stand in it. */
+/** Use of a thread by a request. `continue`: the request does not contain the conversation so far. */
 export type ThreadUse = "none" | "create" | "continue";
 
-/** Whatever some reader may take to continue a thread is said to. `bytes`: of a request that `scanObject` found sound. */
+/**
+ * Returns how the request uses a thread. A form that any reader may take as a continuation counts as one. `bytes` is a request
+ * that `scanObject` found valid.
+ */
 export function threadUse(bytes: Buffer, thread: Member | undefined): ThreadUse {
   if (thread === undefined) return "none";
   const value = bytes.subarray(thread.valueStart, thread.valueEnd);
@@ -23,6 +26,6 @@ function isCreate(value: Buffer, type: Member): boolean {
   try {
     return memberValue(value, type) === "create";
   } catch {
-    return false; // an escape that is none
+    return false; // an invalid escape
   }
 }

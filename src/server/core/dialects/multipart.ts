@@ -1,18 +1,18 @@
 /**
- * Finds one text field of a multipart/form-data body (RFC 7578) without taking the body apart.
+ * Finds one text field of a multipart/form-data body (RFC 7578) without parsing the whole body.
  *
  * Only part headers are read; file contents are skipped by a native search for the boundary. Offsets are bytes.
  */
 import { isUtf8 } from "node:buffer";
 import { isAlike } from "./readings.ts";
 
-/** The longest boundary of RFC 2046 section 5.1.1. */
+/** Maximum length of a boundary (RFC 2046, section 5.1.1). */
 const MAX_BOUNDARY_CHARS = 70;
-/** A part with longer headers is none of an API client's. */
+/** Maximum size of a part's headers, more than any API client sends. */
 const MAX_PART_HEADER_BYTES = 16 << 10;
-/** Parts looked at; an upload of more is refused. */
+/** Maximum number of parts; an upload with more is refused. */
 const MAX_PARTS = 1_000;
-/** A model name is short; a longer field is not one. */
+/** Maximum size of the field: a model name is short. */
 const MAX_FIELD_BYTES = 1_024;
 
 export type FormField =
@@ -21,7 +21,7 @@ export type FormField =
   | { readonly kind: "problem"; readonly message: string };
 
 export function boundaryOf(contentType: string): string | undefined {
-  // Two, or one within the text of another parameter: readers differ in which they take.
+  // There may be two, or one within the text of another parameter: readers differ in which they use.
   const [match, second] = contentType.matchAll(/boundary\*?=(?:"([^"\\]+)"|([^\s;"]+))?/gi);
   const boundary = second === undefined ? (match?.[1] ?? match?.[2]) : undefined;
   return boundary !== undefined && boundary.length <= MAX_BOUNDARY_CHARS ? boundary : undefined;
@@ -42,13 +42,13 @@ export function findField(bytes: Buffer, boundary: string, name: string): FormFi
   return wrong === undefined ? found : { kind: "problem", message: wrong };
 }
 
-/** A part of a form. Its content lies from `start` to `end`. */
+/** Part of a form. Its content is at `start` to `end`. */
 export interface FormPart extends Part {
   readonly start: number;
   readonly end: number;
 }
 
-/** Every part, or what is wrong with the form. */
+/** Returns every part, or the problem of the form. */
 export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] | string {
   const parts: FormPart[] = [];
   const wrong = eachPart(bytes, boundary, (part) => {
@@ -58,7 +58,7 @@ export function formParts(bytes: Buffer, boundary: string): readonly FormPart[] 
   return wrong ?? parts;
 }
 
-/** What is wrong with the form, or what `visit` says is. */
+/** Visits each part. Returns the problem of the form, or the first problem that `visit` returns. */
 function eachPart(bytes: Buffer, boundary: string, visit: (part: FormPart) => string | undefined): string | undefined {
   const dashes = Buffer.from(`--${boundary}`, "latin1");
   let delimiter = nextDelimiter(bytes, dashes, 0);
@@ -92,7 +92,10 @@ const DASH = 0x2d;
 const AMBIGUOUS = -2;
 const TWO_READINGS = "the form is one that readers may read differently";
 
-/** Where the next one's dashes stand; -1: there is none. `AMBIGUOUS`: behind half a line end, which some readers take. */
+/**
+ * Returns the offset of the next delimiter's dashes, or -1 if there is none. Returns `AMBIGUOUS` behind half a line end, which
+ * only some readers accept.
+ */
 function nextDelimiter(bytes: Buffer, dashes: Buffer, from: number): number {
   for (let at = bytes.indexOf(dashes, from); at >= 0; at = bytes.indexOf(dashes, at + 1)) {
     if (at === 0) return at;
@@ -104,20 +107,20 @@ function nextDelimiter(bytes: Buffer, dashes: Buffer, from: number): number {
 }
 
 interface Part {
-  /** Undefined: it has none. */
+  /** Name of the field; `undefined` if it has none. */
   readonly name: string | undefined;
   readonly isFile: boolean;
-  /** Its bytes are its text, as they are where nothing is said of either. */
+  /** Whether its bytes are its text, which is the default if no type or encoding is stated. */
   readonly isPlainText: boolean;
-  /** Nothing says that its bytes are encoded, or in a charset that is not UTF-8. */
+  /** Whether no encoding, and no charset other than UTF-8, is stated. */
   readonly isUnencoded: boolean;
-  /** Its content type, or empty. */
+  /** Content type, or empty. */
   readonly type: string;
 }
 
-/** RFC 7578 section 4.6: its value is the charset of the parts that name none. */
+/** Name of the field whose value is the charset of the parts that name none (RFC 7578, section 4.6). */
 const CHARSET_FIELD = "_charset_";
-/** In which ASCII stands for itself and for nothing else; a text of other bytes is UTF-8 or a problem. */
+/** Charsets that keep ASCII unchanged. A text with other bytes is UTF-8 or a problem. */
 const ASCII_KEPT: ReadonlySet<string> = new Set(["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252"]);
 const isAsciiKept = (charset: string): boolean => ASCII_KEPT.has(charset.trim().toLowerCase());
 
@@ -142,7 +145,7 @@ function formOf(headers: string): Pick<Part, "isPlainText" | "isUnencoded" | "ty
 
 const charsetOf = (type: string): string => CHARSET.exec(type)?.[1] ?? "utf-8";
 
-/** A folded line, or a line end of another kind. */
+/** Pattern of a folded line, or of a line end other than CR LF. */
 const FOLDED = /\r\n[ \t]|\r(?!\n)|(?<!\r)\n/;
 const DISPOSITION = /^content-disposition[ \t]*:[ \t]*[^\s;]*(.*)$/gim;
 const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))[ \t]*/y;
@@ -150,7 +153,10 @@ const PARAMETER = /[ \t]*;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(
 /** Headers are read byte by byte. */
 const utf8 = (text: string): string => Buffer.from(text, "latin1").toString("utf8");
 
-/** Undefined where readers of forms differ: our guards must not judge another name than the provider reads. */
+/**
+ * Parses the headers of a part. Returns `undefined` if readers of forms may differ: the gateway must not judge another name
+ * than the provider reads.
+ */
 function readPart(headers: string): Part | undefined {
   const [disposition, second] = headers.matchAll(DISPOSITION);
   if (second !== undefined || FOLDED.test(headers)) return undefined;

@@ -1,24 +1,24 @@
 /**
- * Names and parameters as any server might read them. We go by one reading; what another might take for a name that is
- * governed must not pass under it. Source: WHATWG URL, section 5.1; RFC 7578; RFC 3986, section 3.3.
+ * Readings of names and parameters by any server. The gateway uses one reading; a name that another server could read as a
+ * governed name must not escape the rules. Source: WHATWG URL, section 5.1; RFC 7578; RFC 3986, section 3.3.
  */
 
-/** Written as a list or a map of forms, PHP's and Rails' way. */
+/** Suffix of a list or map in a form, as PHP and Rails read it. */
 const BRACKETS = /\[.*$/s;
 const ESCAPE = /%([0-9a-f]{2})/gi;
 
 /**
- * Whether some reader may take `written` for `wanted`, which is ASCII in lower case: one that takes no notice of case or of
- * the space around, decodes escapes once more, reads a list's name, or stops at a NUL.
+ * Returns whether any reader may take `written` for `wanted`, which is ASCII in lower case: one that ignores letter case or
+ * surrounding space, decodes escapes once more, reads a list's name, or stops at a NUL.
  */
 export function isAlike(written: string, wanted: string): boolean {
   if (written === wanted) return true;
   const [cut = ""] = decoded(written).split("\0");
-  // Upper case first: some letters of other scripts are taken for ASCII ones by way of it (Go's `encoding/json`).
+  // Upper case first: some readers map letters of other scripts to ASCII letters that way (Go's `encoding/json`).
   return cut.replace(BRACKETS, "").trim().normalize("NFKC").toUpperCase().toLowerCase() === wanted;
 }
 
-/** Byte by byte; escapes that are none stay. */
+/** Decodes escapes byte by byte; invalid escapes stay. */
 export function decoded(text: string): string {
   if (!text.includes("%")) return text;
   const bytes = Buffer.from(text).toString("latin1");
@@ -28,11 +28,11 @@ export function decoded(text: string): string {
 
 export interface Parameter {
   readonly value: string;
-  /** Every reader takes it, and for the same. */
+  /** Whether every reader accepts it, with the same meaning. */
   readonly isPlain: boolean;
 }
 
-/** Of a query or a form-encoded body, without a question mark: all whose name may be read as `name`. */
+/** Returns all parameters whose name may be read as `name`. `text` is a query without question mark, or a form-encoded body. */
 export function parametersNamed(text: string, name: string): readonly Parameter[] {
   const found: Parameter[] = [];
   for (const field of text.split("&")) {
@@ -45,7 +45,7 @@ export function parametersNamed(text: string, name: string): readonly Parameter[
   return found;
 }
 
-/** With another value in the place of each parameter that is plainly `name`. */
+/** Returns the text with another value for each parameter that is literally called `name`. */
 export function withParameter(text: string, name: string, value: string): string {
   const renamed = (pair: string): string =>
     split(pair).written === name ? `${name}=${encodeURIComponent(value)}` : pair;

@@ -1,4 +1,4 @@
-/** The gateway's own refusals in the shape of either dialect, so that official SDKs raise their own typed errors. */
+/** Writes the gateway's own refusals in the shape of either dialect, so that official SDKs raise their typed errors. */
 import type { GatewayError } from "../../../base/index.ts";
 import { REFUSALS } from "../../../base/index.ts";
 import type { Dialect } from "./routes.ts";
@@ -20,7 +20,7 @@ const COMPAT_TYPES: ReadonlyMap<number, string> = new Map([
   [503, "service_unavailable_error"],
 ]);
 
-/** JSON text of the answer's body. */
+/** Returns the JSON text of the answer's body. */
 export function refusalBody(dialect: Dialect, error: GatewayError, requestId: string): string {
   if (dialect === "messages") {
     const details = { error_code: error.code, ...(error.param !== undefined && { param: error.param }) };
@@ -31,24 +31,24 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
   return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
 }
 
-/** What the chunks of a compat stream say of themselves: that which ends it says the same. */
+/** Fields of the chunks of a compat stream that its last chunk repeats. */
 export interface ChunkStamp {
   readonly id: string;
   /** `chat.completion.chunk` or `text_completion`. */
   readonly object: string;
-  /** Seconds. */
+  /** Creation time in seconds since 1970. */
   readonly created: number;
   readonly model: string;
-  /** Indexes of the choices that are under way. */
+  /** Indexes of the choices in progress. */
   readonly choices: readonly number[];
 }
 
-/** What a stream has told of itself, which its last event says again. */
+/** Data of a stream that its last event repeats. */
 export type StreamStamp = ChunkStamp | ResponseStamp;
 
 /**
- * The same as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. A guardrail's denial of the
- * chunks of `stamp` ends them as the dialect knows it: they were filtered. Source: design decisions, section 11, Deny.
+ * Returns the refusal as the last event of a stream that has begun: no `[DONE]`, no invented stop reason. If a guardrail denies
+ * the chunks of `stamp`, they end as filtered, in the form of the dialect. Source: design decisions, section 11, Deny.
  */
 export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: string, stamp?: StreamStamp): string {
   if (stamp !== undefined && "response" in stamp) {
@@ -73,8 +73,8 @@ function filteredChunk(error: GatewayError, requestId: string, { choices, ...sta
 }
 
 /**
- * The same as an event of a session, before it is closed. Source: dialects reference, section 4.1. `routeName`: of its
- * handshake.
+ * Returns the refusal as an event of a session, to be sent before it is closed. `routeName` is the route of its handshake.
+ * Source: dialects reference, section 4.1.
  */
 export function refusalMessage(routeName: string, error: GatewayError, requestId: string): string {
   const told = (JSON.parse(refusalBody("compat", error, requestId)) as { readonly error: object }).error;
@@ -82,17 +82,17 @@ export function refusalMessage(routeName: string, error: GatewayError, requestId
   return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...told, event_id: null } });
 }
 
-/** `body`: of an error, as JSON text of one line. */
+/** Returns the stream event of an error. `body` is JSON text of one line. */
 export function errorFrame(dialect: Dialect, body: string): string {
   return `${dialect === "messages" ? "event: error\n" : ""}data: ${body}\n\n`;
 }
 
-/** `error.type` of the dialect messages. */
+/** Returns `error.type` of the messages dialect. */
 export function messagesErrorType(status: number): string {
   return MESSAGES_TYPES.get(status) ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
-/** Header pairs that belong to a refusal whatever its dialect. */
+/** Returns the headers of a refusal, which are the same for both dialects. */
 export function refusalHeaders(error: GatewayError, requestId: string): string[] {
   const headers = ["x-gateway-request-id", requestId, "x-request-id", requestId, "request-id", requestId];
   if (!REFUSALS[error.code].mayRetry) headers.push("x-should-retry", "false");

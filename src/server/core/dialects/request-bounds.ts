@@ -1,11 +1,11 @@
 /**
- * Bounds of what a request will use, read from its bytes before it is sent. Source: cluster reference, 7.2 rule 1.
+ * Upper bounds of what a request will use, read from its bytes before it is sent. Source: cluster reference, 7.2 rule 1.
  *
- * Input: a text has no more tokens than bytes, and media are counted by what their bytes are (`media-bounds.ts`). What a
- * request only names by an id (a stored file, an earlier response) is not in it. Output: what the request allows its
- * model to say, in each of the answers that it asks for.
+ * Input: a text has at most as many tokens as bytes, and media are counted by the kind that their bytes show
+ * (`media-bounds.ts`). Content that a request only references by id (a stored file, an earlier response) is not included.
+ * Output: the number of tokens that the request allows, for each answer that it asks for.
  *
- * Nothing is parsed but the numbers; bytes that are no JSON give bounds too, never an error.
+ * Only numbers are parsed; bytes that are not JSON get bounds too, never an error.
  */
 import { topLevelValues, valuesIn, type Wanted } from "./json-depth.ts";
 import { skipSpace } from "./json-scan.ts";
@@ -13,28 +13,28 @@ import { formTokens, jsonTokens } from "./media-bounds.ts";
 import type { Route } from "./routes.ts";
 import { MAX_COUNT } from "./usage-normalise.ts";
 
-/** Of a request that does not bound its output: what most models give at most without being asked for more. */
+/** Assumed output bound, in tokens, of a request that states none: the default maximum of most models. */
 export const DEFAULT_OUTPUT_BOUND = 16_384;
 
 export interface RequestBounds {
   readonly input: number;
   readonly output: number;
-  /** The request itself, or its route, bounds the output. */
+  /** Whether the request, or its route, bounds the output. */
   readonly isOutputStated: boolean;
 }
 
-/** Their answers are numbers and labels, of which providers count no tokens. */
+/** Routes whose answers are numbers and labels, for which providers count no tokens. */
 const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations", "rerank"]);
 
 const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
-/** The legacy completions of the messages dialect name it in their own way. */
+/** Member name in the legacy completions of the messages dialect. */
 const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
-/** Answers that are given, and answers that are made to choose those from. */
+/** Numbers of the answers that are returned, and of those that are generated to choose from. */
 const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
 const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
 const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };
 
-/** Routes that take `n`; elsewhere it is not searched, since the search is what a long body costs. */
+/** Routes that accept `n`; elsewhere it is not searched, since the search dominates the cost of a long body. */
 const WITH_ANSWERS: ReadonlySet<string> = new Set([
   "chat_completions",
   "completions",
@@ -47,7 +47,7 @@ const WITH_ANSWERS: ReadonlySet<string> = new Set([
 const OPEN_ARRAY = 0x5b;
 const QUOTE = 0x22;
 
-/** `isJson`: `plain` is a JSON object that `scanObject` found sound. */
+/** Returns the bounds of a request. `isJson` is true if `plain` is a JSON object that `scanObject` found valid. */
 export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): RequestBounds {
   if (route.usage === "none") return { input: 0, output: 0, isOutputStated: true };
   const input = isJson ? jsonTokens(plain, route.dialect === "messages") : formTokens(plain);
@@ -57,7 +57,7 @@ export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): Reque
   return { input, output: Math.min(output, MAX_COUNT), isOutputStated: stated !== undefined };
 }
 
-/** How many answers the request asks for, each as long as the output may be. */
+/** Returns the number of answers that the request asks for, each up to the output bound. */
 function answersTo(plain: Buffer, { name }: Route): number {
   if (!WITH_ANSWERS.has(name)) return 1;
   const given = largest(plain, ANSWERS) ?? 1;
@@ -65,7 +65,7 @@ function answersTo(plain: Buffer, { name }: Route): number {
   return Math.max(1, given, largest(plain, CHOSEN_FROM) ?? 1) * promptsOf(plain);
 }
 
-/** The largest count among the top-level members of these names. */
+/** Returns the largest count among the top-level members of these names. */
 function largest(plain: Buffer, wanted: Wanted): number | undefined {
   let found: number | undefined;
   for (const at of topLevelValues(plain, wanted)) {
@@ -76,7 +76,7 @@ function largest(plain: Buffer, wanted: Wanted): number | undefined {
   return found;
 }
 
-/** Prompts in the list of a legacy completion, each answered by itself. A list of numbers is one prompt in tokens. */
+/** Returns the number of prompts in a legacy completion; each gets its own answer. A list of numbers is one prompt in tokens. */
 function promptsOf(plain: Buffer): number {
   let most = 1;
   for (const at of topLevelValues(plain, PROMPT)) {

@@ -6,25 +6,26 @@
 import { isUtf8 } from "node:buffer";
 import { findRoute } from "./routes.ts";
 
-/** Without any of these there is one way to read a path. */
+/** Characters that allow more than one reading of a path. */
 const UNUSUAL = /[^a-z0-9/_-]|\/\/|\/$/;
 
-/** Each of what the one before has left. */
+/** Normalization steps; each one is applied to the result of the previous one. */
 const STEPS: readonly ((path: string) => string)[] = [
-  // A proxy that has decoded may take what it finds for a query.
+  // A proxy that decodes the path may treat what follows as a query.
   (path) => path.replace(/[?#].*$/s, ""),
   (path) => path.normalize("NFKC"),
   merged,
   (path) => merged(path.replace(/;[^/]*/g, "")),
   (path) => merged(path.replace(/[ .]+(?=\/|$)/g, "")),
   (path) => path.toLowerCase(),
-  // The form of the answer that is asked for, as some frameworks have it.
+  // Some frameworks accept the format of the answer as a suffix.
   (path) => path.replace(/\.[a-z]+$/, ""),
 ];
 
 /**
- * `method` and `path` as `findRoute` takes them. True of a path without a route, which goes nowhere, unless it holds what
- * no path of ours does: dot segments, backslashes, controls, or escapes that are none or hide others.
+ * Returns whether all servers read the path as the same route. `method` and `path` are those of `findRoute`. A path without a
+ * route is not forwarded, so the result is true, unless the path has what no valid path has: dot segments, backslashes, control
+ * characters, invalid escapes, or escapes that hide others.
  */
 export function isReadAlike(method: string, path: string): boolean {
   if (!UNUSUAL.test(path)) return true;
@@ -39,10 +40,13 @@ export function isReadAlike(method: string, path: string): boolean {
   });
 }
 
-/** Escapes of a path are decoded at most that often. */
+/** Maximum number of times that the escapes of a path are decoded. */
 const MAX_DECODED = 3;
 
-/** Each of the ways in which a server may read a path, the path itself first; for whoever must let unusual paths pass. */
+/**
+ * Returns every way in which a server may read a path, the path itself first. It serves listeners that must let unusual paths
+ * pass.
+ */
 export function pathReadings(path: string): readonly string[] {
   const readings = new Set([path]);
   if (!UNUSUAL.test(path)) return [path];
@@ -68,7 +72,7 @@ function decodedOnce(path: string): string {
   return Buffer.from(plain, "latin1").toString("utf8");
 }
 
-/** RFC 3986, section 5.2.4. */
+/** Removes dot segments (RFC 3986, section 5.2.4). */
 function withoutDotSegments(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split("/")) {
@@ -82,7 +86,7 @@ function merged(path: string): string {
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }
 
-/** Undefined where one who decodes again, or reads another charset, would find something else. */
+/** Decodes a path. Returns `undefined` if a second decoding, or another charset, would give a different result. */
 function decoded(path: string): string | undefined {
   if (/%(?![0-9a-f]{2})/i.test(path)) return undefined;
   const bytes = Buffer.from(
@@ -93,7 +97,7 @@ function decoded(path: string): string | undefined {
   return isUtf8(bytes) && !/%[0-9a-f]{2}|[\\\p{Cc}]/iu.test(text) ? text : undefined;
 }
 
-/** Parameters, or space, may stand behind the dots. */
+/** Returns whether the path has a dot segment. Parameters or space may follow the dots. */
 function hasDotSegment(path: string): boolean {
   return path.split("/").some((segment) => /^\s*\.{1,2}\s*(?:;|$)/.test(segment));
 }

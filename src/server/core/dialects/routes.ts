@@ -1,72 +1,72 @@
 /**
- * Every route of the two dialects: its name, its dialect, where its model stands, whether its answers tell usage, and
- * what it could hide.
+ * Table of the routes of the two dialects: name, dialect, place of the model, whether answers report usage, and what the route
+ * could hide.
  *
- * Source: the route table of the dialects reference, section 2; design decisions, section 6. A compat path under `/v1/` that has no row is forwarded
- * as bytes under the name `compat_other`, by decision.
+ * Source: the route table of the dialects reference, section 2; design decisions, section 6. A compat path under `/v1/` that
+ * has no row is forwarded as bytes under the name `compat_other`, by decision.
  */
 
 export type Dialect = "compat" | "messages";
 
-/** What a request for an answer of a model is written in: a dialect, and the family of its routes where it has two. */
+/** Form of a request for a model's answer: a dialect, and the route family where the dialect has two. */
 export type Form = "chat" | "messages" | "responses";
 
 /**
- * Where the model stands. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body
- * where the content type says that it is one. `batch`: in every entry of a messages batch. `path`: the rest of the path.
+ * Place of the model name. `json`: a top-level key of a JSON body. `form`: a multipart field, or the key of a JSON body if the
+ * content type says JSON. `batch`: in every entry of a messages batch. `path`: the rest of the path.
  */
 export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
 /**
- * Whether an answer tells what it used. `always`: a successful one does, and where it does not the provider still bills,
- * so that what was reserved is charged. `maybe`: of some models or formats. `none`: nothing is used, or it was charged
- * when the thing that the answer shows was made.
+ * Whether an answer reports its usage. `always`: a successful one does; if it does not, the provider still bills, so the
+ * reserved amount is charged. `maybe`: only for some models or formats. `none`: nothing is used, or the usage was charged when
+ * the shown object was created.
  */
 export type UsagePlace = "always" | "maybe" | "none";
 
 /**
- * What keeps a profile from seeing what it is to limit. `hides_models`: work is done by a model that the request does not
- * name, or whose usage no answer tells. `grants_credential`: the answer lets its holder reach the provider without us.
- * Files are open, but for those that `namesBatch` tells.
+ * Reason why a profile cannot limit the route. `hides_models`: a model does the work that the request does not name, or whose
+ * usage no answer reports. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of
+ * files are open, except for files that `namesBatch` recognizes.
  */
 export type RouteGuard = "open" | "hides_models" | "grants_credential";
 
 export interface Route {
   readonly name: string;
-  /** `either`: the path exists in both dialects; the request's `anthropic-version` header tells which. */
+  /** Dialect; `either` if the path exists in both, and the request's `anthropic-version` header decides. */
   readonly dialect: Dialect | "either";
   readonly model: ModelPlace;
-  /** Without a model the request is refused; otherwise it goes to the default provider. */
+  /** Whether a request without a model is refused; otherwise it goes to the default provider. */
   readonly modelRequired: boolean;
-  /** What a channel must claim to serve the route; empty where the vocabulary has no name for it. */
+  /** Capability that a channel must claim to serve the route; empty if the vocabulary has no name for it. */
   readonly capability: string;
   readonly usage: UsagePlace;
   readonly guard: RouteGuard;
   /**
-   * A model is given, or answers, texts that do not pass the gateway or that no reader here finds: lines of an uploaded file,
-   * results behind an address of the provider, media over WebRTC. Guardrails cannot inspect them.
+   * Whether a model gets, or returns, texts that do not pass the gateway or that no reader here finds: lines of an uploaded
+   * file, results at an address of the provider, media over WebRTC. Guardrails cannot inspect them.
    */
   readonly hidesTexts: boolean;
-  /** Of the request's body, where the route may be translated. */
+  /** Form of the request's body, if the route may be translated. */
   readonly form: Form | undefined;
-  /** What else serves the route, the better first; empty: it is not translated. */
+  /** Other routes that can serve it, the best first; empty if it is not translated. */
   readonly counterparts: readonly Counterpart[];
 }
 
 export interface Counterpart {
-  /** Undefined: the other than that of the request. */
+  /** Dialect; `undefined` if it is the other one than the request's. */
   readonly dialect: Dialect | undefined;
-  /** Of the body that it is sent; undefined: it has none. */
+  /** Form of the body that it is sent; `undefined` if it has none. */
   readonly form: Form | undefined;
-  /** What a channel must claim to serve it. */
+  /** Capability that a channel must claim to serve it. */
   readonly capability: string;
-  /** Without a query. Undefined: the same path. */
+  /** Path without a query; `undefined` for the same path. */
   readonly path: string | undefined;
 }
 
 interface Row extends Route {
   readonly methods: readonly string[];
-  /** Exact, or ending in `*` for everything below. */
+  /** Exact path, or one that ends in `*` for everything below. */
   readonly path: string;
 }
 
@@ -89,7 +89,7 @@ const row = (name: string, methods: string, path: string, options: RowOptions = 
   counterparts: options.counterparts ?? NONE,
 });
 
-/** What can be read can be asked for without its body: RFC 9110, section 9.3.2. */
+/** Adds HEAD where GET is allowed: RFC 9110, section 9.3.2. */
 const withHead = (methods: readonly string[]): readonly string[] =>
   methods.includes("GET") && !methods.includes("HEAD") ? [...methods, "HEAD"] : methods;
 
@@ -99,7 +99,7 @@ const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
 const always: RowOptions = { usage: "always" };
 const maybe: RowOptions = { usage: "maybe" };
-/** The texts are in the request and in answers that pass here: guardrails read them. */
+/** The texts are in the request and in answers that pass here, so guardrails inspect them. */
 const hidden: RowOptions = { guard: "hides_models" };
 const unread: RowOptions = { ...hidden, hidesTexts: true };
 const granting: RowOptions = { guard: "grants_credential", hidesTexts: true };
@@ -141,15 +141,15 @@ const ROWS: readonly Row[] = [
   row("chat_completions_stored", "GET POST DELETE", "/v1/chat/completions/*", { capability: "chat_completions" }),
   row("completions", "POST", "/v1/completions", { ...needsModel, ...always }),
   row("embeddings", "POST", "/v1/embeddings", { ...needsModel, ...always }),
-  // In the background the answer comes before the work and tells no usage: what was reserved is charged.
+  // In background mode the answer arrives before the work is done and reports no usage; the reserved amount is charged.
   row("responses", "POST", "/v1/responses", {
     model: "json",
     ...always,
     form: "responses",
     counterparts: [AS_MESSAGES, AS_CHAT],
   }),
-  // Each event that asks for a response names its model, and the event that ends it tells its usage.
-  // The handshake may name one too.
+  // Each event that asks for a response names its model, and the event that ends it reports its usage. The handshake may name
+  // one too.
   row("responses_ws", "UPGRADE", "/v1/responses", { ...responses, model: "query", ...maybe }),
   row("responses_input_tokens", "POST", "/v1/responses/input_tokens", {
     ...responses,
@@ -158,7 +158,7 @@ const ROWS: readonly Row[] = [
     counterparts: [{ ...AS_MESSAGES, capability: "count_tokens", path: "/v1/messages/count_tokens" }],
   }),
   row("responses_compact", "POST", "/v1/responses/compact", { ...responses, ...needsModel, ...always }),
-  // Shows the usage of a response that was charged when it was made; polling must not charge it again.
+  // It reports the usage of a response that was charged when it was created; polling must not charge it again.
   row("responses_item", "GET POST DELETE", "/v1/responses/*", responses),
   row("conversations", ANY, "/v1/conversations", responses),
   row("conversations", ANY, "/v1/conversations/*", responses),
@@ -179,33 +179,33 @@ const ROWS: readonly Row[] = [
   row("batches", "GET POST", "/v1/batches/*", unread),
   // Mistral's batches.
   row("batches", ANY, "/v1/batch/*", { ...unread, capability: "" }),
-  // The model that is trained is named; what training uses is told nowhere, and graders name models of their own.
+  // The trained model is named, but no answer reports the usage of training, and graders name models of their own.
   row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine_tuning/*", { capability: "", ...unread }),
-  // As the first version of the API had it, and as Together AI and others have it.
+  // Paths of the API's first version, also used by Together AI and others.
   row("fine_tuning", ANY, "/v1/fine-tunes", { capability: "", ...unread }),
   row("fine_tuning", ANY, "/v1/fine-tunes/*", { capability: "", ...unread }),
-  // Making an assistant names its model and uses none; a run names the assistant.
+  // Creating an assistant names its model and uses none; a run names the assistant.
   row("assistants", "POST", "/v1/assistants", { model: "json", capability: "" }),
   row("assistants", ANY, "/v1/assistants/*", unnamed),
   row("threads", "POST", "/v1/threads/runs", { model: "json", capability: "", ...maybe, ...hidden }),
   row("threads", "POST", "/v1/threads", unnamed),
   row("threads", "POST", "/v1/threads/*", { ...unnamed, ...maybe, ...hidden }),
   row("threads", BUT_POST, "/v1/threads/*", unnamed),
-  // Runs and graders name models deep inside their definitions, and take their texts out of files.
+  // Runs and graders name models deep inside their definitions, and take their texts from files.
   row("evals", "POST", "/v1/evals", { ...unnamed, ...unread }),
   row("evals", "POST", "/v1/evals/*", { ...unnamed, ...unread }),
-  // A session's answer carries a client secret, like that of realtime.
+  // A session's answer contains a client secret, like that of realtime.
   row("chatkit", ANY, "/v1/chatkit/*", { ...unnamed, ...granting }),
-  // With a model, the query names it. Without one (a transcription, a call) the session's events do.
+  // The query names the model if there is one. Otherwise (a transcription, a call) the session's events name it.
   row("realtime", "UPGRADE", "/v1/realtime", { model: "query", ...maybe }),
   row("realtime_client_secrets", "POST", "/v1/realtime/client_secrets", { ...realtime, ...granting }),
   row("realtime_sessions", "POST", "/v1/realtime/sessions", { ...realtime, model: "json", ...granting }),
   row("realtime_sessions", "POST", "/v1/realtime/transcription_sessions", { ...realtime, ...granting }),
-  // The session's media and events go past us; its model may stand in a part of the form.
+  // The session's media and events bypass the gateway; its model may be in a part of the form.
   row("realtime_calls", "POST", "/v1/realtime/calls", { ...realtime, model: "query", ...unread }),
   row("realtime_calls", "POST", "/v1/realtime/calls/*", { ...realtime, ...unread }),
-  // Whatever else is opened there answers a client secret too, as `translations/client_secrets` does.
+  // Any other session that is opened there also returns a client secret, as `translations/client_secrets` does.
   row("realtime_sessions", "POST", "/v1/realtime/*", { ...realtime, ...granting }),
   row("rerank", "POST", "/v1/rerank", { ...needsModel, ...maybe }),
   row("messages", "POST", "/v1/messages", {
@@ -216,12 +216,12 @@ const ROWS: readonly Row[] = [
     counterparts: [AS_CHAT],
   }),
   row("count_tokens", "POST", "/v1/messages/count_tokens", { ...messages, ...needsModel }),
-  // Every model is named, and routed by; what the batch used is told in its results, hours later, and a batch names an
-  // address of the provider where they are.
+  // Every model is named and used for routing. The results report the usage hours later, and a batch contains a provider URL
+  // for them.
   row("message_batches", "POST", "/v1/messages/batches", { ...messages, model: "batch", ...unread }),
   row("message_batches", "GET", "/v1/messages/batches", { ...messages, ...unread }),
   row("message_batches", "GET POST DELETE", "/v1/messages/batches/*", { ...messages, ...unread }),
-  // Bills tokens and tells none: what was reserved is charged.
+  // The provider bills tokens but reports none; the reserved amount is charged.
   row("complete", "POST", "/v1/complete", { ...messages, ...needsModel, capability: "", ...always }),
   row("models", "GET", "/v1/models", models),
   row("model", "GET", "/v1/models/*", { ...oneModel, counterparts: models.counterparts ?? NONE }),
@@ -232,7 +232,7 @@ const ROWS: readonly Row[] = [
   row("skills", ANY, "/v1/skills/*", { dialect: "either", capability: "" }),
 ];
 
-/** Stored things of the provider (vector stores, containers) and whatever it adds. */
+/** Stored objects of the provider (vector stores, containers) and any future path. */
 const OTHER: Route = {
   name: "compat_other",
   dialect: "compat",
@@ -247,12 +247,12 @@ const OTHER: Route = {
 };
 
 /**
- * A provider's administration; engines, whose model in the path no rule would see; and the version twice, as of a client
- * whose base URL ends in the one that it puts before its paths itself.
+ * Paths that are not forwarded: a provider's administration; engines, whose model in the path no rule would see; and a repeated
+ * version, from a client whose base URL ends in the version that it adds itself.
  */
 const UNCARRIED = /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
 
-/** TRACE is not among them: its answer repeats the request, with the provider's credential. */
+/** Methods of other paths. TRACE is excluded: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
 
 export interface RouteExample {
@@ -276,7 +276,7 @@ for (const { methods, path, ...route } of ROWS) {
 /** Names of all routes, for the documentation and for bounded labels. */
 export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER.name])];
 
-/** One request of every row and method, for tests that no way in is forgotten. `UPGRADE`: a WebSocket handshake. */
+/** Returns one request for each row and method, so that tests can check every entry point. `UPGRADE` is a WebSocket handshake. */
 export function routeExamples(): readonly RouteExample[] {
   const examples = ROWS.flatMap(({ methods, path, name }) =>
     methods.map((method) => ({ method, path: path.replace("*", "example"), name })),
@@ -285,8 +285,8 @@ export function routeExamples(): readonly RouteExample[] {
 }
 
 /**
- * The route of a request. `method` is `UPGRADE` for a WebSocket handshake; `path` comes without its query.
- * Undefined: none of ours (`not_found`). The provider's administration below `/v1/organization` is never proxied.
+ * Returns the route of a request, or `undefined` if there is none (`not_found`). `method` is `UPGRADE` for a WebSocket
+ * handshake; `path` has no query. The provider's administration below `/v1/organization` is never proxied.
  */
 export function findRoute(method: string, path: string): Route | undefined {
   const exact = EXACT.get(path)?.get(method);
@@ -295,7 +295,7 @@ export function findRoute(method: string, path: string): Route | undefined {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }
   if (!path.startsWith("/v1/") || !OTHER_METHODS.has(method) || UNCARRIED.test(path)) return undefined;
-  // A messages path with a method it does not have is no compat path.
+  // A messages path with an unsupported method is not a compat path.
   return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
 }
 
@@ -307,7 +307,7 @@ for (const { methods, path } of ROWS) {
   if (found !== undefined && !KEYS.has(found)) KEYS.set(found, `${method} ${example}`);
 }
 
-/** A method and a path that lead to the route: names are shared by several. */
+/** Returns a method and a path that lead to the route, since several routes share a name. */
 export const routeKey = (route: Route): string => KEYS.get(route) ?? "";
 
 /** Returns the route of `routeKey`, `undefined` if this version has none. */
@@ -316,7 +316,7 @@ export function routeOfKey(key: string): Route | undefined {
   return findRoute(method, path);
 }
 
-/** Whether the path is a named route of HTTP, and of no WebSocket: nobody is asked for a session at it. */
+/** Returns whether the path is a named HTTP route without a WebSocket form, so that no session can be opened at it. */
 export function isOtherProtocol(path: string): boolean {
   const methods = EXACT.get(path);
   if (methods !== undefined) return !methods.has("UPGRADE");

@@ -10,7 +10,7 @@ import { stringValue } from "./usage-member.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionWork {
-  /** One message of either side. Binary ones are audio. */
+  /** Reads one message of either side. Binary messages are audio. */
   read(from: "client" | "upstream", message: Buffer, isBinary: boolean): void;
   readonly isUnderWay: boolean;
 }
@@ -27,7 +27,7 @@ const TELLING = {
 } as const;
 
 export function createSessionWork(): SessionWork {
-  /** Asked for, and neither begun nor refused. */
+  /** Whether a response was requested and has neither begun nor been refused. */
   let isAsked = false;
   let begun = 0;
   return {

@@ -1,47 +1,47 @@
 /**
- * Server-sent events cut out of a byte stream, each with the bytes it came as (WHATWG HTML, section 9.2.6).
+ * Splits a byte stream into server-sent events, each with its original bytes (WHATWG HTML, section 9.2.6).
  *
- * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, inside a character too. An event's bytes include the
- * blank line that ends it, so that writing every event's bytes gives the stream back exactly.
+ * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, even inside a character. An event's bytes include the blank
+ * line that ends it, so that writing every event's bytes reproduces the stream exactly.
  */
 import { objectOf, parsedJson } from "./values.ts";
 
-/** An event larger than this is not looked into: its bytes pass as they come. Images in one event reach a few MiB. */
+/** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
 
-/** Names of events are no texts while they look like names. */
+/** Pattern of event names that are not treated as texts. */
 export const EVENT_NAME = /^[\w.:-]{0,64}$/;
 
 export interface SseEvent {
   readonly bytes: Buffer;
   /** The `event` field, or empty. */
   readonly event: string;
-  /** The `data` lines joined with line feeds; undefined where the block has none (a comment, say). */
+  /** `data` lines joined with line feeds; `undefined` if the block has none (a comment, for example). */
   readonly data: string | undefined;
-  /** Lines that are neither, which no client shows: comments, ids, whatever is no field. Empty where there are none. */
+  /** Other lines, which no client shows: comments, ids, lines that are not fields. Empty if there are none. */
   readonly aside?: string;
 }
 
-/** The event's bytes with other data; every other field stays. */
+/** Returns the event's bytes with other data; every other field stays. */
 export function replaceData(event: SseEvent, data: string): Buffer {
   const old = Buffer.from(event.data ?? "");
   const at = data.includes("\n") ? -1 : startOfData(event.bytes);
   if (at >= 0 && event.bytes.compare(old, 0, old.length, at, at + old.length) === 0) {
     return Buffer.concat([event.bytes.subarray(0, at), Buffer.from(data), event.bytes.subarray(at + old.length)]);
   }
-  // The data stands on several lines: written on as many as it has now, which means the same.
+  // The data had several lines; it is written on as many as it needs now, which is equivalent.
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return Buffer.from(`${event.event === "" ? "" : `event: ${event.event}\n`}${lines.join("")}\n`);
 }
 
-/** Where the data begins in the event's bytes, or -1 if it is not in one piece there. */
+/** Returns the offset of the data in the event's bytes, or -1 if it is not contiguous there. */
 export function dataStart({ bytes, data = "" }: SseEvent): number {
   const at = data === "" || data.includes("\n") ? -1 : startOfData(bytes);
   const old = Buffer.from(data);
   return at >= 0 && bytes.subarray(at, at + old.length).equals(old) ? at : -1;
 }
 
-/** Where the value of the first `data` field begins, or -1. */
+/** Returns the offset of the value of the first `data` field, or -1. */
 function startOfData(bytes: Buffer): number {
   for (let at = bytes.indexOf(DATA); at >= 0; at = bytes.indexOf(DATA, at + 1)) {
     const before = bytes[at - 1];
@@ -79,29 +79,29 @@ function isWholeJson(data: string | undefined): boolean {
   return text.endsWith("}") && text.startsWith("{") && objectOf(parsedJson(text)) !== undefined;
 }
 
-/** How many events, or comments, line feeds end in it. */
+/** Returns the number of events, or comments, that line feeds end in the text. */
 export function countEvents(text: string): number {
   let count = 0;
   for (let at = text.indexOf("\n\n"); at >= 0; at = text.indexOf("\n\n", at + 2)) count++;
   return count;
 }
 
-/** Splits a stream into events; `rest` hands out what came after the last complete one. */
+/** Splits a stream into events; `rest` returns the bytes after the last complete one. */
 export class SseSplitter {
   #pending: Buffer = NOTHING;
-  /** Empty, or memory of our own: it begins with `#pending`, and nobody has seen what lies behind. */
+  /** Buffer owned by this object, or empty. It begins with `#pending`, and the bytes behind that were never handed out. */
   #room: Buffer = NOTHING;
-  /** Where in `#pending` the search for a blank line goes on, so that a long event is not searched anew each time. */
+  /** Offset in `#pending` at which the search for a blank line continues, so that a long event is not searched repeatedly. */
   #searched = 0;
-  /** The same for the end of an event without a blank line. */
+  /** Offset at which the search for the end of an event without a blank line continues. */
   #tightFrom = 0;
 
-  /** Nothing of an unfinished event is held: a chunk that is whole events need not be pushed. */
+  /** Whether no unfinished event is buffered. Then a chunk that consists of whole events need not be pushed. */
   get isEmpty(): boolean {
     return this.#pending.length === 0;
   }
 
-  /** Of an unfinished event. */
+  /** Bytes of an unfinished event. */
   get heldBytes(): number {
     return this.#pending.length;
   }
@@ -113,8 +113,8 @@ export class SseSplitter {
   }
 
   /**
-   * Takes each event in order. `pass` may take one that begins at a place of the bytes by itself, and returns the place behind
-   * it; the same place leaves it to `take`.
+   * Calls `take` for each event in order. `pass` may handle an event that begins at an offset of the bytes itself, and returns
+   * the offset behind it; it returns the same offset to leave the event to `take`.
    */
   each(chunk: Buffer, take: (event: SseEvent) => void, pass?: (bytes: Buffer, at: number) => number): void {
     if (this.#pending.length > 0) this.#append(chunk);
@@ -135,7 +135,7 @@ export class SseSplitter {
     this.#tightFrom = Math.max(0, this.#tightFrom - start);
     if (start > 0) {
       this.#pending = this.#pending.subarray(start);
-      // What was handed out lies before the pending bytes, and stays as it is.
+      // Bytes that were handed out precede the pending bytes, and stay unchanged.
       this.#room = this.#room.subarray(start);
     }
     this.#searched = Math.max(0, this.#pending.length - 3);
@@ -144,14 +144,14 @@ export class SseSplitter {
 
   #endOfEvent(start: number): number {
     const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
-    // Some servers part their events by a single line end.
+    // Some servers separate their events by a single line end.
     const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
     return early > 0 ? early : blank;
   }
 
   /**
-   * Where an event ends without a blank line: `data` that is whole JSON, and another event's field on the next line. As one
-   * event the two would mean nothing to any reader of JSON. -1: there is none before `limit`.
+   * Returns the end of an event that lacks its blank line: `data` that is complete JSON, with another event's field on the next
+   * line. No JSON reader could parse the two as one event. Returns -1 if there is none before `limit`.
    */
   #endOfTight(from: number, limit: number): number {
     const bytes = this.#pending;
@@ -170,7 +170,7 @@ export class SseSplitter {
     return -1;
   }
 
-  /** At the end of the stream: the event whose last CR waited for an LF. Undefined: none is whole. */
+  /** Returns, at the end of the stream, the event whose last CR waited for an LF, or `undefined` if none is complete. */
   last(): SseEvent | undefined {
     if (this.#pending.at(-1) !== CR) return undefined;
     const end = endOfBlock(Buffer.concat([this.#pending, BLANK_LINE.subarray(1)]), 0);
@@ -178,8 +178,8 @@ export class SseSplitter {
   }
 
   /**
-   * At the end of the stream: what came behind the last event, as one. Some providers end theirs without its blank line,
-   * and clients that read line by line take it all the same. Undefined: nothing came.
+   * Returns, at the end of the stream, everything after the last event as one event, or `undefined` if there is nothing. Some
+   * providers end their last event without a blank line, and clients that read line by line accept it.
    */
   unfinished(): SseEvent | undefined {
     return this.isEmpty ? undefined : parseEvent(this.rest());
@@ -194,7 +194,7 @@ export class SseSplitter {
     return rest;
   }
 
-  /** Each byte of a long event is copied a few times at most, however small its chunks are. */
+  /** Appends a chunk. Each byte of a long event is copied at most a few times, however small its chunks are. */
   #append(chunk: Buffer): void {
     const { length } = this.#pending;
     const whole = length + chunk.length;
@@ -208,7 +208,8 @@ export class SseSplitter {
 }
 
 /**
- * One past the blank line that ends the first block at or after `from`, or -1. A CR at the very end waits for its LF.
+ * Returns the offset behind the blank line that ends the first block at or after `from`, or -1. A CR at the very end waits for
+ * its LF.
  */
 function endOfBlock(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
@@ -221,7 +222,7 @@ function endOfBlock(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** One past the line end that starts at `at`; undefined when a CR stands last and an LF may follow. */
+/** Returns the offset behind the line end that starts at `at`, or `undefined` if a CR is the last byte and an LF may follow. */
 function lineEnd(bytes: Buffer, at: number): number | undefined {
   if (bytes[at] === LF) return at + 1;
   if (at + 1 >= bytes.length) return undefined;

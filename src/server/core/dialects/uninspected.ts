@@ -1,13 +1,14 @@
 /**
- * Every string of a request or an answer that is not inspected, with the reason why it is not text. Readers of requests and
- * answers pass over what is listed here and over nothing else: a member that no row names is inspected. The table in
- * `docs/guardrails.md` is made from this one. Source: design decisions, section 11.
+ * Strings of requests and answers that are not inspected, with the reason why each is not text. Readers of requests and answers
+ * skip only what is listed here: a member without a row is inspected. The table in `docs/guardrails.md` is generated from this
+ * one. Source: design decisions, section 11.
  */
 
 /**
- * Where the member is. `settings`: on top of a body, a thread or a session, and within its settings. `messages`: in messages,
- * items and their parts. `calls`: in calls of tools there. `tools`, `schemas`: in what describes tools and the forms of answers. `media`: in blocks that carry
- * images, sound, video or files. `repeated`: on top of a response object. `errors`: on top of an error.
+ * Place of the member. `settings`: at the top level of a body, a thread or a session, and within its settings. `messages`: in
+ * messages, items and their parts. `calls`: in tool calls there. `tools`, `schemas`: in descriptions of tools and of answer
+ * formats. `media`: in blocks with images, audio, video or files. `repeated`: at the top level of a response object. `errors`:
+ * at the top level of an error.
  */
 export type Place =
   | "settings"
@@ -26,12 +27,12 @@ export type Place =
   | "headers"
   | "subprotocols";
 
-/** How a value must be written; any other is inspected all the same. `any`: also what is below the member. */
+/** Required form of a value; a value of another form is inspected. `any`: also everything below the member. */
 export type Form = "any" | "key" | "id" | "token" | "label" | "type" | "base64" | "sealed" | "media" | "address";
 
 export interface UninspectedRow {
   readonly place: Place;
-  /** A dot leads to a member of a member, through lists too. */
+  /** Names of members; a dot leads to a nested member, also through lists. */
   readonly names: readonly string[];
   readonly form: Form;
   readonly why: string;
@@ -39,7 +40,7 @@ export interface UninspectedRow {
 
 const FORMS = {
   any: "any",
-  // A long one without a letter may be a number of somebody's.
+  // A long value without a letter may be a person's number.
   key: /^(?:[\w.:/#$+=~|-]{1,11}|(?=[^A-Za-z]*[A-Za-z])[\w.:/@#$+=~|-]{12,512})$/,
   id: /^(?:[\w.:-]{1,11}|(?=[\d._:-]*[A-Za-z])[\w.:-]{12,128})$/,
   token: /^[\w.:/@#$+=~|-]{1,512}$/,
@@ -47,7 +48,7 @@ const FORMS = {
   type: /^[\w.+/:-]{1,128}(?:; ?charset="?[\w-]+"?)?$/i,
   sealed: /^(?=[^A-Za-z]*[A-Za-z]|.{0,11}$)[\w.+/=-]*$/,
   base64: /^[\w+/=-]*$/,
-  // Digits alone are no media.
+  // Digits alone are not media.
   media: /^(?=[\d\r\n_-]*[A-Za-z+/=])[\w+/=\r\n-]*$/,
   address: /^(?:https?|gs|s3):\/\/\S*$/i,
 } as const satisfies Readonly<Record<Form, RegExp | "any">>;
@@ -154,10 +155,10 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
   row("subprotocols", "any", CREDENTIAL, "openai-insecure-api-key."),
 ];
 
-/** By name, how the values of members must be written that are not inspected. */
+/** Required form of the values of uninspected members, by name. */
 export type UninspectedMembers = ReadonlyMap<string, RegExp | "any">;
 
-/** Of one place. */
+/** Returns the uninspected members of one place. */
 export function uninspectedIn(place: Place): UninspectedMembers {
   const members = new Map<string, RegExp | "any">();
   for (const { names, form, ...row } of UNINSPECTED) {
@@ -166,15 +167,15 @@ export function uninspectedIn(place: Place): UninspectedMembers {
   return members;
 }
 
-/** How such values are written. */
+/** Returns the pattern of such values. */
 export const formOf = (form: Exclude<Form, "any">): RegExp => FORMS[form];
 
-/** Whether a value is written so that it is not inspected. */
+/** Returns whether a value has the given form, so that it is not inspected. */
 export function isWrittenAs(form: Form, text: string): boolean {
   return form === "any" || formOf(form).test(text);
 }
 
-/** The names of one place whose values have one form. */
+/** Returns the names of one place whose values have one form. */
 export function uninspectedNames(place: Place, form: Form): ReadonlySet<string> {
   return new Set(UNINSPECTED.flatMap((row) => (row.place === place && row.form === form ? row.names : [])));
 }

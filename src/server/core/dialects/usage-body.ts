@@ -1,6 +1,7 @@
 /**
- * The top-level member `usage` of a JSON body. A short one that comes at once, as most answers do, is parsed whole, which
- * is the fastest there is; any other, and one that is no JSON, is scanned as it passes. Both tell the same of that member.
+ * Reads the top-level member `usage` of a JSON body. Most bodies are short and arrive in one chunk: their usage is read from
+ * the end, or the body is parsed whole. Any other body, and one that is not JSON, is scanned as it passes. The result is the
+ * same.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
@@ -8,14 +9,14 @@ import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 import { listOf, objectOf, parsedJson } from "./values.ts";
 
-/** A first chunk up to this is kept until there is a second, or the end. Less than a usage may have. */
+/** Maximum size of a first chunk that is kept until the second one, or the end. It is less than a usage may have. */
 const MAX_WHOLE_BYTES = 8 << 10;
 
 export function createBodyUsage(dialect: Dialect): BodyUsage {
   return new PassingUsage(dialect);
 }
 
-/** Some hosts tell it in a member of their own, or within a choice: read of a short body alone. */
+/** Returns the usage. Some hosts report it in a member of their own, or within a choice: that is read for a short body only. */
 function usageIn(value: unknown): unknown {
   const body = objectOf(value);
   if (objectOf(body?.["usage"]) !== undefined) return body?.["usage"];
@@ -48,15 +49,15 @@ function lastUsage(body: Buffer): object | undefined {
   return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
 }
 
-/** A class, since there is one for each answer: its methods are made once. */
+/** A class, since there is one instance for each answer: its methods are created once. */
 class PassingUsage implements BodyUsage {
   readonly #dialect: Dialect;
-  /** All that was pushed so far, while that is one short chunk. */
+  /** The only chunk so far, if it is short. */
   #only: Buffer | undefined;
-  /** What `#only` tells, once it was asked for. */
+  /** Usage in `#only`, once it was read. */
   #told: { readonly usage: unknown } | undefined;
   #usage: Usage | undefined;
-  /** Undefined: nothing was pushed but `#only`. */
+  /** Scan of the body; `undefined` while `#only` is the only chunk. */
   #scan: BodyUsage | undefined;
 
   constructor(dialect: Dialect) {

@@ -1,20 +1,20 @@
 /**
- * Reads the `usage` member out of one JSON event, and tells cheaply that an event has none.
+ * Reads the `usage` member of one JSON event, and detects cheaply that an event has none.
  *
- * Most events of a stream are text; they are not parsed. Of an event that may tell usage, only the usage itself becomes
- * a value: the answer beside it is skipped as bytes.
+ * Most events of a stream are text; they are not parsed. Of an event that may have usage, only the usage itself is parsed: the
+ * rest of the answer is skipped as bytes.
  */
 import { type Member, memberValue, scanObject } from "./json-scan.ts";
 
-/** A usage takes some hundred bytes; what is larger is none. */
+/** Maximum size of a usage in bytes; it usually takes about a hundred. */
 export const MAX_USAGE_BYTES = 64 << 10;
 
 const NAME = '"usage"';
 const NAME_BYTES = Buffer.from(NAME);
 
 /**
- * Whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be escaped,
- * so an answer that talks of usage does not match; `"usage":null`, which stands in every chunk, does not either.
+ * Returns whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be
+ * escaped, so an answer that mentions usage does not match; neither does `"usage":null`, which occurs in every chunk.
  */
 export function mayTellUsage(data: string): boolean {
   for (let at = data.indexOf(NAME); at >= 0; at = data.indexOf(NAME, at + NAME.length)) {
@@ -23,7 +23,7 @@ export function mayTellUsage(data: string): boolean {
   return false;
 }
 
-/** The same of bytes. */
+/** Does the same for bytes. */
 export function mayTellUsageIn(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(NAME_BYTES); at >= 0; at = bytes.indexOf(NAME_BYTES, at + NAME.length)) {
     if (opensObject((offset) => bytes[offset], at + NAME.length)) return true;
@@ -39,14 +39,14 @@ function opensObject(codeAt: (offset: number) => number | undefined, start: numb
   }
 }
 
-/** Undefined where there is none, or it is no JSON. */
+/** Returns the usage, or `undefined` if there is none, or it is not JSON. */
 export function usageValue(bytes: Buffer, member: Member | undefined): unknown {
   return member === undefined || member.valueEnd - member.valueStart > MAX_USAGE_BYTES
     ? undefined
     : parsed(bytes, member);
 }
 
-/** The `usage` of an object that is itself a member, and the object's `id` where it is a string. */
+/** Returns the `usage` of an object that is itself a member, and the object's `id` if it is a string. */
 export function nestedUsage(
   bytes: Buffer,
   member: Member | undefined,
@@ -60,7 +60,7 @@ export function nestedUsage(
   return { usage: usageValue(object, usage), id: stringValue(object, id) };
 }
 
-/** A short string: a type, an id. */
+/** Returns a short string: a type, an id. */
 export function stringValue(bytes: Buffer, member: Member | undefined): string | undefined {
   if (member === undefined || member.valueEnd - member.valueStart > 512) return undefined;
   const value = parsed(bytes, member);

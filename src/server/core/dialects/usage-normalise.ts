@@ -1,22 +1,22 @@
 /**
- * Brings the `usage` value of an answer, of whatever shape, to the one sense of `Usage`.
+ * Normalizes the `usage` value of an answer, whatever its shape, to `Usage`.
  *
- * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names tell the shape: chat and completions say
- * `prompt_tokens`, all else `input_tokens`. In the compat dialect the input is the whole, and the cache counts beside it
- * are parts of it under whichever names they come; in the messages dialect they stand beside `input_tokens`. Details
- * are called `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
+ * Source: dialects reference, 3.2, 4 and 5.2; lesson P35. The names identify the shape: chat and completions have
+ * `prompt_tokens`, everything else `input_tokens`. In the compat dialect the input is the total, and the cache counts are parts
+ * of it, whatever their names; in the messages dialect they are in addition to `input_tokens`. Details are called
+ * `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
  *
- * The value is a provider's word: what is no whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
- * than its whole, sums end at `MAX_COUNT`, and nothing throws. `isDoubtful` tells of a value that says what cannot be.
+ * The value is not trusted: a count that is not a whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
+ * than its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values.
  */
 import type { Dialect } from "./routes.ts";
 import type { Usage } from "./usage.ts";
 import { objectOf, type Values } from "./values.ts";
 
-/** Far above any request of either dialect, and its sums are exact. */
+/** Maximum of a count, far above any request of either dialect; sums of it are exact. */
 export const MAX_COUNT = 1e12;
 
-/** Counts as a provider names them; one that it does not name is absent. */
+/** Counts as a provider names them; a count that it does not name is absent. */
 export interface UsageCounts {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -26,13 +26,16 @@ export interface UsageCounts {
   readonly reasoning: number | undefined;
 }
 
-/** Undefined: the value is no object, or holds no count: a transcription that is billed by its duration, say. */
+/**
+ * Returns the usage, or `undefined` if the value is not an object, or has no count, such as that of a transcription billed by
+ * its duration.
+ */
 export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
   const counts = countsOf(dialect, value);
   return counts && usageOf(dialect, counts);
 }
 
-/** The counts by themselves, for an answer that tells them in several places. Undefined: there is none. */
+/** Returns the separate counts, for an answer that reports them in several places, or `undefined` if there are none. */
 export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
@@ -41,7 +44,7 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
 }
 
-/** Those that `news` names are set, the others stay. */
+/** Sets the counts that `news` has and keeps the others. */
 export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
   return {
     input: news.input ?? known?.input,
@@ -53,7 +56,7 @@ export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): 
   };
 }
 
-/** Names of counts by the object that they stand in; an empty name is the usage itself. */
+/** Names of counts by the object that contains them; an empty name is the usage itself. */
 const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
   messages: Object.entries({
     "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
@@ -80,8 +83,8 @@ const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: r
 };
 
 /**
- * Whether a count is there and is none that anybody could have used: negative, a fraction, beyond `MAX_COUNT`, no number.
- * It counts as absent, and what is left of the usage may be too little. `null` is a way to leave a count out.
+ * Returns whether the value has an impossible count: negative, a fraction, beyond `MAX_COUNT`, or not a number. Such a count is
+ * treated as absent, so the remaining usage may be too small. `null` is a way to leave a count out.
  */
 export function isDoubtful(dialect: Dialect, value: unknown): boolean {
   const usage = objectOf(value);
@@ -114,7 +117,7 @@ function compatCounts(usage: Values): UsageCounts {
     input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
     output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
     total: countOf(usage, "total_tokens"),
-    // The second names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
+    // The other names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
     cached:
       countOf(input, "cached_tokens") ??
       countOf(usage, "cache_read_input_tokens") ??
@@ -131,7 +134,7 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   return {
     inputTokens: input,
     outputTokens: output,
-    // A total below the sum of its parts would be the wrong one of the three.
+    // If the total is below the sum of its parts, the total is the wrong one of the three.
     totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
@@ -149,7 +152,7 @@ function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reas
 }
 
 /**
- * A whole that is not named is what the total leaves (embeddings name no output, some rerankers nothing but the total),
+ * Returns the totals. A missing count is the rest of the total (embeddings have no output, some rerankers only the total), or
  * else the sum of its parts.
  */
 function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
@@ -159,14 +162,14 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
   const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
-  // xAI counts reasoning beside the completion, and its total says so.
+  // xAI counts reasoning separately from the completion, which its total shows.
   return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
 }
 
 function countOf(values: Values | undefined, name: string): number | undefined {
   const value = values?.[name];
   const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
-  // Adding zero makes the -0 that JSON can say a 0.
+  // Adding zero turns -0, which JSON can express, into 0.
   return isCount ? value + 0 : undefined;
 }
 

@@ -14,9 +14,9 @@ import { parsedJson } from "./values.ts";
 
 export interface BodyUsage {
   push(chunk: Buffer): void;
-  /** Known so far: of the whole body once all of it was pushed. */
+  /** Returns the usage known so far; after the last chunk, that of the whole body. */
   end(): Usage | undefined;
-  /** The usage holds a count that cannot be; see `isDoubtful`. */
+  /** Whether the usage has an impossible count; see `isDoubtful`. */
   readonly isDoubtful: boolean;
 }
 
@@ -30,15 +30,15 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** `usage` with each letter as a six-byte escape; a longer name is another. */
+/** Maximum length of the name in bytes: `usage` with each letter as a six-byte escape. */
 const MAX_NAME_BYTES = 30;
-/** Bytes of a string looked at one by one before the native search takes over. */
+/** Number of bytes of a string examined one by one before the native search takes over. */
 const NEAR_BYTES = 48;
 
 const BRACKETS = [QUOTE, OPEN_OBJECT, OPEN_ARRAY, CLOSE_OBJECT, CLOSE_ARRAY];
 const MATTERS_BELOW = tableOf(BRACKETS);
 const MATTERS_AT_TOP = tableOf([...BRACKETS, COMMA, COLON]);
-/** White space, and the byte order mark that some servers send. */
+/** Bytes that may precede the object: white space, and the byte order mark that some servers send. */
 const MAY_COME_FIRST = tableOf([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 function tableOf(bytes: readonly number[]): Uint8Array {
@@ -50,17 +50,17 @@ function tableOf(bytes: readonly number[]): Uint8Array {
 export function scanForUsage(dialect: Dialect): BodyUsage {
   let usage: Usage | undefined;
   let isOdd = false;
-  /** Open brackets. The top level of the object is 1. */
+  /** Number of open brackets. The top level of the object is 1. */
   let depth = 0;
   let isDone = false;
   let inString = false;
-  /** The chunk before ended with a backslash that escapes this chunk's first byte. */
+  /** Whether the previous chunk ended with a backslash that escapes this chunk's first byte. */
   let isEscaped = false;
   let expectsName = false;
-  /** Bytes of the name under way; undefined while the string is none that may be `usage`. */
+  /** Bytes of the current name; `undefined` while the string cannot be `usage`. */
   let name: string | undefined;
   let isUsage = false;
-  /** The usage value under way, its pieces so far. */
+  /** Pieces of the current usage value. */
   let captured: Buffer[] | undefined;
   let capturedBytes = 0;
 
@@ -78,13 +78,13 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     }
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
-    // Of two members of one name, JSON.parse keeps the last; so does this.
+    // If a name occurs twice the last value wins, as in JSON.parse.
     const told = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
     usage = normaliseUsage(dialect, told);
     isOdd = isDoubtful(dialect, told);
   };
 
-  /** One past the string's closing quote; the chunk's end when it goes on behind it. */
+  /** Returns the offset behind the string's closing quote, or the chunk's end if the string continues in the next chunk. */
   const skipString = (chunk: Buffer, start: number): number => {
     let at = isEscaped ? start + 1 : start;
     isEscaped = false;
@@ -186,12 +186,12 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
   };
 }
 
-/** By its first byte, which may be in the next chunk. */
+/** Returns whether a name may be `usage`, by its first byte, which may be in the next chunk. */
 function mayBeUsage(first: number | undefined): boolean {
   return first === undefined || first === LETTER_U || first === BACKSLASH;
 }
 
-/** `raw` is the name as it stands in the text, with its closing quote. */
+/** Returns whether the name is `usage`. `raw` is the name as it is written, with its closing quote. */
 function isNamed(raw: string): boolean {
   if (raw === 'usage"') return true;
   return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsedJson(`"${raw}`) === "usage";

@@ -1,9 +1,9 @@
 /**
- * Usage told in the messages of a WebSocket session: realtime, and responses over WebSocket. Source: dialects
- * reference, 4.1.
+ * Reads usage from the messages of a WebSocket session: realtime, and responses over WebSocket. Source: dialects reference,
+ * 4.1.
  *
- * Each response counts once, by its id, and so does each transcription of the caller's audio, which is billed by itself.
- * One whose usage cannot be counts for its deltas at least.
+ * Each response counts once, by its id, and so does each transcription of the caller's audio, which is billed separately. A
+ * response with an impossible usage counts at least its deltas.
  */
 import { scanObject } from "./json-scan.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
@@ -12,30 +12,33 @@ import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionUsage {
-  /** One message of the upstream. Of what ended with it; undefined for every other message. Binary ones are audio. */
+  /**
+   * Reads one message of the upstream. Returns the usage of what ended with it, and `undefined` for every other message. Binary
+   * messages are audio.
+   */
   read(message: Buffer, isBinary: boolean): SessionAnswer | undefined;
   /**
-   * What the response under way has said and not told the usage of: a token for each of its deltas, at least. For a session
-   * that ends within it; undefined when none was.
+   * Returns the minimum usage of the response in progress: one token for each of its deltas. It serves a session that ends
+   * within a response; `undefined` if there is none.
    */
   untold(): Usage | undefined;
 }
 
 export interface SessionAnswer {
   readonly usage: Usage;
-  /** It told a count that cannot be, or nothing used although it said something. */
+  /** Whether it reported an impossible count, or no usage although it had output. */
   readonly isDoubtful: boolean;
 }
 
 const DELTA = Buffer.from('.delta"');
 
-/** Ids remembered. A response is made in seconds, and few at a time: a repetition comes soon or never. */
+/** Maximum number of remembered ids. A response takes seconds, and few run at a time: a repetition comes soon or never. */
 const MAX_IDS = 256;
 
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
 
 interface Ended {
-  /** Undefined: it cannot be told from another, and counts by itself. */
+  /** Id; `undefined` if it has none, so that it always counts. */
   readonly id: string | undefined;
   readonly usage: unknown;
 }

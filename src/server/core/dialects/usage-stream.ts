@@ -1,11 +1,11 @@
 /**
- * Usage told within a stream of events, as it becomes known. Source: dialects reference, 3.3, 4 and 5.3.
+ * Reads usage from a stream of events, as it becomes known. Source: dialects reference, 3.3, 4 and 5.3.
  *
- * compat: `usage` of a chunk holds running totals, or stands at the end; media events carry it in the same place. The
- * responses route tells it once, in the event that ends the response. messages: `message_start` tells the input, each
- * `message_delta` the counts that it names. No count goes down again: what was used stays used, whatever is told later.
+ * compat: `usage` of a chunk has running totals, or comes at the end; media events have it in the same place. The responses
+ * route reports it once, in the event that ends the response. messages: `message_start` has the input, and each `message_delta`
+ * has the counts that it names. No count decreases, whatever later events report.
  *
- * Nothing of the answer's text is kept.
+ * No text of the answer is kept.
  */
 import { type Member, scanObject } from "./json-scan.ts";
 import type { Dialect } from "./routes.ts";
@@ -15,29 +15,29 @@ import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./
 import { listOf, objectOf, parsedJson } from "./values.ts";
 
 export interface StreamUsage {
-  /** `data` of one event. True when what is known changed. */
+  /** Reads the `data` of one event. Returns whether the known usage changed. */
   read(data: string): boolean;
   /**
-   * Known so far. Counts that are all zero are knowledge only when final: a bridge begins its stream with zeros, and a
-   * client that leaves then has not had its answer for nothing.
+   * Usage known so far. Counts that are all zero are valid only when final: a bridge begins its stream with zeros, and a client
+   * that leaves then has still used tokens.
    */
   readonly usage: Usage | undefined;
-  /** The provider has told the usage of the whole answer. */
+  /** Whether the provider has reported the usage of the whole answer. */
   readonly isFinal: boolean;
-  /** It has told a count that cannot be; see `isDoubtful`. */
+  /** Whether it has reported an impossible count; see `isDoubtful`. */
   readonly isDoubtful: boolean;
-  /** It has told less than it had before. */
+  /** Whether it has reported less than before. */
   readonly hasShrunk: boolean;
 }
 
-/** What one event tells: counts to be set over those known, and whether they are the last. */
+/** Usage of one event: counts that override the known ones, and whether they are the last. */
 interface Told {
   readonly counts: UsageCounts | undefined;
   readonly isDoubtful: boolean;
   readonly isFinal: boolean;
 }
 
-/** Of the responses route: one of these ends a response, also one that was not finished. */
+/** Events that end a response of the responses route, finished or not. */
 export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
   "response.completed",
   "response.incomplete",
@@ -48,7 +48,7 @@ export function createStreamUsage(dialect: Dialect, routeName: string): StreamUs
   return new TellingStream(dialect, routeName);
 }
 
-/** A class, since there is one for each stream: a literal with getters is a shape of its own each time it is made. */
+/** A class, since there is one instance for each stream: each literal with getters would get a hidden class of its own. */
 class TellingStream implements StreamUsage {
   readonly #dialect: Dialect;
   readonly #told: (data: Buffer) => Told | undefined;
@@ -98,20 +98,22 @@ class TellingStream implements StreamUsage {
   }
 }
 
-/** The wholes alone: what was plain input may turn out to have been cached. */
+/** Compares the totals only: plain input may turn out to have been cached. */
 const isLess = (now: Usage, before: Usage): boolean =>
   now.inputTokens < before.inputTokens ||
   now.outputTokens < before.outputTokens ||
   now.totalTokens < before.totalTokens;
 
-/** What the value of `usage` tells. */
+/** Returns what the value of `usage` reports. */
 const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
   counts: countsOf(dialect, usage),
   isDoubtful: isDoubtful(dialect, usage),
   isFinal,
 });
 
-/** A chunk with choices may be followed by one that counts more; the one without, and a media event, come last. */
+/**
+ * Reads a chunk. One with choices may be followed by one with higher counts; one without choices, and a media event, come last.
+ */
 function toldByChunk(data: Buffer): Told | undefined {
   const scan = scanObject(data, ["usage", "choices", "x_groq"]);
   if (scan.kind === "problem") return undefined;
@@ -122,7 +124,7 @@ function toldByChunk(data: Buffer): Told | undefined {
   return toldBy("compat", told, isFinal);
 }
 
-/** Some hosts tell it within a choice. */
+/** Returns the usage within a choice, where some hosts report it. */
 function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
   const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));

@@ -1,9 +1,9 @@
 /**
- * What a request used, in tokens, in the one sense that both dialects are brought to at the edge.
+ * Usage of a request in tokens, with the same meaning for both dialects.
  *
- * Invariants: `cachedInputTokens` and `cacheCreationInputTokens` are parts of `inputTokens`, `reasoningTokens` is a
- * part of `outputTokens`; counts are whole and not negative. `totalTokens` is what the provider says, or input and
- * output together. Source: decisions, section 6 (`InputToken`); dialects reference, 3 and 5.
+ * Invariants: `cachedInputTokens` and `cacheCreationInputTokens` are parts of `inputTokens`, `reasoningTokens` is a part of
+ * `outputTokens`; counts are whole and not negative. `totalTokens` is the provider's total, or the sum of input and output.
+ * Source: decisions, section 6 (`InputToken`); dialects reference, 3 and 5.
  */
 
 export interface Usage {
@@ -25,8 +25,8 @@ export const NO_USAGE: Usage = {
 };
 
 /**
- * Of each class the larger: what was told to be used cannot be unused. The total is as told, at least; the sum of the wholes
- * where nobody tells it.
+ * Returns the larger count of each class, since reported usage never decreases. The total is at least the reported one, or the
+ * sum of input and output if none was reported.
  */
 export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usage {
   const inputTokens = Math.max(before.inputTokens, now.inputTokens);
@@ -43,7 +43,7 @@ export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usa
   };
 }
 
-/** Of several answers within one charge: a WebSocket session reports each of its responses by itself. */
+/** Adds the usage of several answers within one charge: a WebSocket session reports each of its responses separately. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,

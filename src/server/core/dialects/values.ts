@@ -1,10 +1,10 @@
-/** Reading of JSON whose shape nobody has checked. */
+/** Readers of JSON whose shape is unchecked. */
 
 export type Values = Readonly<Record<string, unknown>>;
 
 const NO_VALUES: readonly unknown[] = [];
 
-/** Undefined: the text is no JSON. */
+/** Returns the parsed text, or `undefined` if it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -13,12 +13,12 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Undefined: it is no object. */
+/** Returns the object, or `undefined` if the value is not an object. */
 export function objectOf(value: unknown): Values | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : undefined;
 }
 
-/** Empty where it is no array. */
+/** Returns the list; empty if the value is not an array. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : NO_VALUES;
 }

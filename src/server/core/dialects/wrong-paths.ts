@@ -1,13 +1,13 @@
 /**
- * What a client is told whose path is no route: the right one, by what it seems to speak. Source: base URLs that clients
- * of other services and of other gateways are set to. Of the caller's path nothing is repeated.
+ * Advice for a client whose path is not a route: the right path, according to what the client appears to be. Source: base URLs
+ * that clients of other services and gateways are configured with. Nothing of the caller's path is repeated.
  */
 import { findRoute } from "./routes.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 
-/** Both dialects, for whoever knows neither. */
+/** Both dialects, for a client that appears to know neither. */
 const DIALECTS =
   `This gateway speaks two dialects: compat (OpenAI's clients; their base URL ends in one /v1) at \`${CHAT}\`, and ` +
   `messages (Anthropic's clients; their base URL is the gateway's root) at \`${MESSAGES}\`.`;
@@ -19,7 +19,7 @@ interface Advice {
 
 const MODEL_IN_BODY = "the model's name belongs in the body";
 
-/** The first that fits. */
+/** Advice; the first match applies. */
 const ADVICE: readonly Advice[] = [
   {
     path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
@@ -56,13 +56,13 @@ const ADVICE: readonly Advice[] = [
   { path: /^\/v1\/organization/, what: "a provider's administration is not served here" },
 ];
 
-/** Paths of the dialects without their version, as of a client whose base URL lacks it. */
+/** Paths of the dialects without their version, from a client whose base URL lacks it. */
 const VERSIONLESS =
   /^\/(?:chat\/completions|completions|complete|embeddings|responses|models|messages|moderations|images\/\w+|audio\/\w+|rerank|files|batches|vector_stores|threads|assistants|realtime)(?:\/|$)/i;
 
 const VERSION = "/v1";
 
-/** Text of a `not_found`. */
+/** Returns the text of a `not_found`. */
 export function wrongPathMessage(method: string, path: string): string {
   const what = ADVICE.find((it) => it.path.test(path))?.what ?? rightPath(method, path);
   const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
@@ -71,7 +71,7 @@ export function wrongPathMessage(method: string, path: string): string {
   return `${cause}${what === undefined ? "" : `: ${what}`}. ${DIALECTS}`;
 }
 
-/** The route that the path holds behind another base, or without the version. */
+/** Returns the route that the path contains behind another base, or without the version. */
 function rightPath(method: string, path: string): string | undefined {
   const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");
   const at = lower.lastIndexOf(`${VERSION}/`);
@@ -90,7 +90,7 @@ function shownRoute(method: string, path: string): string | undefined {
   return findRoute(method, path) === undefined ? `\`${wanted}\` takes other methods` : `it is \`${wanted}\``;
 }
 
-/** The longer before what it begins with. */
+/** Known paths, a longer one before its prefixes. */
 const SHOWN: readonly string[] = [
   CHAT,
   "/v1/completions",

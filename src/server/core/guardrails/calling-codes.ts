@@ -7,7 +7,7 @@ const TWO_DIGITS = new Set(
   ).split(" "),
 );
 
-/** How many of the digits after a plus sign are the country's. */
+/** Returns the number of digits of the country code after a plus sign. */
 export function callingCodeLength(digits: string): number {
   if (/^[17]/.test(digits)) return 1;
   return TWO_DIGITS.has(digits.slice(0, 2)) ? 2 : 3;

@@ -27,8 +27,8 @@ export function digitBlock(codePoint: number): number {
 }
 
 /**
- * Superscripts, subscripts, digits in circles and parentheses, and with a full stop or comma: read as digits within a
- * value, and as what they are beside one (a footnote, a number of a list).
+ * Superscripts, subscripts, and digits in circles, in parentheses, or with a full stop or comma. They are read as digits within
+ * a value, but not beside one (a footnote, a number of a list).
  */
 const FORMS: readonly (readonly [first: number, value: number, count: number])[] = [
   [0xb2, 2, 2],
@@ -58,7 +58,10 @@ export const DIGIT_FORMS: ReadonlyMap<number, number> = new Map(
   FORMS.flatMap(([first, value, count]) => Array.from({ length: count }, (_, at) => [first + at, value + at] as const)),
 );
 
-/** The text with digits of every script and form as ASCII ones. Its length changes where they are beyond the basic plane. */
+/**
+ * Returns the text with digits of every script and form as ASCII digits. Its length changes if they are outside the basic
+ * plane.
+ */
 export function foldDigits(text: string): string {
   return text.replace(OTHER_DIGITS, (digit) => {
     const codePoint = digit.codePointAt(0) ?? 0;

@@ -6,40 +6,40 @@ import type { Issued } from "./issued.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
 import type { SegmentKind } from "./types.ts";
 
-/** `guardrails` of a document. */
+/** Member `guardrails` of a document. */
 export type Guardrails = NonNullable<Deployment["guardrails"]>;
 
 export type GuardrailRule = Guardrails["rules"][number];
 
 export interface DetectorFacts {
   readonly name: string;
-  /** As in the document: `pii`, `llm`, … */
+  /** Type in the document: `pii`, `llm`, … */
   readonly type: string;
-  /** `apply_to`, with its default. */
+  /** Kinds of `apply_to`, with its default. */
   readonly kinds: readonly SegmentKind[];
   readonly mode: "inline" | "shadow";
   /** Schedule for requests. */
   readonly schedule: "sync" | "overlap" | "async";
-  /** Every `<category>/<LABEL>` that it can give; undefined: not known, or open. */
+  /** Every `<category>/<LABEL>` that the detector can report; `undefined` if unknown, or open. */
   readonly gives: readonly string[] | undefined;
   /** Whether its findings have a bounded reach in streams: `horizon` of `Detector`. */
   readonly hasHorizon: boolean;
 }
 
 export interface PolicyFacts {
-  /** In document order. */
+  /** Detectors in document order. */
   readonly detectors: readonly DetectorFacts[];
-  /** `detectors`: `undefined` means all, empty means none. */
+  /** Profiles with their detectors: `undefined` means all, empty means none. */
   readonly profiles: readonly { readonly name: string; readonly detectors: readonly string[] | undefined }[];
-  /** Left out: of no type it is known how its values are written. */
+  /** Formats of types; absent if the format of no type is known. */
   readonly formatOf?: FormatOf | undefined;
-  /** Left out: what `fpe` writes is not remembered. */
+  /** Memory of values that `fpe` wrote; absent if they are not remembered. */
   readonly issued?: Issued | undefined;
 }
 
 export interface GuardrailProblem {
   readonly severity: Severity;
-  /** From the document's root: `["guardrails", "rules", 0, "when"]`. */
+  /** Path from the document's root: `["guardrails", "rules", 0, "when"]`. */
   readonly path: Path;
   readonly message: string;
 }

@@ -1,4 +1,4 @@
-/** How values of a type are written: what format-preserving encryption keeps, and what it looks for on the way back. */
+/** Format of a type's values: what format-preserving encryption keeps, and what it looks for on the way back. */
 
 export interface ValueFormat {
   /**
@@ -8,11 +8,14 @@ export interface ValueFormat {
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
   /** Calls `take` for every place of a text that matches the pattern, also for those that overlap; checks are off. */
   readonly each: (text: string, take: (start: number, end: number) => void) => void;
-  /** Whether a text is a value as a whole, checks on. */
+  /** Returns whether a whole text is a value, including its checks. */
   readonly accepts: (value: string) => boolean;
-  /** A check digit or the like; a form that values have, which is part of the pattern; nothing beside the pattern. */
+  /**
+   * `check`: a check digit or a similar proof. `form`: a form that values have, which is part of the pattern. `none`: nothing
+   * besides the pattern.
+   */
   readonly proof: "check" | "form" | "none";
-  /** A text that matches the pattern, made from numbers from 0 to below 1. `undefined`: none was made. */
+  /** Generates a text that matches the pattern from numbers in the range 0 to below 1. Returns `undefined` if none was found. */
   readonly sample: (random: () => number) => string | undefined;
 }
 

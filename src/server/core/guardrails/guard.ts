@@ -1,5 +1,5 @@
 /**
- * Guard of the texts of one population, as used by the hops and the inspector. The snapshot builds it from detectors and
+ * Guard of the texts of one population, used by the traffic types and the inspector. The snapshot builds it from detectors and
  * policy. Source: design decisions, section 11.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
@@ -11,49 +11,49 @@ export interface Failure {
   /** Name of the detector. */
   readonly detector: string;
   readonly kind: DetectorError["kind"];
-  /** Reason for operators, without any text. Empty if the detector itself failed. */
+  /** Reason for operators, without any inspected text. Empty if the detector itself failed. */
   readonly reason: string;
   /** Whether the request is refused: with `guardrail_error`, or `overloaded` if the kind says so. */
   readonly isFatal: boolean;
 }
 
 export interface Found {
-  /** In document order, without detectors that failed. */
+  /** Findings in document order, without those of detectors that failed. */
   readonly byDetector: readonly DetectorFindings[];
   readonly failures: readonly Failure[];
 }
 
 export interface Guarded {
   readonly found: Found;
-  /** `undefined` if `failures` contains a fatal one, for which the message is refused. */
+  /** Judgement; `undefined` if `failures` contains a fatal one, for which the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly Failure[];
 }
 
-/** How answers are inspected. */
+/** Settings for the inspection of answers. */
 export interface AnswerTerms extends StreamTerms {
   readonly policy: "window" | "buffer";
-  /** Longest answer that is inspected whole. */
+  /** Maximum size of an answer that is inspected whole. */
   readonly maxBodyBytes: number;
   readonly onOversize: "allow" | "deny";
   /** Detectors in force that can prove text clean before its end, with their names. */
   readonly reaches: ReachSet;
-  /** Some detector in force proves nothing before the end of a text. */
+  /** Whether a detector in force proves nothing before the end of a text. */
   readonly isOpenEnded: boolean;
 }
 
 export interface Guard {
-  /** Kinds of segment that some detector in force reads. */
+  /** Kinds of segment that any detector in force reads. */
   readonly kinds: ReadonlySet<SegmentKind>;
   readonly inspectsRequest: boolean;
-  /** Some detector in force reads bodies of requests, and not their headers or query alone. */
+  /** Whether a detector in force reads bodies of requests, and not only their headers or query. */
   readonly inspectsBody: boolean;
   readonly inspectsOutput: boolean;
-  /** Some detector in force reads what servers and agents answer: output, or results of tools. */
+  /** Whether a detector in force reads answers of servers and agents: output, or results of tools. */
   readonly inspectsAnswers: boolean;
   /**
-   * Inspects a request. Answers at once if every detector does. Rejects only with the signal's reason; the signal is requested
-   * from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if it says so.
+   * Inspects a request. Returns synchronously if every detector does. Rejects only with the signal's reason; the signal is
+   * requested from a function, if there is something to wait for. `timeLeftMs`: time that the client still waits, if known.
    */
   readonly request: (
     segments: readonly Segment[],
@@ -61,19 +61,19 @@ export interface Guard {
     signal: AbortSignal | (() => AbortSignal),
     timeLeftMs?: number,
   ) => Guarded | Promise<Guarded>;
-  /** `undefined` if no detector in force runs beside the upstream call. */
+  /** Inspects with the detectors that run beside the upstream call; `undefined` if none in force does so. */
   readonly beside: InspectBeside | undefined;
   /**
-   * Same as `request`, for a message without an answer that could be held back, as in a session: `overlap` detectors are waited
-   * for, and `async` ones follow on their own.
+   * Inspects a message without an answer that could be held back, as in a session. It works as `request` does, but waits for
+   * `overlap` detectors; `async` ones follow on their own.
    */
   readonly message: Guard["request"];
-  /** Runs detectors with `schedule: async` on a request that was let through; nobody waits for them. Never throws. */
+  /** Runs detectors with `schedule: async` on a request that was let through, without delaying it. Never throws. */
   readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**
    * Inspects a stretch of a streamed answer. `bounded`: with the detectors of `answers.reaches`; `open`: with all, of which
-   * those that are not `bounded` count. `except`: detectors that are no longer asked.
+   * those that are not `bounded` count. `except` has detectors that are no longer run.
    */
   readonly stretch: (
     segment: Segment,
@@ -96,8 +96,8 @@ export interface Guard {
 }
 
 /**
- * Asks `schedule: overlap` detectors, and judges the request again by all findings. `earlier`: the judgement that let it
- * through, which is not reported again. Answers at once if every detector does; otherwise like `request`.
+ * Runs `schedule: overlap` detectors, and judges the request again by all findings. `earlier` is the judgement that let it
+ * through, which is not reported again. Returns synchronously if every detector does; otherwise like `request`.
  */
 export type InspectBeside = (
   segments: readonly Segment[],

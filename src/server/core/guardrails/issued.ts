@@ -1,9 +1,12 @@
 /**
- * Values that `fpe` of this node wrote lately. If one comes back, quoted by a model or in the next turn, it is neither a
+ * Values that `fpe` of this node wrote recently. If one comes back, quoted by a model or in the next turn, it is neither a
  * finding nor encrypted again.
  */
 
-/** Values of one generation, for each type; there are two, so that the memory is bounded and recent values stay. */
+/**
+ * Maximum number of values of one generation, for each type. There are two generations, so that the memory is bounded and
+ * recent values stay.
+ */
 const MOST_VALUES = 5_000;
 
 /**
@@ -13,29 +16,32 @@ const MOST_VALUES = 5_000;
 const SPARSE = 10_000;
 const FEWEST = 100;
 
-/** Types, each by the magnitude of how many values it may have. */
+/** Maximum number of types, each counted by the magnitude of its number of possible values. */
 const MOST_KINDS = 64;
 
-/** Runs of letters and digits that one value is written in, and characters between two of them. */
+/** Maximum number of runs of letters and digits of one value, and of characters between two of them. */
 const MOST_RUNS = 10;
 const MOST_BETWEEN = 3;
 
 const RUN = /[\p{L}\p{N}]+/gu;
 
-/** `size`: number of values of this form. */
+/** `size` is the number of values of this form. */
 export type IssuedValue = readonly [label: string, symbols: string, size: number];
 
 export interface Issued {
-  /** `label`: type that the value was encrypted as. `text`: as written. `size`: number of values of its form. */
+  /**
+   * Remembers a value. `label` is the type that it was encrypted as, `text` the value as written, `size` the number of values
+   * of its form.
+   */
   readonly add: (label: string, text: string, size: number) => void;
-  /** Values that another process of this node wrote, without what separates their groups. */
+  /** Adds values that another process of this node wrote, without the separators of their groups. */
   readonly learn: (values: readonly IssuedValue[]) => void;
   readonly labelOf: (text: string) => string | undefined;
-  /** A test of places in one text: whether they lie within a value that was issued. */
+  /** Returns a function that tells whether a span of the text is within a remembered value. */
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** `told`: called for each new value. */
+/** Creates the memory. `told` is called for each new value. */
 export function createIssued(told?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();
@@ -58,7 +64,7 @@ export function createIssued(told?: (value: IssuedValue) => void): Issued {
     kinds.set(key, made);
     return made;
   };
-  /** Whether it was not known. */
+  /** Remembers a value and returns whether it was unknown. */
   const keep = ([label, symbols, size]: IssuedValue): boolean => {
     const kind = kindOf(label, size);
     if (kind.recent.has(symbols)) return false;
@@ -89,7 +95,7 @@ export function createIssued(told?: (value: IssuedValue) => void): Issued {
       return (start, end) => {
         runs ??= runsOf(text);
         const before = lastFrom(runs, start);
-        // A sign or a bracket may be before the first run of the place.
+        // A sign or a bracket may precede the first run of the span.
         const at = (runs[before]?.end ?? 0) > start ? before : before + 1;
         for (let first = Math.min(at, runs.length - 1); first >= 0 && first > at - MOST_RUNS; first -= 1) {
           if (isIssuedFrom(runs, first, end)) return true;
@@ -139,5 +145,5 @@ function lastFrom(runs: readonly Run[], start: number): number {
   return low;
 }
 
-/** Whatever separates its groups, a value is the same. */
+/** Returns the letters and digits of a value, which is the same whatever separates its groups. */
 const symbolsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "");

@@ -1,7 +1,4 @@
-/**
- * Questions to the policy and its answers. Separate from the policy (`guardrails/policy`), so that callers do not load its
- * engine.
- */
+/** Input and result of the policy. Separate from the policy (`guardrails/policy`), so that callers do not load its engine. */
 
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { CallerVariables } from "../policy/variables/index.ts";
@@ -13,12 +10,13 @@ export type Hop = "llm" | "mcp" | "a2a" | "inspect";
 export type Direction = "request" | "response";
 
 /**
- * Variables that rules read beside annotations; missing values are empty. Source: design decisions, section 11, CEL of `when`.
+ * Variables that rules read in addition to annotations; missing values are empty. Source: design decisions, section 11, CEL of
+ * `when`.
  */
 export type GuardrailVariables = CallerVariables & {
   readonly direction: Direction;
   readonly hop: Hop;
-  /** Name; empty: none. */
+  /** Name; empty if there is none. */
   readonly profile: string;
   readonly model: string;
   readonly route: string;
@@ -40,11 +38,11 @@ export interface DetectorFindings {
 /** Segments, and what was found in them. */
 export interface Inspected {
   readonly segments: readonly Segment[];
-  /** In the order of the ensemble, without detectors that failed or are not in force. */
+  /** Findings in the order of the ensemble, without detectors that failed or are not in force. */
   readonly found: readonly DetectorFindings[];
   /**
-   * Detectors that are still to answer. A rule that names one of them in `requires` is left for the judgement of all that
-   * was found, unless it rewrites, which is done now or never.
+   * Detectors that have not answered yet. A rule that names one of them in `requires` is left for the judgement of all
+   * findings, unless it rewrites, which can only be done now.
    */
   readonly pending?: ReadonlySet<string>;
 }
@@ -54,24 +52,24 @@ export interface Occasion {
   readonly variables: GuardrailVariables;
   /** Shared by a request and its answer. */
   readonly rewriting: Rewriting;
-  /** Whether a value is turned back behind this hop, so that `fpe` leaves it alone. Left out: none is. */
+  /** Returns whether a value is restored behind this traffic type, so that `fpe` leaves it unchanged. If absent, none is. */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
-  /** `undefined` without tracing. */
+  /** Tracer; `undefined` without tracing. */
   readonly tracer?: QuestionTracer | undefined;
 }
 
-/** A rule that acted: what an audit record carries. Counts, never a text. */
+/** Rule that acted, as in an audit record: counts, never a text. */
 export interface RuleDecision {
   readonly rule: string;
   readonly action: "deny" | "redact" | "annotate";
   readonly controls: readonly string[];
-  /** How many annotations, by `<category>/<LABEL>`: rewritten ones of a redact, else those that the rule read. */
+  /** Number of annotations by `<category>/<LABEL>`: the rewritten ones of a redact, otherwise those that the rule read. */
   readonly types: Readonly<Record<string, number>>;
   /** Kinds of the segments with the annotations. */
   readonly kinds: readonly SegmentKind[];
 }
 
-/** A rule whose `when` or `select` could not be evaluated. The texts hold nothing of the request. */
+/** Rule whose `when` or `select` could not be evaluated. The texts contain nothing of the request. */
 export interface RuleFault {
   readonly rule: string;
   readonly controls: readonly string[];
@@ -79,7 +77,7 @@ export interface RuleFault {
   /** Kind of the fault, as of access rules. */
   readonly error: string;
   readonly detail: string;
-  /** Values that the rule selects, where that is more than one message may have; else it could not be evaluated. */
+  /** Number of values that the rule selects, if they exceed the limit of one message; absent if it could not be evaluated. */
   readonly excess?: number;
 }
 
@@ -96,7 +94,7 @@ export interface Edit {
 export interface Rewrite {
   /** The whole text of the segment, rewritten. */
   readonly text: string;
-  /** Ascending and apart. */
+  /** Edits, ascending and disjoint. */
   readonly edits: readonly Edit[];
 }
 
@@ -110,7 +108,7 @@ export interface Dropped {
   readonly by: "score_threshold" | "form" | "allow_list" | "conflicts";
 }
 
-/** Annotations that rules see, ascending by segment and start; and what was taken away, for evaluation. */
+/** Annotations that rules see, ascending by segment and start; and removed findings, for evaluation. */
 export interface Annotated {
   readonly annotations: readonly Annotation[];
   readonly shadow: readonly Annotation[];
@@ -118,19 +116,19 @@ export interface Annotated {
 }
 
 interface Judged {
-  /** In rule order. */
+  /** Decisions in rule order. */
   readonly decisions: readonly RuleDecision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
   readonly skipped: readonly RuleFault[];
   readonly annotations: readonly Annotation[];
   /** Findings of detectors in `mode: shadow`. */
   readonly shadow: readonly Annotation[];
-  /** Values that `fpe` could not keep the format of, since their domain is below one million. */
+  /** Number of values whose format `fpe` could not keep, since their domain is below one million. */
   readonly fpeDomainTooSmall: number;
 }
 
 export type Judgement =
-  /** `rewrites` by segment; undefined: the segment stays as it is. */
+  /** Rewritten texts by segment; `undefined` for a segment that stays as it is. */
   | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & Judged)
   /** Refused with `guardrail_denied`; `message` is for the caller; `by` is the last of `decisions`. */
   | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & Judged)
@@ -145,26 +143,26 @@ export interface Inspection {
   readonly judge: (inspected: Inspected) => Judgement;
 }
 
-/** Findings of one type, detector and kind of text, of which nothing else is known. */
+/** Findings of one type, detector and kind of text, without further details. */
 export interface KnownFinding {
   /** `<category>/<LABEL>`. */
   readonly type: string;
   readonly detector: string;
-  /** Empty: not known. */
+  /** Kind of the text; empty if unknown. */
   readonly kind: string;
   readonly count: number;
 }
 
-/** What a rule would do by what is known. `fault`: it could not be evaluated, and refuses. */
+/** Effect of a rule for known findings. `fault`: the rule could not be evaluated, so it refuses. */
 export interface RuleWeight {
   readonly rule: string;
   readonly action: RuleDecision["action"];
   readonly fires: "yes" | "no" | "fault" | "unknown";
-  /** What it reads that is not known, in a word. */
+  /** Name of the unknown value that the rule reads. */
   readonly reads?: string;
 }
 
-/** The rules of one population: a profile, or those without one. Pure and synchronous. */
+/** Rules of one population: a profile, or callers without one. Pure and synchronous. */
 export interface GuardrailPolicy {
   /** Names of the detectors in force, in the order of the ensemble. */
   readonly detectors: readonly string[];
@@ -173,7 +171,7 @@ export interface GuardrailPolicy {
   /** Turns findings into annotations: everything before the rules. `scoreThreshold` replaces the configured one. */
   readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
   readonly open: (occasion: Occasion) => Inspection;
-  /** By findings of which no more than their types is known, in the order of the rules. */
+  /** Evaluates the rules on findings of which only the types are known. The result is in the order of the rules. */
   readonly weigh: (found: readonly KnownFinding[], variables: GuardrailVariables) => readonly RuleWeight[];
   /** Judges a whole message: `open(…).judge(…)`. */
   readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;

@@ -4,7 +4,10 @@ import type { Guard } from "./guard.ts";
 import type { Judgement } from "./judgement.ts";
 import type { Segment } from "./types.ts";
 
-/** Written out: there may be a hundred thousand, and a copy by spread takes ten times as long. */
+/**
+ * Returns the segment of a text. The object is written out, since there may be a hundred thousand, and a copy by spread takes
+ * ten times as long.
+ */
 export const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segment => ({
   kind,
   text,
@@ -14,8 +17,8 @@ export const segmentOf = ({ kind, text, turn, isReadOnly }: MessageText): Segmen
 });
 
 /**
- * Values of headers and of the query, where a detector in force reads them. `rawHeaders`: names and values in turn, one
- * character a byte. `query`: with its question mark, or empty.
+ * Returns values of headers and of the query, if a detector in force reads them. `rawHeaders` alternates names and values, one
+ * character per byte. `query` has its question mark, or is empty.
  */
 export function envelopeSegments(
   { kinds }: Pick<Guard, "kinds">,

@@ -1,13 +1,13 @@
 /**
- * A request that was judged once before it was forwarded, and again when detectors that ran beside the call had answered.
- * Source: specification document 3, `schedule: overlap` and `guardrails.overlap`.
+ * Judges a request once before it is forwarded, and again when detectors that ran beside the call have answered. Source:
+ * specification document 3, `schedule: overlap` and `guardrails.overlap`.
  */
 import type { Edit, Judgement, RuleDecision, RuleFault } from "./judgement.ts";
 
 export interface Beside {
   /** Names of the detectors that ran beside the call. */
   readonly detectors: ReadonlySet<string>;
-  /** `overlap.on_redact`: what becomes of a rewriting that comes too late. */
+  /** Value of `overlap.on_redact`: how a rewriting that comes too late is handled. */
   readonly onRedact: "deny" | "allow";
 }
 
@@ -46,13 +46,13 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
 
 const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.part === b.part;
 
-/** Edits of places that were not all rewritten before. By segment. */
+/** Returns the edits, by segment, whose places were not all rewritten before. */
 function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): readonly Edit[] {
   const done = before.outcome === "allow" ? before.rewrites : [];
   return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
 }
 
-/** `edits`: ascending and disjoint. */
+/** Returns whether the edits, which are ascending and disjoint, cover the place. */
 function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   let reached = start;
   for (const edit of edits) if (edit.start <= reached) reached = Math.max(reached, edit.end);

@@ -1,15 +1,19 @@
 /**
- * Places in texts, from UTF-16 units, which slicing needs, to UTF-8 bytes, which the configuration and evaluation data
- * count, and back. A surrogate without its other half counts three bytes, as the replacement character that it is written as.
+ * Converts positions in texts from UTF-16 units, which slicing needs, to UTF-8 bytes, which the configuration and evaluation
+ * data use, and back. An unpaired surrogate counts as three bytes, the size of the replacement character that is written for
+ * it.
  */
 
-/** In bytes. */
+/** Returns the length of a text in UTF-8 bytes. */
 export const utf8Length = (text: string): number => Buffer.byteLength(text, "utf8");
 
 const bytesOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
 
-/** Byte offsets of places in a text. Places ascend, in UTF-16 units; one within a surrogate pair is that of its end. */
+/**
+ * Returns the byte offsets of positions in a text. Positions ascend, in UTF-16 units; one within a surrogate pair maps to its
+ * end.
+ */
 export function utf8Offsets(text: string, places: readonly number[]): number[] {
   const offsets: number[] = [];
   let at = 0;
@@ -26,8 +30,8 @@ export function utf8Offsets(text: string, places: readonly number[]): number[] {
 }
 
 /**
- * Places, in UTF-16 units, of byte offsets in a text. Offsets ascend; one within a character is that of its end, one behind
- * the text is the text's length.
+ * Returns the positions, in UTF-16 units, of byte offsets in a text. Offsets ascend; one within a character maps to its end,
+ * one behind the text to the text's length.
  */
 export function utf16Offsets(text: string, offsets: readonly number[]): number[] {
   const places: number[] = [];

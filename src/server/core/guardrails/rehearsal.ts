@@ -1,6 +1,6 @@
 /**
- * Rehearsal of guardrails on texts: what was found and why, what was removed and why, the decision, and the resulting texts.
- * Findings contain no text. Source: design decisions, section 11, Rehearsal.
+ * Rehearsal of guardrails on texts: findings and their reasons, removed findings and their reasons, the decision, and the
+ * resulting texts. Findings contain no text. Source: design decisions, section 11, Rehearsal.
  */
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
 import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
@@ -11,23 +11,27 @@ import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts
 export interface RehearsalQuestion {
   /** Name of a configured profile; `undefined` for a caller without one. */
   readonly profile: string | undefined;
-  /** All of kind `output` (an answer), or none (a request). The first is the oldest. */
+  /** Segments, the oldest first: all of kind `output` (an answer), or none (a request). */
   readonly segments: readonly { readonly kind: SegmentKind; readonly text: string }[];
   readonly model?: string | undefined;
   readonly route?: string | undefined;
   readonly caller?: CallerVariables | undefined;
   /**
-   * By detector name, findings for each text that it reads, instead of asking it: for detectors that need a model or a server.
+   * Findings by detector name, for each text that it reads, instead of running the detector: for detectors that need a model or
+   * a server.
    */
   readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
   /**
-   * Shows the results of operators that use a key. Otherwise whoever may ask could find the value behind one by asking for
-   * guesses.
+   * Whether the results of operators that use a key are shown. With them, a user of rehearsals could find the value behind a
+   * result by rehearsing guesses.
    */
   readonly showsKeyed?: boolean;
 }
 
-/** `threshold`: of its detector. `check`: a check digit, or another proof, shows that it is not a value. */
+/**
+ * Step that removed the finding. `threshold`: that of its detector. `check`: a check digit, or another proof, shows that it is
+ * not a value.
+ */
 export interface Removed {
   readonly annotation: Annotation;
   readonly by: Dropped["by"] | "threshold" | "check";
@@ -42,19 +46,19 @@ export interface ToldFinding {
   readonly label: string;
   readonly score: number;
   readonly detector: string;
-  /** Empty if the detector has none. */
+  /** Name of the recognizer; empty if the detector has none. */
   readonly recognizer: string;
-  /** UTF-8 bytes of the text, end exclusive. */
+  /** Offsets in UTF-8 bytes of the text, end exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Null where the document says `explain: false`, or the detector knows none. */
+  /** Trace; null if the document says `explain: false`, or the detector has none. */
   readonly trace: ToldTrace | null;
 }
 
 export interface ToldTrace {
   readonly pattern: string;
   readonly score_base: number;
-  /** Null: nothing proves or disproves it. */
+  /** Result of the check; null if nothing proves or disproves the value. */
   readonly validated: boolean | null;
   readonly context_word: string | null;
   readonly score_context: number;
@@ -66,7 +70,7 @@ export interface ToldDetector {
   readonly type: string;
   readonly mode: "inline" | "shadow";
   readonly kinds: readonly SegmentKind[];
-  /** False if the profile excludes it. */
+  /** Whether the detector is in force; false if the profile excludes it. */
   readonly in_force: boolean;
   /** Whether it is in force and reads one of the given kinds. */
   readonly asked: boolean;
@@ -105,7 +109,7 @@ export interface Rehearsal {
 /** Result before it is rendered. */
 export interface Rehearsed {
   readonly segments: readonly Segment[];
-  /** `undefined` if a detector failed for which the message is refused. */
+  /** Judgement; `undefined` if a detector failed for which the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly {
     readonly detector: string;
@@ -118,7 +122,7 @@ export interface Rehearsed {
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** Maximum findings shown per kind. Nobody reads more, and a text may be one long list of numbers. */
+/** Maximum findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
 export const MOST_TOLD = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
@@ -129,7 +133,7 @@ export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariab
 
 const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
 
-/** The last is of the newest turn. */
+/** Returns the segments. The last message is that of the newest turn. */
 export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
   return segments.map(({ kind, text }, at) => ({
     kind,
@@ -178,7 +182,7 @@ export function told({ segments, judgement, failures, removed, detectors, hidden
   };
 }
 
-/** `hidden`: by rule name, the text shown in place of its replacements. */
+/** Returns the text that is shown. `hidden` has, by rule name, the text in place of its replacements. */
 function shownText(text: string, { text: whole, edits }: Rewrite, hidden: ReadonlyMap<string, string>): string {
   if (!edits.some(({ rule }) => hidden.has(rule))) return whole;
   let written = "";
@@ -192,7 +196,7 @@ function shownText(text: string, { text: whole, edits }: Rewrite, hidden: Readon
   return written + text.slice(at);
 }
 
-/** Places are looked for in all of them at once: a text is gone through once. */
+/** Positions in a text are converted together, so that it is walked once. */
 function finder(segments: readonly Segment[], annotations: readonly Annotation[]): (one: Annotation) => ToldFinding {
   const bytes = segments.map(({ text }, segment) => {
     const own = annotations.filter((one) => one.segment === segment);

@@ -1,5 +1,5 @@
 /**
- * State shared by the rewriting of one request and its answer: the numbers of placeholders, by first appearance of a value over
+ * State shared by the rewriting of one request and its answer: the numbers of placeholders, by first appearance of a value in
  * segments and channels. Source: guardrails reference, 4.5.
  */
 
@@ -8,12 +8,12 @@ export interface Rewriting {
   readonly numberOf: (label: string, value: string) => number;
 }
 
-/** Memory of an entry beside the characters of its value. */
+/** Memory of an entry in addition to the characters of its value. */
 const ENTRY_BYTES = 100;
 
 /**
- * Created once per request and kept for its answer. It keeps the numbered values: `hold` is called with the bytes of each and
- * may throw.
+ * Creates the state, once per request and kept for its answer. It keeps the numbered values: `hold` is called with the bytes of
+ * each and may throw.
  */
 export function createRewriting(hold?: (bytes: number) => void): Rewriting {
   const numbers = new Map<string, Map<string, number>>();

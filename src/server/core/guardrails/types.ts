@@ -34,14 +34,14 @@ export interface Segment {
   readonly isReadOnly: boolean;
 }
 
-/** Why a finding was made; never what was matched. Source: guardrails reference, 2.5. */
+/** Reason for a finding; never the matched text. Source: guardrails reference, 2.5. */
 export interface Trace {
   /** Name of the pattern; of a deny list `entry N`, since an entry is matched text. */
   readonly pattern: string;
   readonly scoreBase: number;
-  /** `undefined` if nothing proves or disproves it. */
+  /** Result of the check; `undefined` if nothing proves or disproves the value. */
   readonly validated: boolean | undefined;
-  /** The recognizer's own word, as its table has it. */
+  /** Context word from the recognizer's table. */
   readonly contextWord: string | undefined;
   readonly scoreContext: number;
 }
@@ -53,29 +53,29 @@ export interface Finding {
   readonly category: Category;
   /** Entity type or verdict: `EMAIL_ADDRESS`, `INJECTION`. */
   readonly label: string;
-  /** From 0 to 1, after context enhancement. */
+  /** Score from 0 to 1, after context enhancement. */
   readonly score: number;
-  /** Empty if the detector has no recognizers. */
+  /** Name of the recognizer; empty if the detector has no recognizers. */
   readonly recognizer: string;
   readonly trace: Trace | undefined;
 }
 
-/** A finding in its segment: what rules read. */
+/** Finding in its segment, as rules read it. */
 export interface Annotation extends Finding {
   /** Index into the segments that were judged. */
   readonly segment: number;
   /** Name of the detector. */
   readonly detector: string;
-  /** Added by `agreement_boost`. */
+  /** Score that was added by `agreement_boost`. */
   readonly agreement: number;
 }
 
-/** A text as one detector is given it. */
+/** Text in the form that a detector gets. */
 export interface Scanned {
   readonly segment: Segment;
   /**
-   * Parts of the text that are looked at, ascending and apart (`role: confirm`); undefined: all of it. Findings lie within
-   * one of them.
+   * Parts of the text that are examined, ascending and disjoint (`role: confirm`); `undefined` for all of it. Findings are
+   * within one of them.
    */
   readonly windows: readonly Window[] | undefined;
 }
@@ -100,16 +100,16 @@ export type Detection = readonly (readonly Finding[])[];
 /** Compiled member of the ensemble. It knows nothing of schedules, roles, thresholds, caches or rules; its caller does. */
 export interface Detector {
   readonly name: string;
-  /** As in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
+  /** Type in the document: `pii`, `remote`, `nlp`, `llm`, `classify`, `embed`. */
   readonly type: string;
   /** Hex digest of everything that its findings in a text depend on. Source: guardrails reference, 6. */
   readonly fingerprint: string;
   /** Reads `context` segments beside the one it judges, so that its verdict depends on them too. */
   readonly readsContext: readonly SegmentKind[];
   /**
-   * Answers at once where it works on this thread, and with a promise where it does not. Rejects (or throws) with a
-   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer`: of the
-   * request, for what it asks models.
+   * Detects findings. Returns synchronously if it works on this thread, otherwise a promise. Rejects (or throws) with a
+   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer` is that
+   * of the request, for calls of models.
    */
   readonly detect: (
     texts: readonly Scanned[],
@@ -118,8 +118,8 @@ export interface Detector {
     tracer?: QuestionTracer,
   ) => Detection | Promise<Detection>;
   /**
-   * The same, at once and on this thread however long the texts are: of streams, which come in short stretches. Left out: it
-   * cannot.
+   * Detects synchronously on this thread, however long the texts are; serves streams, which come in short stretches. Absent if
+   * the detector cannot do so.
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
   /**
@@ -128,11 +128,11 @@ export interface Detector {
    */
   readonly unitsAtOnce?: number;
   /**
-   * Matches of its patterns that its checks disprove, for rehearsals, where somebody may expect a finding. Takes time linear in
-   * the text. Absent if it has no checks.
+   * Returns matches of its patterns that its checks disprove, for rehearsals, where a user may expect a finding. Takes time
+   * linear in the text. Absent if it has no checks.
    */
   readonly disproved?: (text: string) => readonly Finding[];
-  /** How far its findings reach in a stream; undefined: no text is proven clean before its end. */
+  /** Reach of its findings in a stream; `undefined` if no text is proven clean before its end. */
   readonly horizon: Horizon | undefined;
 }
 
@@ -147,9 +147,9 @@ export interface Horizon {
 export interface Reach {
   /** Name of a recognizer or a group, for counts of text that was released unproven. */
   readonly name: string;
-  /** Longest match in UTF-8 bytes of the text as it came; infinity where it has no bound. */
+  /** Maximum length of a match in UTF-8 bytes of the original text; infinity if unbounded. */
   readonly maxBytes: number;
-  /** Bytes that must follow a match before it is certain. */
+  /** Number of bytes that must follow a match before it is certain. */
   readonly rightBytes: number;
   /** Returns whether a character may occur within a match. Surrogate pairs are passed as one code point. */
   readonly holds: (codePoint: number) => boolean;
@@ -159,7 +159,7 @@ export interface Reach {
   readonly prefix: string;
 }
 
-/** A detector could not do its work. The message names no text that it was given. */
+/** Error of a detector that failed. The message contains no inspected text. */
 export class DetectorError extends Error {
   /**
    * `overloaded`: its queue or pool is full. `excess`: more than `MOST_FINDINGS` findings. Both refuse the request, whatever

@@ -1,22 +1,23 @@
 /**
- * The arguments of a call that arrive as fragments of JSON text. Each string value in them is a text of its own, decoded;
- * what lies between (names, numbers, brackets) passes as it came. An escape is held until it is whole, so that none is cut.
- * Source: guardrails reference, 5.4.
+ * Arguments of a tool call that arrive as fragments of JSON text. Each string value in them is a separate text, decoded;
+ * everything between (names, numbers, brackets) passes unchanged. An escape sequence is kept until it is complete, so that none
+ * is cut. Source: guardrails reference, 5.4.
  *
- * Where the fragments prove to be no JSON, all that follows is text as it stands: nothing gets past by being malformed.
+ * If the fragments turn out not to be JSON, everything that follows is inspected as plain text, so that malformed arguments do
+ * not escape inspection.
  */
 import { MAX_DEPTH } from "../json-scan.ts";
 
-/** A part of a fragment, in order. */
+/** Part of a fragment, in order. */
 export type ArgumentPart =
   | { readonly is: "raw"; readonly raw: string }
-  /** Of string value number `value`, decoded. `isEnd`: nothing of it follows. */
+  /** Decoded text of string value number `value`. `isEnd` is true if the value ends with this part. */
   | { readonly is: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
 
-/** Of one value: what was read and not shown yet. */
+/** Text of one value that was read and not shown yet. */
 interface Unshown {
   text: string;
-  /** How each unit of `text` was written. */
+  /** Spelling of each unit of `text`. */
   spelling: string[];
   isChanged: boolean;
   readonly isPlain: boolean;
@@ -27,25 +28,25 @@ const SCALAR = /[-+.0-9a-zA-Z]/;
 const SPACE = /[ \t\r\n]/;
 
 export class ArgumentText {
-  /** `{`, or `[`, of what is open. */
+  /** Opening bracket, `{` or `[`, of each open container. */
   readonly #open: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
-  /** What may stand next outside strings. */
+  /** Token that may come next outside strings. */
   #awaits: "value" | "name" | "colon" | "comma" | "nothing" = "value";
   #isInScalar = false;
   /** Beginning of an escape. */
   #escape = "";
   #value = -1;
-  /** Of the value under way: it has had text. */
+  /** Whether the current value has had any text. */
   #hasText = false;
   readonly #unshown = new Map<number, Unshown>();
 
-  /** Number of the value that is under way and has had text. */
+  /** Number of the current value, if it has had text. */
   get openValue(): number | undefined {
     return this.#hasText || this.#escape !== "" ? Math.max(this.#value, 0) : undefined;
   }
 
-  /** An estimate of memory, in UTF-16 units: each that is held has its spelling beside it. */
+  /** Estimated memory in UTF-16 units: each buffered unit has its spelling beside it. */
   get heldUnits(): number {
     return 8 * (this.#unshown.get(this.#value)?.text.length ?? 0);
   }
@@ -94,13 +95,13 @@ export class ArgumentText {
     return parts;
   }
 
-  /** How `shown`, which the channel of that value let go, is written between the quotes. `isEnd`: it is the last of it. */
+  /** Returns how `shown`, the released text of that value, is written between the quotes. `isEnd` marks its last part. */
   written(value: number, shown: string, isEnd: boolean): string {
     const unshown = this.#unshown.get(value);
     if (unshown === undefined) return "";
     let written = "";
     if (shown === "") {
-      // Nothing was let go.
+      // The text was withheld.
     } else if (!unshown.isChanged && unshown.text.startsWith(shown)) {
       written = unshown.spelling.splice(0, shown.length).join("");
       unshown.text = unshown.text.slice(shown.length);
@@ -114,7 +115,7 @@ export class ArgumentText {
     return written;
   }
 
-  /** The beginning of an escape that never ended. */
+  /** Returns the beginning of an escape that never ended. */
   rest(): string {
     const rest = this.#escape;
     this.#escape = "";
@@ -139,7 +140,7 @@ export class ArgumentText {
     else if (char === '"') this.#state = "outside";
   }
 
-  /** False: it cannot stand there. */
+  /** Reads a character outside strings. Returns false if JSON does not allow it there. */
   #outside(char: string): boolean {
     if (this.#isInScalar && SCALAR.test(char)) return true;
     this.#isInScalar = false;
@@ -168,7 +169,7 @@ export class ArgumentText {
       this.#awaits = "value";
       return true;
     }
-    // A lone number, or a word, is no arguments.
+    // A lone number or literal is not a valid arguments text.
     if (this.#awaits !== "value" || top === undefined || !/[-0-9tfn]/.test(char)) return false;
     this.#isInScalar = true;
     this.#afterValue();
@@ -191,7 +192,7 @@ export class ArgumentText {
     this.#awaits = this.#open.length === 0 ? "nothing" : "comma";
   }
 
-  /** The text that the character completes, if any. */
+  /** Returns the text that the character completes, if any. */
   #take(char: string): string {
     if (this.#state === "plain") return this.#read(char, char);
     if (this.#escape === "") {
@@ -207,7 +208,7 @@ export class ArgumentText {
     if (kind !== "u") return this.#read(ESCAPES[kind] ?? kind, written);
     const code = Number.parseInt(written.slice(2), 16);
     if (/^\\u[0-9a-fA-F]{4}$/.test(written)) return this.#read(String.fromCharCode(code), written);
-    // No escape of JSON: it is what it is.
+    // An invalid JSON escape is read literally.
     let text = "";
     for (const each of written) text += this.#read(each, each);
     return text;

@@ -1,6 +1,7 @@
 /**
- * Events that differ from the one before in a single text. Such an event is recognized by its bytes before and after the text,
- * and needs no parser. Everything else is read as a whole; so is an event of which anything depends on what the text says.
+ * Template of events that differ from the previous one in a single text. Such an event is recognized by its bytes before and
+ * after the text and needs no parser. Every other event is parsed in full, and so is an event in which anything else depends on
+ * the text.
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
 import type { Placed } from "./placed.ts";
@@ -13,9 +14,12 @@ export interface EventTemplate {
   /** Bytes up to the opening quotation mark of the text, and from the closing one on. Both contain the mark. */
   readonly prefix: Buffer;
   readonly suffix: Buffer;
-  /** The suffix ends with the opening mark of the event's padding, and these bytes follow from the closing one on. */
+  /**
+   * Bytes from the closing mark of the event's padding on; the suffix then ends with its opening mark. `undefined` without
+   * padding.
+   */
   readonly tail: Buffer | undefined;
-  /** The event tells the client something without its text. */
+  /** Whether the event carries anything for the client besides its text. */
   readonly carriesMore: boolean;
 }
 
@@ -23,11 +27,11 @@ export interface SimilarEvent {
   readonly template: EventTemplate;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Place in the bytes behind the closing quotation mark of the text. */
+  /** Offset in the bytes behind the closing quotation mark of the text. */
   readonly behind: number;
 }
 
-/** Texts of which more pieces follow, and whose paths do not depend on what they say. */
+/** Paths of texts that continue in later pieces and do not depend on the text itself. */
 const GROWING =
   /^(?:choices\.\d+\.(?:text|delta\.(?:content|reasoning_content|reasoning|refusal))|content\.\d+\.(?:text|thinking))$/;
 
@@ -36,14 +40,14 @@ const BLANK_CRLF_LINE = Buffer.from("\n\r\n");
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Where an event has what varies. */
+/** The parts of an event that vary. */
 export interface Varying {
   readonly text: Placed;
   /** `obfuscation` of the outermost object, if it is a string. */
   readonly padding: Placed | undefined;
 }
 
-/** `undefined` if events like this one have to be read. */
+/** Returns the template of an event, or `undefined` if events like this one have to be parsed. */
 export function templateOf(
   event: SseEvent,
   { text: { start, end }, padding }: Varying,
@@ -68,7 +72,7 @@ export function templateOf(
   return { ...common, suffix, tail: Buffer.from(bytes.subarray(closes)) };
 }
 
-/** The event that begins at `at`, if it is like the template's. Its text is not empty. */
+/** Returns the event that begins at `at` if it matches the template. Its text is not empty. */
 export function similarEvent(template: EventTemplate, bytes: Buffer, at: number): SimilarEvent | undefined {
   const { prefix, suffix, tail } = template;
   const from = at + prefix.length;
@@ -81,7 +85,7 @@ export function similarEvent(template: EventTemplate, bytes: Buffer, at: number)
   return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, behind: to + 1 - at };
 }
 
-/** The event with another text; `undefined` if nothing is left to tell. */
+/** Returns the event with another text, or `undefined` if nothing is left to send. */
 export function withText({ template, bytes, text, behind }: SimilarEvent, shown: string): Buffer | undefined {
   if (shown === text) return bytes;
   const { prefix, carriesMore } = template;
@@ -89,7 +93,7 @@ export function withText({ template, bytes, text, behind }: SimilarEvent, shown:
   return Buffer.concat([prefix.subarray(0, -1), Buffer.from(JSON.stringify(shown)), bytes.subarray(behind)]);
 }
 
-/** Place behind the event whose padding begins at `from`, or -1. */
+/** Returns the offset behind the event whose padding begins at `from`, or -1. */
 function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
   const to = bytes.indexOf(QUOTE, from);
   return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
@@ -102,7 +106,7 @@ function isAt(bytes: Buffer, at: number, other: Buffer): boolean {
 const endsWith = (bytes: Buffer, end: Buffer): boolean =>
   bytes.length > end.length && isAt(bytes, bytes.length - end.length, end);
 
-/** Place of the first quotation mark that no backslash escapes, or -1. */
+/** Returns the offset of the first quotation mark that is not escaped, or -1. */
 function closingQuote(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(QUOTE, from); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     let escapes = 0;
@@ -112,7 +116,10 @@ function closingQuote(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Control characters are no JSON, and bytes that are no UTF-8 are written anew by whoever rewrites the event. */
+/**
+ * Text that the fast path does not accept: JSON does not allow raw control characters, and a rewrite of the event would replace
+ * invalid UTF-8.
+ */
 const UNUSUAL = /[\u0000-\u001f\ufffd]/;
 
 function textBetween(bytes: Buffer, from: number, to: number): string | undefined {

@@ -1,25 +1,25 @@
-/** Frames of a stream: made for text that was held, and told apart by whether they carry anything but text. */
+/** Frames of a stream: builds frames for text that was held back, and tells whether a frame carries anything but text. */
 import type { Dialect } from "../routes.ts";
 import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
 
-/** The last frame that carried a text, and where the text begins in its data. */
+/** Last frame with a text, and the offset of the text in its data. */
 export interface Template {
   readonly data: string;
   readonly start: number;
   /** Name of its event; empty where it has none. */
   readonly event: string;
-  /** A frame made of it, around the text: once one was made that has no number of its own. */
+  /** Frame around the text, built once for a frame without a number of its own. */
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 
 export interface FrameNumbers {
-  /** Of responses. */
+  /** Sequence number of the frame; only streams of `responses` have one. */
   readonly sequence: number | undefined;
-  /** Of all frames that were put in, from 1. */
+  /** Serial number among all inserted frames, from 1. */
   readonly serial: number;
 }
 
-/** Data of a frame that carries `text` and nothing else. */
+/** Returns the data of a frame with `text` and nothing else. */
 export function frameOf(
   dialect: Dialect,
   path: string,
@@ -42,7 +42,7 @@ export function frameOf(
   return { event, data };
 }
 
-/** The same for every text: what stands before it and after it. */
+/** Returns the parts of a frame before and after its text, which are the same for every text. */
 function frameAround(template: Template, root: Placed, event: string, numbers: FrameNumbers): Template["frame"] {
   const [empty, one] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
   if (empty === undefined || one === undefined || one.length !== empty.length + 1) return undefined;
@@ -65,7 +65,10 @@ function blockDelta(path: string, text: string): string {
   return JSON.stringify({ type: "content_block_delta", index: Number(index), delta });
 }
 
-/** On the way to the text `index` and `type` are kept; on top whatever is no list, no object and no usage. */
+/**
+ * Keeps `index` and `type` on the path to the text, and at the top level every member that is not a list, an object or the
+ * usage.
+ */
 function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
   const kept = (node: Placed, level: number): string => {
     if (node.start === start && node.kind === "string") return json;
@@ -80,7 +83,7 @@ function skeleton({ data, start }: Template, root: Placed, json: string, { seque
       if (name === "finish_reason") return [`${written}:null`];
       if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
       if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
-      // No two events of a session have one id.
+      // Event ids are unique within a session.
       if (name === "event_id" && level === 0 && value.kind === "string")
         return [`${written}:${JSON.stringify(`${stringIn(data, value) ?? ""}_${serial}`)}`];
       const isScalar = value.kind === "string" || value.kind === "scalar";
@@ -94,7 +97,7 @@ function skeleton({ data, start }: Template, root: Placed, json: string, { seque
 
 const ASIDE: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
 
-/** Whether a frame whose texts at `emptied` are gone still tells the client anything. */
+/** Returns whether a frame still carries anything for the client after the texts at `emptied` were removed. */
 export function carriesMore(
   dialect: Dialect,
   type: string,

@@ -1,10 +1,10 @@
-/** How the events of an answer lie in what carries them: server-sent events, or messages of a session. */
+/** Framing of an answer's events by their transport: server-sent events, or messages of a session. */
 import { replaceData, type SseEvent } from "../sse.ts";
 
 export interface Framing {
-  /** The event with other data. */
+  /** Returns the event with other data. */
   readonly replaced: (event: SseEvent, data: string) => Buffer;
-  /** `name`: of the event; empty where it has none beside its data. */
+  /** Builds an event from its name and data; the name is empty if the event has only data. */
   readonly made: (name: string, data: string) => Buffer;
 }
 
@@ -18,7 +18,7 @@ export const MESSAGES: Framing = {
   made: (_name, data) => Buffer.from(data),
 };
 
-/** A message of a session, as an event: all of it is data. */
+/** Returns a message of a session as an event that consists of data only. */
 export function messageEvent(message: Buffer): SseEvent {
   return { bytes: message, event: "", data: message.toString("utf8"), aside: "" };
 }

@@ -1,12 +1,12 @@
 /**
- * Strings outside deltas that differ from event to event. No client that we know joins them, and one may: each is read once
- * more behind what was shown at its path before, so that no text passes by being cut. What stays the same is a repetition,
- * and what begins with what was before is a longer version of it.
+ * Strings outside deltas that differ from event to event. No known client joins them, but one may. So each is inspected once
+ * more together with the text shown at its path before, and no text escapes inspection by being split. An unchanged string is a
+ * repetition, and one that begins with the previous text is a longer version of it.
  */
 
-/** UTF-16 units of the text before, and of the new one, that are read together. */
+/** Maximum number of UTF-16 units of the previous text, and of the new one, that are inspected together. */
 const MAX_JOINED = 256;
-/** Paths that are remembered. */
+/** Maximum number of remembered paths. */
 const MAX_PATHS = 256;
 
 interface Grown {
@@ -17,14 +17,14 @@ interface Grown {
 export class GrowingTexts {
   readonly #byPath = new Map<string, Grown>();
 
-  /** What is to be read once more; undefined: nothing. */
+  /** Returns the text to inspect again, joined with what was shown before, or `undefined` if there is none. */
   joined(path: string, text: string): string | undefined {
     const grown = this.#byPath.get(path);
     if (grown === undefined || grown.shown === "" || text.startsWith(grown.last)) return undefined;
     return grown.shown + text.slice(0, MAX_JOINED);
   }
 
-  /** What was shown at the path before. */
+  /** Returns the text that was shown at the path before. */
   shownAt(path: string): string {
     return this.#byPath.get(path)?.shown ?? "";
   }

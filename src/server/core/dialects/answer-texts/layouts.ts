@@ -1,6 +1,7 @@
 /**
- * Where an event of a stream carries texts, and which it ends. Paths are those of the whole answer (`choices.0.delta…` of
- * its deltas), so that what an event repeats is known by its path. Source: dialects reference, 3.4, 5.3; responses, 6.
+ * Layouts of stream events: where an event carries texts, and which texts it ends. Paths are those of the whole answer
+ * (`choices.0.delta…` for its deltas), so that a repeated text is recognized by its path. Source: dialects reference, 3.4, 5.3;
+ * responses, 6.
  */
 import type { Dialect } from "../routes.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
@@ -9,7 +10,7 @@ import { isEcho } from "./strings.ts";
 export interface Layout {
   readonly type: string;
   readonly walks: readonly Walk[];
-  /** Paths that begin so hold no text after this event. */
+  /** Prefixes of paths whose texts end with this event. */
   readonly ends: readonly string[];
 }
 
@@ -17,21 +18,21 @@ export interface Walk {
   readonly node: Placed;
   readonly path: string;
   /**
-   * `piece`: more of the same text may follow; `whole`: none does. `chunk`, `block`, `other`: told by the path of each string;
-   * what is there a whole text may still grow where clients join what nobody knows.
+   * How the strings below are read. `piece`: more of the same text may follow; `whole`: none does. `chunk`, `block`, `other`:
+   * the path of each string decides; there a whole text may still grow, since clients may join texts of unknown forms.
    */
   readonly as: "piece" | "arguments" | "whole" | "media" | "chunk" | "block" | "other";
 }
 
-/** Names of texts, in events of a form that nobody knows. */
+/** Names of texts in events of an unknown form. */
 const TEXTS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),
 ]);
-/** Clients append such items, and join the strings of others by their places. */
+/** Paths of items that clients append; they join the strings of other items by position. */
 const APPENDED = /\.\+\d|!/;
 
-/** Whether clients join the string with those at the same path in later events. */
+/** Returns whether clients join the string with those at the same path in later events. */
 export function isPiece(as: Walk["as"], path: string): boolean {
   if (as === "piece" || as === "arguments" || as === "media") return true;
   if (as === "whole" || APPENDED.test(path)) return false;
@@ -40,7 +41,10 @@ export function isPiece(as: Walk["as"], path: string): boolean {
   return /(?:^|\.)delta\./.test(path) || TEXTS.has(path.slice(path.lastIndexOf(".") + 1));
 }
 
-/** `places`: by the id of an item its place in the answer, as far as events have told it. */
+/**
+ * Returns the layout of an event. `places` maps the id of an item to its place in the answer, as far as earlier events have
+ * named it.
+ */
 export function layoutOf(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
   const type = stringIn(text, memberOf(root, "type")) ?? "";
   if (dialect === "messages") return messagesLayout(type, text, root);
@@ -57,7 +61,10 @@ export function layoutOf(dialect: Dialect, text: string, root: Placed, places: M
 
 const EVERYTHING = [""];
 
-/** Events that name neither a type nor choices. Those of runs of assistants tell deltas of an object, and then all of it. */
+/**
+ * Returns the layout of an event that names neither a type nor choices. Streams of assistant runs send deltas of an object, and
+ * then the whole object.
+ */
 function otherLayout(text: string, root: Placed): Layout {
   const id = stringIn(text, memberOf(root, "id")) ?? "";
   const isDelta = memberOf(root, "delta") !== undefined;
@@ -81,7 +88,7 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
     const ends: string[] = [];
     for (const { name, value } of delta.kind === "object" ? delta.members : []) {
       if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, as: "arguments" });
-      // A citation comes whole, and another follows it.
+      // A citation arrives whole, and another one may follow.
       else
         walks.push({
           node: value,
@@ -99,7 +106,7 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
   return { type, walks: [{ node: root, path: "", as }], ends };
 }
 
-/** The last part of a type that tells of a text. */
+/** Last part of a type that concerns a text. */
 const ENDING = /\.(?:delta|done|(?<=transcription\.)completed)$/;
 const ENDS = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
 const BASES: Readonly<Record<string, string>> = {
@@ -120,7 +127,7 @@ const BASES: Readonly<Record<string, string>> = {
 };
 const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
 
-/** Events that name their type: of responses, and of the routes that took after them. */
+/** Returns the layout of an event that names its type: of responses, and of the routes modeled on them. */
 function typedLayout(type: string, text: string, root: Placed, places: Map<string, number>): Layout {
   const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
   const item = `output.${placeOfItem(text, root, index("output_index"), places)}`;

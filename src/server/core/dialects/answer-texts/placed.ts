@@ -1,11 +1,11 @@
 /**
- * JSON text as a tree of places, so that single strings in it can be exchanged and every other character stays. A name
- * that stands twice in an object has two members here: readers differ in which of them they take.
+ * JSON text as a tree of positions, so that single strings in it can be replaced while every other character stays. A name that
+ * occurs twice in an object has two members here, since readers differ in which of them they use.
  */
 import { MAX_DEPTH } from "../json-scan.ts";
 import { nameIn, skipSpace } from "../json-source.ts";
 
-/** `start`, `end`: UTF-16 units of the text, end exclusive. A string's include its quotes. */
+/** Position of a value. `start` and `end` are UTF-16 offsets, `end` exclusive. A string includes its quotes. */
 export type Placed =
   | { readonly kind: "string" | "scalar"; readonly start: number; readonly end: number }
   | { readonly kind: "object"; readonly start: number; readonly end: number; readonly members: readonly PlacedMember[] }
@@ -22,7 +22,10 @@ export interface Splice {
   readonly text: string;
 }
 
-/** Undefined: no JSON, nested deeper than any message is, or of more values than `maxValues`. */
+/**
+ * Returns the tree, or `undefined` if the text is not JSON, is nested deeper than a message may be, or has more than
+ * `maxValues` values.
+ */
 export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Placed | undefined {
   const reader = new PlaceReader(text, maxValues);
   try {
@@ -33,13 +36,13 @@ export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Pl
   }
 }
 
-/** Thrown for what is not placed. One object, since it carries nothing. */
+/** Error for a text outside the bounds. It is a single object, since it has no data of its own. */
 const REJECTED = new Error("the text is not JSON within the bounds");
 
-/** Characters of a string that are checked one by one before the native search takes over. */
+/** Number of characters of a string that are checked one by one before the native search takes over. */
 const NEAR_CHARACTERS = 32;
 
-/** What a string may not hold as it is, or what begins an escape. */
+/** Characters that a string must not contain unescaped, and the one that begins an escape. */
 const UNPLAIN = /[\u0000-\u001f\\]/;
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (it) => it.charCodeAt(0)));
 const FOUR_HEX_DIGITS = /[0-9A-Fa-f]{4}/y;
@@ -130,14 +133,14 @@ class PlaceReader {
     return items;
   }
 
-  /** Whether the container ends here; goes past its end if it does. */
+  /** Returns whether the container ends here, and moves past its end if it does. */
   #closes(closer: number): boolean {
     if (this.#text.charCodeAt(this.#at) !== closer) return false;
     this.#at++;
     return true;
   }
 
-  /** Behind a value: goes past the comma to the next one, or past the end of the container. */
+  /** Moves from the end of a value past the comma to the next one, or past the end of the container. */
   #hasNext(closer: number): boolean {
     this.#at = skipSpace(this.#text, this.#at);
     if (this.#closes(closer)) return false;
@@ -147,7 +150,7 @@ class PlaceReader {
   }
 }
 
-/** One past the closing quote of a string that JSON allows. */
+/** Returns the offset behind the closing quote of a string. Throws if the string is not valid JSON. */
 function checkedStringEnd(text: string, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -156,7 +159,7 @@ function checkedStringEnd(text: string, start: number): number {
       const code = text.charCodeAt(at);
       if (code === QUOTE) return at + 1;
       if (code === BACKSLASH) at = checkedEscapeEnd(text, at);
-      // A control character, or the end of the text, which is not a number.
+      // The code is a control character, or NaN at the end of the text.
       else if (code >= SPACE) at++;
       else throw REJECTED;
     }
@@ -177,7 +180,7 @@ function checkedEscapeEnd(text: string, start: number): number {
   throw REJECTED;
 }
 
-/** One past a number or a literal that JSON allows; `code` is its first character. */
+/** Returns the offset behind a number or a literal; `code` is its first character. Throws if it is not valid JSON. */
 function checkedScalarEnd(text: string, start: number, code: number): number {
   const literal = code === SMALL_T ? "true" : code === SMALL_F ? "false" : code === SMALL_N ? "null" : undefined;
   if (literal !== undefined) {
@@ -189,10 +192,10 @@ function checkedScalarEnd(text: string, start: number, code: number): number {
   return NUMBER.lastIndex;
 }
 
-/** Objects of more members are looked at with a set. */
+/** Maximum number of members that are compared directly; larger objects use a set. */
 const FEW = 12;
 
-/** Whether some object within has two members of one name. */
+/** Returns whether any object within has two members of one name. */
 export function hasTwins(node: Placed): boolean {
   if (node.kind === "array") return node.items.some(hasTwins);
   if (node.kind !== "object") return false;
@@ -206,7 +209,7 @@ export function hasTwins(node: Placed): boolean {
   return members.some(({ value }) => hasTwins(value));
 }
 
-/** The last member of that name, as `JSON.parse` takes it. */
+/** Returns the last member of that name, as `JSON.parse` does. */
 export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
   if (node?.kind !== "object") return undefined;
   const { members } = node;
@@ -214,24 +217,24 @@ export function memberOf(node: Placed | undefined, name: string): Placed | undef
   return undefined;
 }
 
-/** Of a string; undefined for everything else. */
+/** Returns the value of a string, or `undefined` for everything else. */
 export function stringIn(text: string, node: Placed | undefined): string | undefined {
   return node?.kind === "string" ? nameIn(text, node.start, node.end) : undefined;
 }
 
-/** Of a whole number from 0; undefined for everything else. */
+/** Returns the value of a whole number from 0, or `undefined` for everything else. */
 export function indexIn(text: string, node: Placed | undefined): number | undefined {
   if (node?.kind !== "scalar") return undefined;
   const written = text.slice(node.start, node.end);
   return /^\d{1,12}$/.test(written) ? Number(written) : undefined;
 }
 
-/** `null`, or not there. */
+/** Returns whether the value is `null` or absent. */
 export function isNothing(text: string, node: Placed | undefined): boolean {
   return node === undefined || (node.kind === "scalar" && text.startsWith("null", node.start));
 }
 
-/** The text itself where nothing is spliced. Splices lie apart. */
+/** Returns the text with the splices applied, or the text itself if there are none. Splices must be disjoint. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let made = "";
   let at = 0;

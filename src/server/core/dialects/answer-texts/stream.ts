@@ -1,10 +1,10 @@
 /**
- * The texts of an answer that comes as a stream: which text each event adds to, and the event with what may be shown of
- * it. Whoever holds texts back hands in, for each piece, what its channel lets go, and has a frame made of what a channel
- * held when it ends. Source: guardrails reference, 5.4.
+ * Texts of a streamed answer: which text each event adds to, and the event rewritten with the text that may be shown. A caller
+ * that holds text back passes in, for each piece, what may be shown of its channel, and has a frame built from the text that a
+ * channel still holds when it ends. Source: guardrails reference, 5.4.
  *
- * Events of responses repeat whole texts at their ends: a text that came in pieces is kept until then, so that the
- * repetition shows what the pieces showed; one that differs from its pieces is a new text.
+ * Events of `responses` repeat whole texts at their ends: a text that came in pieces is kept until then, so that the repetition
+ * shows what the pieces showed. A repetition that differs from its pieces is a new text.
  */
 import type { ChunkStamp, StreamStamp } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
@@ -30,19 +30,19 @@ import { eachString, type FoundString, isSound, isThought, type Media, scopeOf }
 import { TextRecord } from "./text-record.ts";
 import { sealGone, tokensGone } from "./whole.ts";
 
-/** More of the text of one channel. */
+/** Piece of the text of one channel. */
 export interface TextPiece {
   readonly channel: string;
   readonly text: string;
-  /** Nothing of it follows. */
+  /** Whether the text ends with this piece. */
   readonly isEnd: boolean;
 }
 
 export interface EventTexts {
   readonly event: SseEvent;
-  /** In the order in which they stand. One channel may have several. */
+  /** Pieces in the order in which they appear. One channel may have several. */
   readonly pieces: readonly TextPiece[];
-  /** Channels that end with this event and have no piece in it: what they held goes out before it (`flush`). */
+  /** Channels that end with this event and have no piece in it. Text that they hold back is sent before the event (`flush`). */
   readonly closes: readonly string[];
   readonly uninspected: readonly Media[];
 }
@@ -50,39 +50,42 @@ export interface EventTexts {
 export interface StreamTexts {
   readonly read: (event: SseEvent) => EventTexts;
   /**
-   * The event's bytes with `shown` in the places of its pieces: the same buffer where nothing changes; undefined where
-   * nothing is left to tell. For each event that was read, in order.
+   * Returns the event's bytes with `shown` in the places of its pieces: the same buffer if nothing changes, `undefined` if
+   * nothing is left to send. To be called for each event that was read, in order.
    */
   readonly reemit: (texts: EventTexts, shown: readonly string[]) => Buffer | undefined;
   /**
-   * The event that begins at a place of the bytes, read, if it differs from the last one in a single text. Nothing but that
-   * text is to be looked at; it is more of the channel `template.path`.
+   * Reads the event that begins at an offset of the bytes if it differs from the last one in a single text. Only that text
+   * needs inspection; it continues the channel `template.path`.
    */
   readonly readSimilar: (bytes: Buffer, at: number) => SimilarEvent | undefined;
-  /** As `reemit`, of what `readSimilar` gave. */
+  /** Rewrites an event that `readSimilar` returned, as `reemit` does. */
   readonly reemitSimilar: (event: SimilarEvent, shown: string) => Buffer | undefined;
-  /** A frame with text that the channel held. `isEnd`: it is the last of it. Undefined: there is nothing to show. */
+  /**
+   * Returns a frame with text that the channel held back, or `undefined` if nothing is to be shown. `isEnd` marks the last text
+   * of the channel.
+   */
   readonly flush: (channel: string, text: string, isEnd: boolean) => Buffer | undefined;
-  /** The stream is over: all channels that are open. */
+  /** Ends the stream. Returns all channels that are still open. */
   readonly end: () => readonly string[];
-  /** Of the chunks that were read, for a refusal; undefined: the stream is none of chunks. */
+  /** Stamp of the chunks that were read, for a refusal; `undefined` if the stream does not consist of chunks. */
   readonly stamp: StreamStamp | undefined;
-  /** Of the texts that are kept here; an estimate. */
+  /** Estimated size of the texts that are kept here. */
   readonly heldBytes: number;
 }
 
-/** A string of an event whose text is looked at. */
+/** String of an event whose text is inspected. */
 interface Spot {
-  /** Undefined: all of the event's data, which is no JSON. */
+  /** Position of the string; `undefined` if the event's data is not JSON and is read as one text. */
   readonly node: Placed | undefined;
   readonly path: string;
   readonly text: string;
   readonly record: TextRecord;
-  /** Of its pieces, in `pieces`. */
+  /** Index of its first piece in `pieces`. */
   readonly first: number;
-  /** It repeats what its record has shown. */
+  /** Whether it repeats what its record has shown. */
   readonly isRepeat: boolean;
-  /** Of the piece that joins it with what was at the same path before; -1: there is none. */
+  /** Index of the piece that joins it with the earlier text at the same path; -1 if there is none. */
   readonly joined: number;
 }
 
@@ -102,7 +105,7 @@ export function openStreamTexts(dialect: Dialect, routeName: string): StreamText
   return new Stream(dialect, dialect === "compat" && !CHUNKS.has(routeName), SENT_EVENTS);
 }
 
-/** Of one response in a session, or of one item of its conversation: events are messages (`messageEvent`). */
+/** Opens the texts of one response in a session, or of one item of its conversation. Events are messages (`messageEvent`). */
 export function openSessionTexts(): StreamTexts {
   return new Stream("compat", true, MESSAGES);
 }
@@ -111,26 +114,26 @@ class Stream implements StreamTexts {
   readonly #dialect: Dialect;
   readonly #repeats: boolean;
   readonly #framing: Framing;
-  /** By the id of an item, its place in the answer. */
+  /** Place in the answer by item id. */
   readonly #items = new Map<string, number>();
-  /** By path. */
+  /** Records by path. */
   readonly #records = new Map<string, TextRecord>();
-  /** By channel, while it is open or was closed by the last event. */
+  /** Channels that the last event closed. */
   #closed: string[] = [];
   readonly #readings = new WeakMap<EventTexts, Reading>();
   readonly #grown = new GrowingTexts();
-  /** Of the last event, if the next may be like it. */
+  /** Template of the last event, if the next one may resemble it. */
   #template: EventTemplate | undefined;
-  /** Scopes in which a text, or a thought, was shown other than it came. */
+  /** Scopes in which a text, or a thought, was shown differently from how it came. */
   readonly #changed = new Set<string>();
   readonly #changedThoughts = new Set<string>();
   #sequence = -1;
-  /** Frames that were put in. */
+  /** Number of inserted frames. */
   #made = 0;
   #stamp: Omit<ChunkStamp, "choices"> | undefined;
-  /** The event that began a response. */
+  /** Event that began a response. */
   #begun: string | undefined;
-  /** Under way. */
+  /** Indexes of the choices that are in progress. */
   readonly #choices = new Set<number>();
 
   constructor(dialect: Dialect, repeats: boolean, framing: Framing) {
@@ -235,7 +238,7 @@ class Stream implements StreamTexts {
     return this.#close([""], new Set());
   }
 
-  /** Of an event with one text that goes on, and nothing else that is read or numbered. */
+  /** Returns the template of an event with one text that continues and nothing else that is read or numbered. */
   #templateFrom(reading: Reading): EventTemplate | undefined {
     const { event, spots, pieces, closes, seals, uninspected, root, type } = reading;
     const [spot] = spots;
@@ -253,7 +256,7 @@ class Stream implements StreamTexts {
     return templateOf(event, varying, { path, record, carriesMore: more });
   }
 
-  /** Of several members of one name clients take the last, and are given the last alone. */
+  /** Drops repeated members. Clients use the last of several members of one name, so only the last is passed on. */
   #withoutTwins(event: SseEvent, data: string): SseEvent {
     const once = JSON.stringify(parsedJson(data));
     return { ...event, data: once, bytes: this.#framing.replaced(event, once) };
@@ -302,9 +305,9 @@ class Stream implements StreamTexts {
         }
         let record = isWhole || known?.isWhole === true ? undefined : known;
         if (record === undefined) {
-          // A text of its own has a channel of its own, beside that of pieces which said something else.
+          // A separate text has its own channel, apart from the channel of pieces with another text.
           record = new TextRecord(path, isArguments, isWhole);
-          // While more of its pieces may follow, a text is told in those: what is repeated of it stands by itself.
+          // While more pieces may follow, the record of the pieces is kept, and a repetition has a record of its own.
           if (!isWhole || (this.#repeats && known?.isUnderWay !== true)) {
             if (known !== undefined) this.#records.set(`${path}!`, known);
             this.#records.set(path, record);
@@ -341,7 +344,7 @@ class Stream implements StreamTexts {
     });
   }
 
-  /** Channels of open texts whose paths begin so. */
+  /** Closes the open texts whose paths begin with one of `prefixes`, and returns their channels. */
   #close(prefixes: readonly string[], inEvent: ReadonlySet<TextRecord>): readonly string[] {
     const closes: string[] = [];
     if (prefixes.length === 0) return closes;
@@ -359,7 +362,7 @@ class Stream implements StreamTexts {
     const made = spot.record.shown(reading.pieces, shown, spot.first, spot.text);
     const joined = reading.pieces[spot.joined];
     if (joined === undefined) return made;
-    // What lies within the new text was found in that text.
+    // A finding within the new text alone was applied there already; one across the seam removes the new text.
     const seam = this.#grown.shownAt(spot.path);
     return (shown[spot.joined] ?? joined.text).startsWith(seam) ? made : "";
   }
@@ -369,7 +372,7 @@ class Stream implements StreamTexts {
     if (isThought(path)) this.#changedThoughts.add(scopeOf(path));
   }
 
-  /** Frames that were put in take numbers; what follows must have higher ones. */
+  /** Raises the sequence number by the number of inserted frames. */
   #renumber(data: string, root: Placed, splices: Splice[]): void {
     const node = memberOf(root, "sequence_number");
     const number = indexIn(data, node);

@@ -1,6 +1,6 @@
 /**
- * Which strings of an answer are texts. Every one is, but for those whose names say that they are part of its form: what
- * a provider adds tomorrow is read and not passed over. Source: design decisions, section 11, Segments of a model request.
+ * Decides which strings of an answer are texts. Every string is one unless its name marks it as part of the form, so that
+ * future members of a provider are inspected too. Source: design decisions, section 11, Segments of a model request.
  */
 import { formOf, uninspectedIn, uninspectedNames } from "../uninspected.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
@@ -8,15 +8,15 @@ import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
 export type Media = "image" | "audio" | "file";
 
 export type FoundString =
-  /** `path`: names, and places in arrays (their `index` where they name one), with dots between. */
+  /** `path` consists of names and array positions (the `index` member where there is one), separated by dots. */
   | { readonly is: "text" | "arguments"; readonly path: string; readonly node: Placed; readonly text: string }
-  /** Proof of a text of its neighbourhood, which is worthless once that is rewritten. */
+  /** Proof of a text in its scope; it becomes void once that text is rewritten. */
   | { readonly is: "seal"; readonly path: string; readonly node: Placed }
-  /** The tokens of a text. */
+  /** Tokens of a text. */
   | { readonly is: "tokens"; readonly path: string; readonly node: Placed }
   | { readonly is: "media"; readonly what: Media };
 
-/** `every`: of a body whose members are not known. */
+/** `every` is for a body whose members are not known. */
 export type Reading = "known" | "every";
 
 const FORM = uninspectedIn("answers");
@@ -25,14 +25,14 @@ const SEALS: ReadonlySet<string> = new Set(["signature", "encrypted_content"]);
 const TOKENS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
 /** Lists that clients append to. */
 const LISTS: ReadonlySet<string> = new Set(["annotations", "citations"]);
-/** What a response repeats of its request. */
+/** Members of a response that repeat its request. */
 const ECHO = uninspectedIn("repeated");
 const ENCODED: ReadonlyMap<string, Media> = new Map([
   ["b64_json", "image"],
   ["partial_image_b64", "image"],
   ["embedding", "file"],
 ]);
-/** `data` and `result` are encoded where the type beside them says so. */
+/** Types whose `data` or `result` is encoded. */
 const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
   ["redacted_thinking", "file"],
   ["reasoning.encrypted", "file"],
@@ -42,22 +42,22 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
 const CARRIERS = uninspectedNames("answered media", "media");
 const BASE64 = formOf("media");
 
-/** Whether a string where sound is sent is sound. */
+/** Returns whether a string in a place for audio is audio data. */
 export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
-/** Whether a string of that name is a text whatever it says, unless it begins as a `data:` URL. */
+/** Returns whether a string of that name is always a text, unless it begins as a `data:` URL. */
 export const isAlwaysText = (name: string): boolean =>
   ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
 
-/** Whether a value of `obfuscation` is what the name promises: characters that mean nothing. */
+/** Returns whether a value of `obfuscation` is padding as its name promises: characters without a meaning. */
 export const isPadding = (value: string): boolean =>
   /^[A-Za-z0-9_-]*$/.test(value) && (value === "" || isForm("obfuscation", value));
 
-/** Members of a response that its request named: no text of the answer. */
+/** Returns whether the member of a response repeats its request and so is not a text of the answer. */
 export const isEcho = (name: string): boolean => ECHO.has(name);
 
-/** Visits what lies below `root`, in order. */
+/** Visits all strings below `root`, in order. */
 export function eachString(
   text: string,
   root: Placed,
@@ -65,7 +65,7 @@ export function eachString(
   reading: Reading,
   visit: (found: FoundString) => void,
 ): void {
-  /** `isFree`: within the arguments of a call, where names mean nothing to us. */
+  /** `isFree` is true within the arguments of a call, where names have no fixed meaning. */
   function walk(node: Placed, path: string, name: string, parent: Placed | undefined, isFree: boolean): void {
     const isTree = node.kind === "object" || node.kind === "array";
     if (isTree && !isFree && reading === "known" && TOKENS.has(name)) {
@@ -75,7 +75,8 @@ export function eachString(
     if (node.kind === "object") {
       const seen = new Set<string>();
       for (const { name: own, value } of node.members) {
-        // Some readers take no notice of case, and most take only one of a name: the others are texts by themselves.
+        // Some readers ignore letter case, and most use only one of several members with a name, so the others are separate
+        // texts.
         const lower = own.toLowerCase();
         const at = seen.has(lower) ? `${lower}!${seen.size}` : lower;
         seen.add(lower);
@@ -129,13 +130,14 @@ function isForm(name: string, value: string): boolean {
 const isErrorCode = (path: string): boolean => path === "code" || path.endsWith("error.code");
 
 /**
- * What of an answer is judged and proven together: a choice, a content block, an item of a response. Empty: outside all.
+ * Returns the unit of an answer that is judged and proven together: a choice, a content block or an item of a response. Returns
+ * an empty string outside of all of them.
  */
 export function scopeOf(path: string): string {
   return /^(?:choices|content|output)\.\d+(?=\.|$)/.exec(path)?.[0] ?? "";
 }
 
-/** Whether a rewriting of that text voids the seals of its scope. */
+/** Returns whether the text is a thought: rewriting it voids the seals of its scope. */
 export function isThought(path: string): boolean {
   return /\.(?:thinking|reasoning\w*|summary)(?:\.|$)/.test(path) || /^output\.\d+\.content\.\d+\.text$/.test(path);
 }

@@ -1,4 +1,4 @@
-/** One string of a stream as it grows: what was read of it, what of that was shown, and whether both are the same. */
+/** One string of a stream as it grows: what was read of it, what of that was shown, and whether the two are equal. */
 import { type ArgumentPart, ArgumentText } from "./arguments.ts";
 import type { Template } from "./frames.ts";
 
@@ -14,37 +14,37 @@ export class TextRecord {
   /** Fragments that were read and not shown yet. */
   readonly #fragments: { readonly parts: readonly ArgumentPart[]; readonly isLast: boolean }[] = [];
   #isOpen = false;
-  /** Read, and not shown yet; while nothing was changed. */
+  /** Text that was read and not shown yet, kept while nothing was changed. */
   #unshown = "";
   #isChanged = false;
   readonly isWhole: boolean;
-  /** More of it may follow. */
+  /** Whether more of the text may follow. */
   isUnderWay = false;
-  /** All that was read; empty where it is not kept. */
+  /** Text that was read; empty if it is not kept. */
   received = "";
-  /** All that was shown, as `received`. */
+  /** Text that was shown; kept under the same condition as `received`. */
   released = "";
-  /** The last frame with text of it. */
+  /** Last frame with a part of the text. */
   template: Template | undefined;
 
-  /** `isWhole`: it came in one event, and not in pieces. Its channel is another than that of pieces. */
+  /** `isWhole` is true if the text came in one event instead of pieces. Its channel differs from the channel of the pieces. */
   constructor(path: string, isArguments: boolean, isWhole: boolean) {
     this.#path = isWhole ? `${path}=` : path;
     this.isWhole = isWhole;
     this.#arguments = isArguments ? new ArgumentText() : undefined;
   }
 
-  /** It was shown other than it came. */
+  /** Whether the text was shown differently from how it came. */
   get isChanged(): boolean {
     return this.#isChanged;
   }
 
   get heldUnits(): number {
-    // A record is some hundred bytes by itself.
+    // An empty record takes about a hundred bytes.
     return 100 + this.#unshown.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
   }
 
-  /** `isLast`: nothing of it follows. `isKept`: an event may repeat it. */
+  /** Reads the next fragment. `isLast` marks the last one; `isKept` keeps the text because a later event may repeat it. */
   read(text: string, isLast: boolean, isKept = false): readonly Piece[] {
     if (isKept) this.received += text;
     this.isUnderWay = !isLast;
@@ -65,7 +65,10 @@ export class TextRecord {
     );
   }
 
-  /** What stands in the place of the first fragment that was not shown yet. `shown` from `first` on is of its pieces. */
+  /**
+   * Returns the replacement of the oldest fragment that was not shown yet. `shown`, from index `first` on, has the texts of its
+   * pieces.
+   */
   shown(pieces: readonly Piece[], shown: readonly string[], first: number, text: string): string {
     const { parts, isLast } = this.#fragments.shift() ?? { parts: [], isLast: false };
     let made = "";
@@ -84,7 +87,9 @@ export class TextRecord {
     return made;
   }
 
-  /** Of a channel of this text: the number of the value it is of. Undefined: it is of another. */
+  /**
+   * Returns the number of the value that a channel of this text carries, or `undefined` if the channel belongs to another text.
+   */
   valueOf(channel: string): number | undefined {
     if (this.#arguments === undefined) return channel === this.#path ? 0 : undefined;
     if (!channel.startsWith(`${this.#path}#`)) return undefined;
@@ -92,14 +97,14 @@ export class TextRecord {
     return Number.isInteger(value) ? value : undefined;
   }
 
-  /** How text that was held is written in a frame of its own. */
+  /** Returns the text as it is written in a frame of its own. */
   written(value: number, text: string, isEnd: boolean): string {
     const written = this.#arguments === undefined ? text : this.#arguments.written(value, text, isEnd);
     this.#note(written);
     return written;
   }
 
-  /** The beginning of an escape that never ended. */
+  /** Returns the beginning of an escape that never ended. */
   rest(): string {
     const rest = this.#arguments?.rest() ?? "";
     this.#note(rest);
@@ -107,7 +112,7 @@ export class TextRecord {
     return rest;
   }
 
-  /** The channel that is open, which ends now. */
+  /** Closes the text and returns its open channel. */
   close(): string | undefined {
     this.isUnderWay = false;
     const open = this.#arguments?.openValue;
@@ -122,7 +127,7 @@ export class TextRecord {
   }
 
   #note(made: string): void {
-    // A text that is held grows piece by piece: it is not looked at before some of it is shown.
+    // Buffered text grows piece by piece and is not compared before some of it is shown.
     if (made === "") return;
     if (this.received !== "") this.released += made;
     if (this.#isChanged) return;

@@ -1,13 +1,13 @@
 /**
- * The texts of an answer that came whole, and the answer with some of them rewritten. Only strings that change are written
- * anew; every other byte stays. Source: design decisions, section 11; guardrails reference, 5.4.
+ * Reads the texts of a whole answer, and rewrites some of them. Only changed strings are written again; every other byte stays.
+ * Source: design decisions, section 11; guardrails reference, 5.4.
  */
 import { isUtf8 } from "node:buffer";
 import type { Dialect } from "../routes.ts";
 import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
 import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./strings.ts";
 
-/** As segments are: one text, and what it is. */
+/** One text of an answer, in the form of a segment. */
 export interface AnswerText {
   readonly kind: "output";
   readonly text: string;
@@ -18,13 +18,16 @@ export interface AnswerText {
 
 export interface AnswerTexts {
   readonly texts: readonly AnswerText[];
-  /** What is no text, or none that could be read: one entry each. */
+  /** Content that is not text, or could not be read: one entry each. */
   readonly uninspected: readonly Media[];
-  /** By text; undefined: it stays. The same buffer when nothing changes. */
+  /**
+   * Returns the body with the changed texts, or the same buffer if nothing changes. `changes` has one entry per text;
+   * `undefined` keeps it.
+   */
   readonly rewrite: (changes: readonly (string | undefined)[]) => Buffer;
 }
 
-/** Where a text stands in the body. `inner`: in the JSON text that the string at `node` holds. */
+/** Position of a text in the body. `inner` is its position in the JSON text that the string at `node` contains. */
 interface Spot {
   readonly path: string;
   readonly node: Placed;
@@ -55,7 +58,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Whether the members of the route's answers are known. */
+/** Returns whether the members of the route's answers are known. */
 export function readingOf(routeName: string): Reading {
   return KNOWN.has(routeName) ? "known" : "every";
 }
@@ -65,8 +68,8 @@ export function answerText(text: string): AnswerText {
 }
 
 /**
- * `plain`: without content encoding. JSON, or lines of it, is read string by string; other text is one text; what is no
- * UTF-8 is not inspected.
+ * Reads the texts of an answer. `plain` is the body without content encoding. JSON, or JSON lines, is read string by string;
+ * any other text is one text; bytes that are not UTF-8 are not inspected.
  */
 export function readAnswerTexts(routeName: string, dialect: Dialect, plain: Buffer): AnswerTexts {
   if (!isUtf8(plain)) return { texts: [], uninspected: ["file"], rewrite: () => plain };
@@ -116,7 +119,7 @@ function stringSplices(changed: readonly Changed[]): readonly Splice[] {
   return splices;
 }
 
-/** Tokens go with any text of their scope; a signature with a thought. */
+/** Removes tokens with any changed text of their scope, and a signature with a changed thought. */
 function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonly Splice[] {
   const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
   const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));
@@ -147,17 +150,17 @@ function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect
   }
 }
 
-/** What stands in the place of a seal that is void. */
+/** Returns the JSON that replaces a void seal. */
 export function sealGone(path: string): string {
   return path.endsWith(".encrypted_content") ? "null" : '""';
 }
 
-/** What stands in the place of tokens: a response's are always a list. */
+/** Returns the JSON that replaces tokens: a response always has a list there. */
 export function tokensGone(path: string): string {
   return path.startsWith("choices.") ? "null" : "[]";
 }
 
-/** False: it is no JSON. */
+/** Reads the strings of call arguments. Returns false if the text is not JSON. */
 function readArguments(json: string, path: string, node: Placed, body: Body): boolean {
   const root = placedIn(json);
   if (root === undefined || root.kind === "scalar") return false;
@@ -168,7 +171,7 @@ function readArguments(json: string, path: string, node: Placed, body: Body): bo
   return true;
 }
 
-/** Lines of JSON: results of a batch. False: some line is none. */
+/** Reads lines of JSON: results of a batch. Returns false if a line is not JSON. */
 function readLines(text: string, body: Body): boolean {
   const trees: Placed[] = [];
   let start = 0;

@@ -1,31 +1,30 @@
 /**
- * The capability vocabulary: one name for each thing a request can use and a channel can lack, and what becomes of it when
- * the request is translated to the other dialect.
+ * Capability vocabulary: one name for each feature that a request can use and a channel can lack, and how it is translated to
+ * the other dialect.
  *
- * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: losing it
- * changes what the request means, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted.
- * Route capabilities say which routes a surface serves; they are hard. The order of the table is the order in which
- * losses are named.
+ * Source: dialects reference, section 7, with the soft additions of design decisions, section 6. `hard`: losing it changes the
+ * meaning of the request, so a channel that lacks it is refused. `soft`: a hint, whose loss is only counted. Route capabilities
+ * say which routes a surface serves; they are hard. The order of the table is the order in which losses are named.
  */
 import type { Dialect } from "../routes.ts";
 
 /**
- * `carried`: translated where the channel claims it, lost where it does not. `optional`: as carried, but where the channel
- * does not claim it leaving it out refuses nothing, whatever its class. `emulated`: translated by means for which the
- * channel needs no claim. `lost`: there is no equivalent.
+ * Result of translating a capability. `carried`: translated if the channel claims it, lost otherwise. `optional`: as `carried`,
+ * but leaving it out refuses nothing, whatever its class. `emulated`: translated by means for which the channel needs no claim.
+ * `lost`: there is no equivalent.
  */
 export type Crossing = "carried" | "optional" | "emulated" | "lost";
 
-/** From the form of a request to that of what its channel is sent. */
+/** Form of a request and form in which its channel is sent it. */
 export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
 
-/** By the ways of requests that can use it: what becomes of it. A route is named by what it leaves from. */
+/** Crossing for each way of a request that can use the capability. A way that is missing cannot use it. */
 type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
 
 export interface CapabilityRule {
   readonly class: "hard" | "soft";
   readonly crossings: Crossings;
-  /** Whose channels can have it. */
+  /** Dialects whose channels can have the capability. */
   readonly dialects: readonly Dialect[];
   readonly kind: "use" | "route" | "remainder";
 }
@@ -34,7 +33,7 @@ const rule =
   (of: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
   (crossings: Crossings): CapabilityRule => ({ class: of, crossings, dialects: dialectsOf(crossings), kind });
 
-/** A channel of the dialect has what its own older form can say. */
+/** Returns the dialects whose older form can express the capability. */
 function dialectsOf(crossings: Crossings): readonly Dialect[] {
   const found: Dialect[] = [];
   if (crossings["chat>messages"] !== undefined) found.push("compat");
@@ -44,14 +43,14 @@ function dialectsOf(crossings: Crossings): readonly Dialect[] {
 
 const hard = rule("hard", "use");
 const soft = rule("soft", "use");
-/** Routes that translate are told by the route table. */
+/** Returns the rule of a route. The route table says which routes are translated. */
 const route = (...dialects: readonly Dialect[]): CapabilityRule => ({
   class: "hard",
   crossings: {},
   dialects,
   kind: "route",
 });
-/** Of requests for responses alone: passes as bytes, and no channel claims it. */
+/** Returns the rule of a capability that only `responses` requests have: it passes as bytes, and no channel claims it. */
 const remainder = (of: CapabilityRule["class"], toMessages: Crossing, toChat = toMessages): CapabilityRule =>
   rule(of, "remainder")(responses(toMessages, toChat));
 
@@ -133,26 +132,26 @@ export const CAPABILITIES = {
   streaming: hard(both("carried", "carried", "carried")),
   stream_usage: soft(compat("emulated")),
 
-  /** A response, conversation or item that the provider is taken to hold. */
+  /** A response, conversation or item that the provider is expected to store. */
   stored_responses: remainder("hard", "lost"),
-  /** A prompt that the provider is taken to hold. */
+  /** A prompt that the provider is expected to store. */
   stored_prompts: remainder("hard", "lost"),
   background: remainder("hard", "lost"),
-  /** A history that only its maker can read, or the making of one. */
+  /** A compacted history that only its provider can read, or a request to create one. */
   compaction: remainder("hard", "lost"),
   programmatic_tools: remainder("hard", "lost"),
   async_tools: remainder("hard", "lost"),
-  /** Tools of the provider's that are offered, and that nobody must call. */
+  /** Tools of the provider that are offered but not demanded. */
   hosted_tools: remainder("soft", "lost"),
-  /** What such tools did. */
+  /** Results of such tools. */
   hosted_history: remainder("soft", "lost"),
-  /** The grammar of a custom tool's input, which is asked for in words. */
+  /** The grammar of a custom tool's input, which is described in words instead. */
   tool_grammar: remainder("soft", "lost"),
   tool_namespaces: remainder("hard", "emulated"),
 
-  /** A hint without a name of its own: a participant's name, an image's detail, a cache key. Lost in translation only. */
+  /** A hint without a name of its own: a participant's name, an image's detail, a cache key. It is lost in translation only. */
   hint: rule("soft", "remainder")(both("lost", "lost", "lost")),
-  /** A field, block or part that neither dialect is known to have. Passes as bytes; lost in translation only. */
+  /** A field, block or part that neither dialect is known to have. It passes as bytes and is lost in translation only. */
   unknown_field: rule("hard", "remainder")(both("lost", "lost", "lost")),
 
   chat_completions: route("compat"),
@@ -186,10 +185,10 @@ export function isCapability(name: string): name is Capability {
   return Object.hasOwn(CAPABILITIES, name);
 }
 
-/** In the order of the table. */
+/** Names in the order of the table. */
 export const CAPABILITY_NAMES: readonly Capability[] = Object.keys(CAPABILITIES).filter(isCapability);
 
-/** What a channel can claim, and a profile require. */
+/** Names that a channel can claim and a profile can require. */
 export const CLAIMABLE_NAMES: readonly Capability[] = CAPABILITY_NAMES.filter(
   (name) => ruleOf(name).kind !== "remainder",
 );
@@ -202,12 +201,12 @@ export function ruleOf(name: Capability): CapabilityRule {
   return CAPABILITIES[name];
 }
 
-/** All that a request of the dialect can use, routes left out: the sets O (compat) and M (messages). */
+/** Returns every capability that a request of the dialect can use, without routes: the sets O (compat) and M (messages). */
 export function usableIn(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CAPABILITY_NAMES.filter((name) => ruleOf(name).kind === "use" && isOf(name, dialect)));
 }
 
-/** What a channel without a list of claims is taken to claim: all of its dialect, routes included. */
+/** Returns the claims of a channel without a list of claims: every capability of its dialect, routes included. */
 export function claimableIn(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CLAIMABLE_NAMES.filter((name) => isOf(name, dialect)));
 }

@@ -1,13 +1,13 @@
 /**
- * Words that stand in a request's bytes wherever it uses a capability: where none of them stands, the request need not be
- * read to know that it does not. Most channels of large makers lack two or three rare extensions, and conversations are long.
+ * Words that occur in a request's bytes whenever it uses a capability. If none of them occurs, the request does not use it and
+ * need not be parsed. Most channels of large providers lack two or three rare extensions, and conversations are long.
  */
 import type { Dialect } from "../routes.ts";
 import type { Capability } from "./capabilities.ts";
 
 type Words = Readonly<Partial<Record<Capability, readonly string[]>>>;
 
-/** Capabilities that show by a name or a value of their own. A word may stand for nothing, which costs a reading only. */
+/** Capabilities that are recognized by a name or value of their own. A false match only costs a parse. */
 const WORDS: Readonly<Record<Dialect, Words>> = {
   compat: {
     allowed_tools: ["allowed_tools"],
@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
     top_k: ["top_k"],
     thinking_budget: ["budget_tokens"],
     thinking_replay: ["signature", "redacted_thinking"],
-    // As a role, and as clients space it: that of the field `system` stands in every other request, and this loss is soft.
+    // As a role, and in the spacing that clients use: the field `system` occurs in almost every request, and this loss is soft.
     mid_system: ['"role":"system"', '"role": "system"'],
     inference_geo: ["inference_geo"],
     context_management: ["context_management", "compaction"],
@@ -38,13 +38,16 @@ const WORDS: Readonly<Record<Dialect, Words>> = {
   },
 };
 
-/** Each is a search through the body; reading it costs as much as a few. */
+/** Maximum number of words to search for. Each is a search through the body, and a few cost as much as parsing it. */
 const MAX_WORDS = 8;
 
 /** An escape of an ASCII character may hide a word: `\u0020` to `\u007f`. */
 const ESCAPE = Buffer.from("\\u00");
 
-/** Undefined: some of them do not show so, and the request must be read. `lacked`: what the channel does not claim. */
+/**
+ * Returns the words that show use of the lacked capabilities, or `undefined` if some capability has no such words and the
+ * request must be parsed. `lacked` are the capabilities that the channel does not claim.
+ */
 export function evidenceOf(dialect: Dialect, lacked: readonly Capability[]): readonly Buffer[] | undefined {
   const words = new Set<string>();
   for (const capability of lacked) {
@@ -55,7 +58,7 @@ export function evidenceOf(dialect: Dialect, lacked: readonly Capability[]): rea
   return words.size > MAX_WORDS ? undefined : [...words].map((word) => Buffer.from(word));
 }
 
-/** False: the request uses none of what the evidence is of. `body`: JSON text. */
+/** Returns whether the request may use a capability that the evidence concerns. `body` is JSON text. */
 export function showsEvidence(body: Buffer, evidence: readonly Buffer[]): boolean {
   return evidence.length > 0 && (evidence.some((word) => body.includes(word)) || hidesLetters(body));
 }

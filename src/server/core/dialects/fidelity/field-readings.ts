@@ -4,13 +4,13 @@ import type { Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
 import { UseList } from "./use-list.ts";
 
-/** `to`: of what the channel would be sent. */
+/** Reader of one field. `to` is the form that the channel would be sent. */
 export type Reading = (value: unknown, uses: UseList, to: Form) => void;
 
-/** Means nothing by itself, or is read together with others. */
+/** Reader of a field that has no meaning of its own, or is read together with others. */
 export const nothing: Reading = () => {};
 
-/** A field without a reading is unknown. Null is as good as absent. */
+/** Reads the fields of a request. A field without a reader is unknown; null counts as absent. */
 export function readFields(
   request: Values,
   readings: ReadonlyMap<string, Reading>,

@@ -1,19 +1,22 @@
 /**
- * Forms that one dialect can tell and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
- * Texts may be as long as the body: no more than a bounded head of one is looked at, or it is read once.
+ * Forms that one dialect can express and the other cannot. Source: dialects reference, 7, 8.1, 8.3 and 8.4.
+ * A text may be as long as the body, so it is either read once, or only a bounded head of it is examined.
  */
 
 export function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** A media type with its parameters is shorter; what follows is the media itself. */
+/** Maximum length of the examined head. A media type with its parameters is shorter; the media itself follows. */
 const MAX_HEAD_LENGTH = 256;
 
-/** Charsets that are read as UTF-8, which is all that JSON can hold. */
+/** Charset parameters that are read as UTF-8, the only charset that JSON can hold. */
 const UTF8_PARAMETERS: ReadonlySet<string> = new Set(["", "charset=utf-8", "charset=utf8", "charset=us-ascii"]);
 
-/** The media type of a data URI (RFC 2397) in base64, in lower case. Undefined: it is none, or no text that can be told. */
+/**
+ * Returns the media type of a base64 data URI (RFC 2397) in lower case, or `undefined` if it is not one or its text cannot be
+ * decoded.
+ */
 export function dataUriType(uri: string): string | undefined {
   const head = uri.slice(0, MAX_HEAD_LENGTH).toLowerCase();
   const comma = head.indexOf(",");
@@ -27,7 +30,7 @@ export function dataUriType(uri: string): string | undefined {
   return isForeign ? undefined : type;
 }
 
-/** Of the images that a messages provider takes in base64; `image/jpg` is told as `image/jpeg`. */
+/** Returns whether a messages provider accepts images of the type in base64; `image/jpg` is sent as `image/jpeg`. */
 export function isKnownImageType(type: string): boolean {
   switch (type) {
     case "image/jpeg":
@@ -45,28 +48,34 @@ export function isHttpsUrl(url: string): boolean {
   return url.slice(0, 8).toLowerCase() === "https://";
 }
 
-/** Longer ones a messages provider refuses. */
+/** Maximum length of an id that a messages provider accepts. */
 const MAX_USER_ID_LENGTH = 256;
 
-/** Whether a messages provider is told the id. */
+/** Returns whether the id is passed on to a messages provider. */
 export function isToldUserId(id: string): boolean {
   return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
 }
 
-/** An id of an end user that says nothing of the person: no address for mail and no telephone number. */
+/** Returns whether an end user's id is free of personal data: neither an email address nor a telephone number. */
 export function isOpaqueId(id: string): boolean {
   return !id.includes("@") && !isTelephoneNumber(id);
 }
 
-/** Digits alone may as well be the key of a row; a leading plus, brackets or gaps make them a number to call. */
+/**
+ * Returns whether the id is a telephone number. Digits alone may be the key of a row; a leading plus, brackets or gaps make
+ * them a telephone number.
+ */
 function isTelephoneNumber(id: string): boolean {
   return /^\+?[\d\s().-]{7,24}$/u.test(id) && /^\+|[\s().]/u.test(id);
 }
 
-/** How the base64 of a PDF begins. */
+/** Beginning of a PDF in base64. */
 const PDF_HEAD = "JVBERi";
 
-/** Contents of a file as a data URI. Bare base64 is of the type that its beginning or its name tells; undefined: neither does. */
+/**
+ * Returns the contents of a file as a data URI. The type of bare base64 follows from its beginning or its name; `undefined` if
+ * neither shows it.
+ */
 export function fileUri(data: string, filename: unknown): string | undefined {
   if (data.slice(0, "data:".length).toLowerCase() === "data:") return data;
   const name = typeof filename === "string" ? filename.slice(-MAX_ENDING_LENGTH).toLowerCase() : "";

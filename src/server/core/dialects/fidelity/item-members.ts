@@ -1,10 +1,10 @@
 /**
- * Whether a member that no schema has may hold something that the model is to read. Source: what clients add to the items
- * of a response's input by themselves (Codex: `internal_chat_message_metadata_passthrough`).
+ * Decides whether an unknown member may contain content that the model should read. Source: members that clients add to the
+ * items of a response's input for their own use (Codex: `internal_chat_message_metadata_passthrough`).
  */
 import type { Values } from "../values.ts";
 
-/** Names of members that hold content in any dialect, whatever object they are in. */
+/** Names of members that contain content in any dialect, whatever object they are in. */
 const CONTENT_NAMES: ReadonlySet<string> = new Set([
   "content",
   "contents",
@@ -55,9 +55,9 @@ const CONTENT_NAMES: ReadonlySet<string> = new Set([
   "code",
 ]);
 
-/** Ids, states and times are shorter, and paths of a workspace too. */
+/** Maximum length of a string that is not content: ids, states, times and paths of a workspace are shorter. */
 const MAX_TEXT_LENGTH = 1_024;
-/** Metadata are flat and few; whatever is larger is taken for content. */
+/** Maximum depth of metadata, which are flat and few; anything larger counts as content. */
 const MAX_DEPTH = 4;
 const MAX_VALUES = 64;
 

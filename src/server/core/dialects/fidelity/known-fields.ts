@@ -1,9 +1,9 @@
 /**
- * The member names that either dialect is known to have, by the kind of object. A member of another name passes as bytes
- * to a channel of the same dialect, and is named `unknown_field` where a request is translated.
+ * Member names that either dialect is known to have, by the kind of object. A member of another name passes as bytes to a
+ * channel of the same dialect, and is reported as `unknown_field` if the request is translated.
  *
- * Source: dialects reference, sections 3.1 and 5.1, with the extensions named there that the capability vocabulary knows.
- * An extension without a row of the vocabulary (`min_p`, `guided_json`) stands nowhere here, so that its loss has a name.
+ * Source: dialects reference, sections 3.1 and 5.1, with the extensions named there that the capability vocabulary has. An
+ * extension without a row in the vocabulary (`min_p`, `guided_json`) is missing here on purpose, so that its loss is reported.
  * Objects that pass whole, like schemas, arguments and cache marks, have no set.
  */
 
@@ -11,10 +11,10 @@ import type { Dialect } from "../routes.ts";
 
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 
-/** Of `thinking`, in either dialect. */
+/** Members of `thinking`, in either dialect. */
 export const THINKING = names("type", "budget_tokens", "display");
 
-/** Of a chat completion request. */
+/** Fields of a chat completion request. */
 export const CHAT_FIELDS = [
   "model",
   "messages",
@@ -60,7 +60,7 @@ export const CHAT_FIELDS = [
   "usage",
 ] as const;
 
-/** Of objects in a chat completion request. */
+/** Members of objects in a chat completion request. */
 export const CHAT = {
   streamOptions: names("include_usage", "include_obfuscation"),
   tool: names("type", "function", "custom", "cache_control"),
@@ -87,7 +87,7 @@ export const CHAT = {
     "audio",
     "annotations",
     "parsed",
-    // LiteLLM's own, in what is replayed of its answers.
+    // Member of LiteLLM, which is sent back with its answers.
     "provider_specific_fields",
     "reasoning_content",
     "reasoning",
@@ -95,9 +95,9 @@ export const CHAT = {
     "thinking_blocks",
   ),
   toolAnswer: names("role", "content", "name", "cache_control", "tool_call_id"),
-  /** `index`: streams have it, and clients replay what they put together of one. */
+  /** `index` occurs in streams, and clients replay calls that they assembled from a stream. */
   toolCall: names("id", "type", "function", "custom", "index"),
-  /** `parsed_arguments`: the official SDK's helpers leave it in what is replayed, as they leave `parsed` in a message. */
+  /** The official SDK's helpers leave `parsed_arguments` in what is replayed, as they leave `parsed` in a message. */
   calledFunction: names("name", "arguments", "parsed_arguments"),
   text: names("type", "text", "prompt_cache_breakpoint", "cache_control"),
   refusal: names("type", "refusal"),
@@ -108,7 +108,7 @@ export const CHAT = {
   fileContent: names("file_id", "filename", "file_data"),
 } as const;
 
-/** Of a messages request. */
+/** Fields of a messages request. */
 export const MESSAGES_FIELDS = [
   "model",
   "max_tokens",
@@ -137,9 +137,9 @@ export const MESSAGES_FIELDS = [
   "betas",
 ] as const;
 
-/** Of objects in a messages request. */
+/** Members of objects in a messages request. */
 export const MESSAGES = {
-  /** Of one the client runs. Those of the provider pass whole or not at all. */
+  /** Members of a tool that the client runs. Tools of the provider pass whole or not at all. */
   tool: names(
     "type",
     "name",
@@ -186,5 +186,5 @@ const FIELDS: Readonly<Record<Dialect, ReadonlySet<string>>> = {
   messages: new Set<string>(MESSAGES_FIELDS),
 };
 
-/** Top-level names of the dialect's older form. */
+/** Returns the top-level names of the dialect's older form. */
 export const requestFieldsOf = (dialect: Dialect): ReadonlySet<string> => FIELDS[dialect];

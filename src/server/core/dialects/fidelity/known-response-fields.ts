@@ -1,11 +1,11 @@
 /**
- * The member names that a request for a response is known to have, by the kind of object: see `known-fields.ts`. Source:
- * responses reference, 2 to 4. What clients send that no schema has (`client_metadata`) is here as well.
+ * Member names that a `responses` request is known to have, by the kind of object: see `known-fields.ts`. Source: responses
+ * reference, 2 to 4. Members that clients send although no schema has them (`client_metadata`) are included.
  */
 
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 
-/** Items say their type, and may bear an id and a state of the answer that they are from. */
+/** Items state their type, and may have an id and a status from the answer that they come from. */
 const item = (...list: readonly string[]): ReadonlySet<string> => new Set(["type", "id", "status", ...list]);
 
 export const RESPONSE_FIELDS = [
@@ -56,14 +56,14 @@ export const RESPONSE = {
   message: item("role", "content", "phase"),
   functionCall: item("call_id", "name", "arguments", "namespace", "caller", "async", "parsed_arguments"),
   customCall: item("call_id", "name", "input", "namespace", "caller", "async"),
-  /** `name`, `namespace`: of an output that has no `call_id`. */
+  /** An output without `call_id` has `name` and `namespace`. */
   output: item("call_id", "output", "name", "namespace", "caller"),
   reasoningItem: item("summary", "content", "encrypted_content"),
   additionalTools: item("role", "tools"),
   configuration: item("reasoning", "text"),
 
   inputText: names("type", "text", "prompt_cache_breakpoint"),
-  /** `parsed`: the official SDK's helpers leave it in what is replayed. */
+  /** The official SDK's helpers leave `parsed` in what is replayed. */
   outputText: names("type", "text", "annotations", "logprobs", "parsed"),
   refusal: names("type", "refusal"),
   image: names("type", "image_url", "detail", "file_id", "prompt_cache_breakpoint"),

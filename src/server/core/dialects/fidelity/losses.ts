@@ -1,26 +1,26 @@
-/** What a channel would lose of a request. Source: dialects reference, section 7; specification document 3 (`caps`). */
+/** Computes what a channel would lose of a request. Source: dialects reference, section 7; specification document 3 (`caps`). */
 import { CAPABILITY_NAMES, type Capability, ruleOf, type Way } from "./capabilities.ts";
 
-/** What a request uses. */
+/** Capabilities that a request uses. */
 export interface Uses {
   readonly capabilities: ReadonlySet<Capability>;
   /**
-   * What the other dialect cannot be told in the form that it has here (an image by http, a fifth stop sequence), each with
-   * the place of one such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long. Some of it is
-   * found out only when it is asked for.
+   * Capabilities used in a form that the other dialect cannot express (an image by http, a fifth stop sequence), each with the
+   * place of one such use: a path like `messages[2].content[0].image_url`, at most `MAX_PLACE_LENGTH` long. Some of it is
+   * determined only when it is read.
    */
   readonly untranslatable: ReadonlyMap<Capability, string>;
-  /** The place of thinking that nobody signed: a hint, which a channel is told that claims `thinking_replay`. */
+  /** Place of unsigned thinking: its loss is a hint, reported for a channel that claims `thinking_replay`. */
   readonly unsignedThinking?: string | undefined;
 }
 
 export interface Loss {
   readonly capability: Capability;
-  /** False: it is counted, and refuses nothing. */
+  /** Whether the loss refuses the request. A soft loss is only counted. */
   readonly isHard: boolean;
-  /** Where in the request, when it is the form and not the capability that is lost. */
+  /** Place in the request, if the form and not the capability is lost. */
   readonly place: string | undefined;
-  /** The operator has the field taken out, also of what passes as bytes. */
+  /** Set if the operator has the field removed, also from requests that pass as bytes. */
   readonly isStripped?: true;
 }
 
@@ -31,11 +31,11 @@ export const NO_USES: Uses = { capabilities: new Set(), untranslatable: new Map(
 const NONE: readonly Loss[] = [];
 
 export interface LosingChannel {
-  /** Undefined: claims all that its dialect can express. */
+  /** Claims of the channel; `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
 }
 
-/** In the order of the vocabulary. `way` undefined: the channel is sent the request in its own form. */
+/** Returns the losses in the order of the vocabulary. `way` is `undefined` if the channel is sent the request in its own form. */
 export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel): readonly Loss[] {
   const isTranslated = way !== undefined;
   if (!isTranslated && caps === undefined) return NONE;

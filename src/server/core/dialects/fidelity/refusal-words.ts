@@ -1,6 +1,7 @@
 /**
- * What a request is told that would lose something: the fields, the model, and what to do about it. Source: design
- * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes places (`use-list.ts`) and the model's name.
+ * Error message for a request that would lose something: the fields, the model, and what to do about it. Source: design
+ * decisions, section 6 ("Refusals of fidelity"). Of the caller's text it quotes only places (`use-list.ts`) and the model's
+ * name.
  */
 import type { Form } from "../routes.ts";
 import { type Capability, ruleOf } from "./capabilities.ts";
@@ -9,47 +10,47 @@ import { placesOf } from "./uses.ts";
 
 export interface LossRefusal {
   readonly message: string;
-  /** The field, where one is the cause, else the capability. */
+  /** Field that causes the refusal, or the capability if there is none. */
   readonly param: string;
 }
 
 export interface LosingRequest {
   readonly form: Form;
-  /** Of what the channel would be sent. */
+  /** Form that the channel would be sent. */
   readonly to: Form;
-  /** As parsed. */
+  /** Parsed request. */
   readonly request: unknown;
-  /** As the client asked for it. */
+  /** Model as the client named it. */
   readonly model: string;
   readonly provider: string;
   /** Capabilities that the caller's profile requires. */
   readonly required: readonly string[];
 }
 
-/** More tell nobody more. */
+/** Maximum number of losses in a message; a longer list does not help the reader. */
 const MAX_LOSSES = 6;
 const MAX_FIELDS = 3;
 const MAX_MODEL_LENGTH = 128;
 
-/** What helps where a setting of the client asks for what nobody here has: the libraries send it without being asked. */
+/** Advice for a client setting that asks for something no channel here has: client libraries send it by default. */
 const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
   stored_responses:
     " Items are not stored for this model: send the whole conversation as input; with the AI SDK set " +
     "`providerOptions.openai.store` to false, or use `openai.chat(model)`.",
 };
 
-/** Without these there is no request. */
+/** Fields without which a request makes no sense. */
 const ESSENTIAL: ReadonlySet<string> = new Set(["model", "messages", "input", "system", "instructions"]);
 
 const UNSHOWN = /[^\x20-\x7e]+/g;
 
-/** A name that a client sent, as it may stand in a message. */
+/** Returns a model name from a client in a form that is safe to show in a message. */
 export function shownModelName(model: string): string {
   const clean = model.slice(0, MAX_MODEL_LENGTH + 1).replaceAll(UNSHOWN, "?");
   return clean.length > MAX_MODEL_LENGTH ? `${clean.slice(0, MAX_MODEL_LENGTH)}...` : clean;
 }
 
-/** `losses`: those that refuse, at least one. */
+/** Returns the refusal for hard losses; `losses` has at least one. */
 export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRefusal {
   const causes = losses.slice(0, MAX_LOSSES).map((loss) => ({ loss, fields: fieldsOf(loss, of) }));
   const [first] = causes;
@@ -69,7 +70,7 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
   return { message: message + strippable + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
 }
 
-/** The narrow remedy, where whole fields of the request are the cause. */
+/** Returns advice to remove fields, if whole fields of the request are the cause. */
 function strippingAdvice(fields: readonly string[]): string {
   const whole = [...new Set(fields)].filter((field) => /^[A-Za-z0-9_]+$/.test(field) && !ESSENTIAL.has(field));
   if (whole.length === 0 || whole.length < fields.length) return "";
@@ -82,7 +83,7 @@ function fieldsOf({ capability, place }: Loss, { form, to, request }: LosingRequ
   return places.size > 0 ? [...places] : [place ?? capability];
 }
 
-/** The capability stands behind its fields, where it is called otherwise. */
+/** Describes one loss by its fields, followed by the capability where its name differs from the field's. */
 function told({ capability, place }: Loss, fields: readonly string[]): string {
   const shown = fields.slice(0, MAX_FIELDS).map((field) => `\`${field}\``);
   const more = fields.length - shown.length;

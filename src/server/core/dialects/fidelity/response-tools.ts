@@ -1,9 +1,9 @@
 /**
- * The tools that a request for a response offers, sorted by who can call them, and the choice among them: for the guard as
- * for the translation, which have to agree. Source: responses reference, 4.
+ * Sorts the tools that a `responses` request offers by who can run them, and reads the tool choice: both for the guard and for
+ * the translation, which have to agree. Source: responses reference, 4.
  *
- * Functions and custom tools are the client's own, and reach any provider. Every other tool is one that a provider runs or
- * knows: it is left out where nothing demands it.
+ * Functions and custom tools belong to the client and can be offered to any provider. Every other tool is run by or known to a
+ * provider: it is left out if nothing demands it.
  */
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -11,16 +11,16 @@ import type { Capability } from "./capabilities.ts";
 export interface OwnTool {
   readonly kind: "function" | "custom";
   readonly tool: Values;
-  /** As `tools[3].tools[0]`, or `input[2].tools[0]`. */
+  /** Place of the tool, such as `tools[3].tools[0]` or `input[2].tools[0]`. */
   readonly place: string;
   readonly namespace: string | undefined;
-  /** Undefined: it has none, or none that is a text. */
+  /** Name of the tool; `undefined` if it has none, or one that is not a string. */
   readonly name: string | undefined;
 }
 
-/** A tool of a provider's. */
+/** Tool that belongs to a provider. */
 export interface ForeignTool {
-  /** What a channel lacks that has not this tool. Undefined: nobody knows the type. */
+  /** Capability that a channel without this tool lacks; `undefined` if the type is unknown. */
   readonly capability: Capability | undefined;
   readonly place: string;
 }
@@ -31,15 +31,15 @@ export interface OfferedTools {
   readonly namespaces: readonly { readonly tool: Values; readonly place: string }[];
 }
 
-/** What items of the input add to the request. */
+/** Settings that items of the input add to the request. */
 export interface Additions {
   readonly tools: readonly { readonly list: unknown; readonly place: string }[];
-  /** The last ones, which stand in the place of the request's own. */
+  /** Settings of the last such item; they replace the request's own. */
   readonly reasoning: unknown;
   readonly text: unknown;
 }
 
-/** By their types. */
+/** Capabilities by the type of the tool. */
 const FOREIGN: ReadonlyMap<string, Capability> = new Map([
   ["file_search", "server_tools"],
   ["code_interpreter", "server_tools"],
@@ -52,7 +52,7 @@ const FOREIGN: ReadonlyMap<string, Capability> = new Map([
   ["programmatic_tool_calling", "programmatic_tools"],
 ]);
 
-/** Undefined: no tool of that type is known. */
+/** Returns the capability for a tool of the type, or `undefined` if the type is unknown. */
 export function foreignTool(type: unknown): Capability | undefined {
   if (typeof type !== "string") return undefined;
   if (/^web_search(?:_|$)/u.test(type)) return "web_search";
@@ -107,16 +107,16 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
   }
 }
 
-/** What `tool_choice` comes to. */
+/** Effect of `tool_choice`. */
 export interface Choice {
   readonly mode: "auto" | "none" | "required";
-  /** The tool that must be called; `mode` is `required`. */
+  /** Tool that must be called; `mode` is `required`. */
   readonly named: OwnTool | undefined;
-  /** The tools that may be called. Undefined: all. */
+  /** Tools that may be called; `undefined` for all. */
   readonly allowed: ReadonlySet<OwnTool> | undefined;
-  /** It demands what is left out, or names nothing that is known. */
+  /** Capability that the choice demands although it is left out or unknown. */
   readonly lacks: Capability | undefined;
-  /** Where it is not what the dialect has: what it must be. */
+  /** What the value must be, if it is not valid in the dialect. */
   readonly problem: string | undefined;
 }
 
@@ -162,7 +162,7 @@ function lackedOf(foreign: readonly ForeignTool[]): Capability {
   return foreign[0] === undefined ? "tool_choice" : (foreign[0].capability ?? "unknown_field");
 }
 
-/** A name alone may be that of a tool in a namespace, where only one has it. */
+/** Returns a function that finds a tool. A name alone may refer to a tool in a namespace, if only one has it. */
 function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefined {
   const exact = new Map<string, OwnTool>();
   const inOne = new Map<string, OwnTool | undefined>();
@@ -179,7 +179,7 @@ function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefi
   };
 }
 
-/** Two tools of one key are one. */
+/** Returns the key of a tool. Tools with equal keys are the same tool. */
 export function toolKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? JSON.stringify(name) : JSON.stringify([namespace, name]);
 }

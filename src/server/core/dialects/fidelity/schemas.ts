@@ -1,24 +1,26 @@
 /**
- * Schemas of structured answers and of strict tools, of which each provider takes a part of its own.
+ * Schemas of structured answers and of strict tools. Each provider accepts a different subset.
  *
  * Sources: JSON Schema, draft 2020-12; dialects reference, 7 and 8.1; for messages the list of "JSON Schema limitations" at
- * platform.claude.com/docs/en/build-with-claude/structured-outputs, which holds for strict tools as well.
+ * platform.claude.com/docs/en/build-with-claude/structured-outputs, which also applies to strict tools.
  *
- * What a messages provider refuses of a schema is of two kinds. A bound on a value (`minimum`, `maxLength`) leaves the form
- * of the answer what it is: it is left out and told to the model in the description, as the provider's own SDK does, and
- * counted as a hint that is not enforced. Without the rest (recursion, references to elsewhere, objects with any property)
- * the answer would have another form: such a schema is lost.
+ * A messages provider refuses two kinds of keywords. A bound on a value (`minimum`, `maxLength`) does not change the form of
+ * the answer: it is left out and described to the model in the description, as the provider's own SDK does, and counted as a
+ * hint that is not enforced. Without the others (recursion, external references, objects with any property) the answer would
+ * have another form, so such a schema is lost.
  */
 import { listOf, objectOf, type Values } from "../values.ts";
 
-/** More objects than a schema of any provider may have. */
+/** Maximum number of schemas that are visited, more than any provider allows. */
 const MAX_SCHEMA_NODES = 5000;
 
-/** Members that hold schemas by name, and those that hold them in a list or alone. */
+/** Members that contain schemas by name, and those that contain them in a list or alone. */
 export const NAMED_SCHEMAS = ["properties", "$defs", "definitions"] as const;
 export const NESTED_SCHEMAS = ["anyOf", "oneOf", "allOf", "prefixItems", "items"] as const;
 
-/** Keywords of the list, with the rest of what its "etc." speaks of: each bounds a number, a text, an array or an object. */
+/**
+ * Keywords of the provider's list, including those that its "etc." covers: each bounds a number, a text, an array or an object.
+ */
 const BOUNDS: ReadonlySet<string> = new Set([
   "minimum",
   "maximum",
@@ -49,10 +51,10 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   "uuid",
 ]);
 
-/** Of a regular expression: groups other than plain ones, references to groups, bounds of words. */
+/** Parts of a regular expression that are not supported: special groups, back references, word boundaries. */
 const HARD_PATTERN = /\(\?|\\[1-9bB]/u;
 
-/** The schemas directly within one. Only what the providers' structured outputs know of a schema is followed. */
+/** Returns the schemas directly within one. Only keywords that the providers' structured outputs support are followed. */
 function schemasWithin(node: Values): readonly unknown[] {
   const found: unknown[] = [];
   for (const name of NAMED_SCHEMAS) for (const part of Object.values(objectOf(node[name]) ?? {})) found.push(part);
@@ -61,7 +63,7 @@ function schemasWithin(node: Values): readonly unknown[] {
   return found;
 }
 
-/** The schema and all schemas within it. Undefined: it is too large to be looked through. */
+/** Returns the schema and all schemas within it, or `undefined` if it is too large. */
 function schemasIn(schema: unknown): readonly Values[] | undefined {
   const found: Values[] = [];
   const rest: unknown[] = [schema];
@@ -80,7 +82,9 @@ export function isOfObjects({ type, properties }: Values): boolean {
 
 const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
 
-/** Whether compat's strict mode takes the schema: every object in it names all its properties as required and allows no others. */
+/**
+ * Returns whether compat's strict mode accepts the schema: every object in it requires all its properties and allows no others.
+ */
 export function isClosedSchema(schema: unknown): boolean {
   return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
 }
@@ -88,12 +92,15 @@ export function isClosedSchema(schema: unknown): boolean {
 const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
   Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
 
-/** Whether a messages provider takes the schema as it is: its objects are shut, and nothing of it has to be told instead. */
+/**
+ * Returns whether a messages provider accepts the schema as it is: all its objects are closed, and nothing has to move into the
+ * description.
+ */
 export function isNarrow(schema: unknown): boolean {
   return schemasIn(schema)?.every((node) => isShut(node) && !hasBounds(node)) ?? false;
 }
 
-/** Whether something of the schema is told and not enforced. */
+/** Returns whether part of the schema is described to the model and not enforced. */
 export function isBounded(schema: unknown): boolean {
   return schemasIn(schema)?.some(tellsBounds) ?? false;
 }
@@ -103,7 +110,10 @@ function tellsBounds(node: Values): boolean {
   return false;
 }
 
-/** The limits of whole numbers in a double, which some libraries state of every integer: no answer comes near them. */
+/**
+ * Returns whether a bound is the limit of whole numbers in a double, which some libraries state for every integer and which no
+ * answer approaches.
+ */
 export function isMoot(name: string, value: unknown): boolean {
   if (name === "minimum") return value === Number.MIN_SAFE_INTEGER;
   return name === "maximum" && value === Number.MAX_SAFE_INTEGER;
@@ -114,7 +124,10 @@ function hasBounds(node: Values): boolean {
   return false;
 }
 
-/** Whether a messages provider refuses the keyword, which leaves the form of the answer what it is. */
+/**
+ * Returns whether the keyword is a bound that a messages provider refuses. Leaving it out does not change the form of the
+ * answer.
+ */
 export function isBound(name: string, value: unknown): boolean {
   switch (name) {
     case "minItems":
@@ -129,9 +142,9 @@ export function isBound(name: string, value: unknown): boolean {
 }
 
 /**
- * Whether a messages provider's structured output can hold what the schema allows. It refuses objects with other properties
- * than those that are named: where a schema says nothing of others, doing without them is within it, unless they are
- * demanded, or are those of a sibling.
+ * Returns whether a messages provider's structured output can express the schema. It refuses objects with additional
+ * properties. If a schema does not mention additional properties, closing its objects only narrows it, unless such properties
+ * are required, or belong to a sibling schema.
  */
 export function isNarrowable(schema: unknown): boolean {
   const nodes = schemasIn(schema);
@@ -147,14 +160,16 @@ function canShut(node: Values): boolean {
   return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
 }
 
-/** Refers to nothing elsewhere, nor as one of several that hold at once; names no whole objects as its values. */
+/** Returns whether the node has no external reference, no reference within `allOf`, and no objects as its values. */
 function isOfItself(node: Values): boolean {
   if (typeof node.$ref === "string" && !node.$ref.startsWith("#")) return false;
   if (listOf(node.allOf).some((part) => objectOf(part)?.$ref !== undefined)) return false;
   return [...listOf(node.enum), node.const].every((value) => typeof value !== "object" || value === null);
 }
 
-/** Whether a schema is reached from itself: what is left when all that nothing leads to any more is taken away. */
+/**
+ * Returns whether a schema refers to itself: whether any remain when schemas without references to them are removed repeatedly.
+ */
 function isRecursive(nodes: readonly Values[]): boolean {
   const [root] = nodes;
   if (nodes.every(({ $ref }) => $ref === undefined)) return false;
@@ -177,7 +192,7 @@ function isRecursive(nodes: readonly Values[]): boolean {
   return left > 0;
 }
 
-/** Where a reference points within the schema (RFC 6901). Undefined: nowhere, for its provider to judge. */
+/** Returns the target of a reference within the schema (RFC 6901), or `undefined` if it has none; the provider judges that. */
 function referred(root: unknown, ref: unknown): unknown {
   if (typeof ref !== "string" || !/^#(?:\/|$)/u.test(ref)) return undefined;
   if (ref === "#") return root;

@@ -1,6 +1,6 @@
 /**
- * What is lost with fields that the operator takes out of requests (`remove_request_fields`): it is told and counted, and
- * refuses nothing. Source: design decisions, section 20.
+ * Losses caused by fields that the operator removes from requests (`remove_request_fields`): they are reported and counted, but
+ * refuse nothing. Source: design decisions, section 20.
  */
 import type { Form } from "../routes.ts";
 import { objectOf } from "../values.ts";
@@ -10,17 +10,17 @@ import { placesOf, usesOf } from "./uses.ts";
 
 export interface StrippedRequest {
   readonly form: Form;
-  /** Of what the channel is sent. */
+  /** Form that the channel is sent. */
   readonly to: Form;
-  /** As parsed. */
+  /** Parsed request. */
   readonly request: unknown;
-  /** Top-level fields. */
+  /** Names of the top-level fields that are removed. */
   readonly stripped: ReadonlySet<string>;
 }
 
 /**
- * `lost` as it is for the request without those fields, and what goes with them. What another field is the cause of is
- * lost as before.
+ * Returns the losses of the request without those fields, followed by the losses that the removal causes. A loss that another
+ * field also causes stays.
  */
 export function withoutStripped(
   lost: readonly Loss[],
@@ -28,7 +28,7 @@ export function withoutStripped(
 ): readonly Loss[] {
   const fields = objectOf(request);
   if (fields === undefined || ![...stripped].some((name) => isSaid(fields[name]))) return lost;
-  // A request for a response that passes as it is was not judged.
+  // A `responses` request that passes unchanged was not judged.
   const read = form === "responses" && to === form ? "chat" : to;
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !stripped.has(name)));
   const before = usesOf(form, fields, read);
@@ -56,6 +56,6 @@ export function withoutStripped(
 
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** The first place may have been that of a field that is gone. */
+/** Returns the place of a loss again, since the first place may have been in a removed field. */
 const placeIn = ({ untranslatable }: ReturnType<typeof usesOf>, { capability, place }: Loss): string | undefined =>
   untranslatable.get(capability) ?? place;

@@ -1,7 +1,7 @@
 /**
- * What a request uses, while it is read. The list knows where in the request its reader stands, so that a place costs
- * nothing until one is named. A place is made of known names and indexes; of the caller's text it quotes the name of an
- * unknown field at most, cut and cleaned.
+ * List of capabilities that a request uses, filled while the request is read. The list tracks the reader's position in the
+ * request, so that a place costs nothing until it is needed. A place consists of known names and indexes; of the caller's text
+ * it quotes at most the name of an unknown field, truncated and cleaned.
  */
 import { objectOf, parsedJson, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -10,12 +10,12 @@ import { MAX_PLACE_LENGTH, type Uses } from "./losses.ts";
 
 const NOWHERE: ReadonlyMap<Capability, string> = new Map();
 
-/** More than any provider writes in a request; the excess is dropped in translation. */
+/** Maximum number of marks that any provider uses in a request; the excess is dropped in translation. */
 const MAX_CACHE_MARKS = 4;
 
 const ELLIPSIS = "...";
 
-/** The name of a caller's field, without what would not be plain in a path or a header. */
+/** Returns the name of a caller's field, without characters that are unsafe in a path or a header. */
 const shownName = (name: string): string => name.slice(0, 2 * MAX_PLACE_LENGTH).replace(/[^A-Za-z0-9_.-]/gu, "") || "_";
 
 const cut = (path: string): string =>
@@ -24,12 +24,12 @@ const cut = (path: string): string =>
 interface CallArguments {
   readonly text: string;
   readonly list: string;
-  /** Indexes; the call's is -1 for the one call of the older form, and for an item that is one. */
+  /** Indexes of the call; `call` is -1 for the one call of the older form, and for an item that is a call. */
   readonly message: number;
   readonly call: number;
 }
 
-/** Where a request uses a capability, and where in a form that the other dialect cannot be told. */
+/** Places where a request uses a capability, and places where it uses it in a form that the other dialect cannot express. */
 export interface Found {
   readonly used: ReadonlySet<string>;
   readonly lost: ReadonlySet<string>;
@@ -38,7 +38,7 @@ export interface Found {
 export class UseList implements Uses {
   readonly capabilities = new Set<Capability>();
   readonly #sought: Capability | undefined;
-  /** Undefined: nothing is sought, as in the usual reading. */
+  /** Places of the sought capability; `undefined` if none is sought, which is the usual case. */
   readonly #found: { readonly used: Set<string>; readonly lost: Set<string> } | undefined;
   unsignedThinking: string | undefined;
   #places: Map<Capability, string> | undefined;
@@ -52,7 +52,7 @@ export class UseList implements Uses {
   #part = -1;
   #inner = -1;
 
-  /** `sought`: the places of this one are all kept, for a refusal that names them. */
+  /** `sought` is the capability whose places are all kept, for a refusal that names them. */
   constructor(sought?: Capability) {
     this.#sought = sought;
     this.#found = sought && { used: new Set(), lost: new Set() };
@@ -67,26 +67,29 @@ export class UseList implements Uses {
     return this.#places ?? NOWHERE;
   }
 
-  /** `field`: a name of the dialect, or a path of names, from where the reader stands. */
+  /** Adds a use. `field` is a field name or a path of names, relative to the reader's position. */
   add(capability: Capability, field = ""): void {
     this.capabilities.add(capability);
     if (capability === this.#sought) this.#found?.used.add(this.place(field));
   }
 
-  /** The other dialect cannot be told `field` as it stands here. */
+  /** Records that the other dialect cannot express `field` in the form it has here. */
   lose(capability: Capability, field = ""): void {
     if (capability === this.#sought) this.#found?.lost.add(this.place(field));
     this.#places ??= new Map();
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }
 
-  /** A use that in this form no translation keeps. */
+  /** Adds a use that no translation keeps in this form. */
   addLost(capability: Capability, field = ""): void {
     this.add(capability, field);
     this.lose(capability, field);
   }
 
-  /** Members of other names than `known` have no translation. `under`: path from where the reader stands to the object. */
+  /**
+   * Records members with names outside `known`, which have no translation. `under` is the path from the reader's position to
+   * the object.
+   */
   expect(object: Values, known: ReadonlySet<string>, under = ""): void {
     for (const name in object) {
       if (known.has(name)) continue;
@@ -102,9 +105,9 @@ export class UseList implements Uses {
   }
 
   /**
-   * The same for an item of a response's input. Clients annotate items for themselves (Codex:
-   * `internal_chat_message_metadata_passthrough`), and the model is not told: only a member that may hold content is
-   * missed.
+   * Does the same for an item of a response's input. Clients annotate items for their own use (Codex:
+   * `internal_chat_message_metadata_passthrough`), and the model does not see that: only a member that may hold content counts
+   * as lost.
    */
   expectOfItem(item: Values, known: ReadonlySet<string>): void {
     for (const name in item) {
@@ -116,7 +119,7 @@ export class UseList implements Uses {
     }
   }
 
-  /** A mark of what is to be cached. `field` undefined: the other dialect has such marks in this place too. */
+  /** Adds a cache mark. `lostAt` is `undefined` if the other dialect has such marks in this place too. */
   addCacheMark(mark: unknown, keptTtl: string, lostAt?: string): void {
     const members = objectOf(mark);
     if (members === undefined) return;
@@ -128,14 +131,17 @@ export class UseList implements Uses {
     else if (this.#cacheMarks > MAX_CACHE_MARKS) this.lose("prompt_caching");
   }
 
-  /** Arguments of a tool call that are no JSON object are kept as a text. They are parsed only when a translation asks. */
+  /**
+   * Adds the arguments of a tool call. Arguments that are not a JSON object are kept as text. They are parsed only when a
+   * translation needs it.
+   */
   addArguments(text: string): void {
     if (text === "" || text === "{}") return;
     this.#arguments ??= [];
     this.#arguments.push({ text, list: this.#list, message: this.#index, call: this.#part });
   }
 
-  /** Of the request's own; empty: of none, or of several together. */
+  /** Enters a field of the request; an empty name means no field, or several together. */
   enterField(name: string): void {
     this.#field = name;
   }
@@ -153,7 +159,7 @@ export class UseList implements Uses {
     this.#inner = -1;
   }
 
-  /** Of a part's own `content`. */
+  /** Enters an entry of a part's own `content`. */
   enterInner(index: number): void {
     this.#inner = index;
   }

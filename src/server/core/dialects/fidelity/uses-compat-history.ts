@@ -1,10 +1,10 @@
-/** What the messages of a chat completion request use. Source: dialects reference, 3.1 and 7; what is dropped: 8.3, 8.6. */
+/** Reads what the messages of a chat completion request use. Source: dialects reference, 3.1 and 7; what is dropped: 8.3, 8.6. */
 import { listOf, objectOf, type Values } from "../values.ts";
 import { dataUriType, isHttpsUrl, isKnownImageType, isText } from "./forms.ts";
 import { CHAT } from "./known-fields.ts";
 import type { UseList } from "./use-list.ts";
 
-/** The latest turn of the assistant, which may be of several messages. */
+/** Latest turn of the assistant, which may consist of several messages. */
 interface LatestTurn {
   readonly place: string;
   hasCalls: boolean;
@@ -13,8 +13,8 @@ interface LatestTurn {
 }
 
 /**
- * Gives the place of the assistant's latest turn where a messages provider that is to think would want thinking at its head
- * and there is none: the turn calls tools, or is to be continued.
+ * Returns the place of the assistant's latest turn if it lacks the thinking that a thinking messages provider expects at its
+ * head: the turn calls tools, or is to be continued.
  */
 export function readChatHistory(messages: readonly unknown[], uses: UseList): string | undefined {
   let hasBegun = false;
@@ -45,7 +45,10 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
   return turn.hasCalls || turn.isLast ? turn.place : undefined;
 }
 
-/** A messages provider takes an instruction behind what it is told where nothing but its answer follows. */
+/**
+ * Returns whether the message is input for the model. A messages provider accepts an instruction only behind such a message,
+ * and only if the model's answer follows.
+ */
 function isSaidToModel(message: unknown): boolean {
   const role = objectOf(message)?.role;
   return role === "user" || role === "tool" || role === "function";
@@ -66,10 +69,10 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
   }
 }
 
-/** `takesMedia`: the other dialect has more than text in this place. */
+/** Reads a message. `takesMedia` is true if the other dialect allows more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
   uses.expect(message, known);
-  // The name of a tool that answers is the call's own; that of a participant has no place in the other dialect.
+  // The name of a tool result is that of its call; a participant's name has no place in the other dialect.
   if (isText(message.name) && message.role !== "function" && message.role !== "tool") uses.lose("hint", "name");
   uses.addCacheMark(message.cache_control, "5m", "cache_control");
   readContent(message.content, takesMedia, uses);
@@ -114,7 +117,7 @@ function readPart(part: Values, takesMedia: boolean, uses: UseList): void {
   }
 }
 
-/** Some clients give the URL where the dialect has an object around it. A data URI may hold a document too. */
+/** Reads an image. Some clients send the URL without the object around it. A data URI may also contain a document. */
 function readImage(image: unknown, takesMedia: boolean, uses: UseList): void {
   const object = objectOf(image);
   const url = object === undefined ? image : object.url;
@@ -181,8 +184,8 @@ function readCalled(value: unknown, under: string, uses: UseList): void {
 }
 
 /**
- * Thinking that the client gives back. What bears a signature, or is encrypted, was made by a provider that wants to see it
- * again; the rest was for the client's eyes.
+ * Reads thinking that the client sends back. Signed or encrypted thinking was made by a provider that wants it back; the rest
+ * was meant for display only.
  */
 function readThought(message: Values, uses: UseList): boolean {
   const details = listOf(message.reasoning_details);
@@ -210,7 +213,7 @@ function isSignedThought(value: unknown): boolean {
   }
 }
 
-/** Streams give a signature apart from the text that it signs. */
+/** Returns whether a thought is meant for display only. Streams may send a signature separately from the text that it signs. */
 function isForReading(thought: unknown, _index: number, thoughts: readonly unknown[]): boolean {
   return !isSignedThought(thought) && !(objectOf(thought)?.type === "reasoning.text" && thoughts.some(isSignedThought));
 }

@@ -1,5 +1,5 @@
 /**
- * Settings that requests of the compat dialect have alike, for a chat completion or for a response. Source: dialects reference,
+ * Reads settings that the requests of the compat dialect share, for chat completions and responses. Source: dialects reference,
  * 3.1 and 7; responses reference, 2.
  */
 import { objectOf, type Values } from "../values.ts";
@@ -49,7 +49,7 @@ export const SHARED_READINGS = {
   },
 } as const satisfies Readonly<Record<string, Reading>>;
 
-/** A messages provider that thinks takes no other temperature, no `top_k`, and no `top_p` that narrows more than this. */
+/** Minimum `top_p` of a thinking messages provider, which also accepts no other temperature and no `top_k`. */
 const LEAST_THINKING_TOP_P = 0.95;
 
 export function readSampling({ temperature, top_p, top_k }: Values, uses: UseList): void {
@@ -58,14 +58,14 @@ export function readSampling({ temperature, top_p, top_k }: Values, uses: UseLis
   if (typeof top_k === "number" && top_k > 0) uses.lose("top_k", "top_k");
 }
 
-/** One id is told, and never a person's address or number. */
+/** Reads the end user's id. Only one id is passed on, and never an email address or a telephone number. */
 export function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
   const hasIdentifier = isText(identifier);
   if (hasIdentifier && !isToldUserId(identifier)) uses.lose("user_id", "safety_identifier");
   else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldUserId(user))) uses.lose("user_id", "user");
 }
 
-/** The name of a schema is for the provider's own use; its description speaks to the model. */
+/** Reads a schema. Its name is for the provider's own use; its description is for the model. */
 export function readSchema(named: Values | undefined, at: string, known: ReadonlySet<string>, uses: UseList): void {
   uses.add("json_schema");
   if (named === undefined) return;

@@ -1,4 +1,6 @@
-/** What a chat completion request says of thinking: by effort, or by the extensions. Source: dialects reference, 3.1, 8.1. */
+/**
+ * Reads the thinking settings of a chat completion request: an effort, or the extensions. Source: dialects reference, 3.1, 8.1.
+ */
 import type { Form } from "../routes.ts";
 import { objectOf, type Values } from "../values.ts";
 import { CHAT } from "./known-fields.ts";
@@ -6,7 +8,7 @@ import type { UseList } from "./use-list.ts";
 
 const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** `to`: a chat provider is told any word as it is. */
+/** Reads an effort. A chat provider (`to`) is sent any value as it is. */
 export function readEffort(value: unknown, place: string, uses: UseList, to: Form = "messages"): void {
   if (typeof value !== "string") return;
   uses.add("effort", place);
@@ -27,7 +29,7 @@ export function readReasoning(value: unknown, uses: UseList): void {
   uses.expect(reasoning, CHAT.reasoning, "reasoning");
 }
 
-/** Of two efforts, the extension's is not told. */
+/** Records that the extension's effort is dropped if the request has two different efforts. */
 export function readSecondEffort(request: Values, uses: UseList): void {
   const first = request.reasoning_effort;
   const second = objectOf(request.reasoning)?.effort;
@@ -36,10 +38,13 @@ export function readSecondEffort(request: Values, uses: UseList): void {
   }
 }
 
-/** Of a messages provider's thinking, tokens. What is less is raised to it. */
+/** Minimum thinking budget of a messages provider, in tokens. A smaller value is raised to it. */
 const MIN_BUDGET = 1024;
 
-/** `bound`: of the answer, thinking included; one that thinking would use up is raised. */
+/**
+ * Reads the thinking budget. `bound` is the maximum number of answer tokens, thinking included; it is raised if thinking would
+ * use it up.
+ */
 export function readBudget(request: Values, bound: unknown, uses: UseList): void {
   const thinking = objectOf(request.thinking);
   const asked = objectOf(request.reasoning)?.max_tokens;

@@ -1,4 +1,4 @@
-/** What the tools of a chat completion request use, and the choice among them. Source: dialects reference, 3.1 and 8.1. */
+/** Reads what the tools of a chat completion request use, and the tool choice. Source: dialects reference, 3.1 and 8.1. */
 import { listOf, objectOf } from "../values.ts";
 import { CHAT } from "./known-fields.ts";
 import { isBounded, isNarrowable } from "./schemas.ts";
@@ -20,7 +20,7 @@ export function readTools(value: unknown, uses: UseList): void {
   uses.leave();
 }
 
-/** The older form. */
+/** Reads the older form of tools. */
 export function readFunctions(value: unknown, uses: UseList): void {
   for (const [index, item] of listOf(value).entries()) {
     uses.enter("functions", index);
@@ -38,7 +38,7 @@ function readFunction(value: unknown, under: string, uses: UseList): void {
   uses.expect(called, CHAT.function, under);
 }
 
-/** A messages provider has the same limits here as of an answer's schema. */
+/** Reads a strict tool. A messages provider has the same limits for it as for an answer's schema. */
 export function readStrict(parameters: unknown, under: string, uses: UseList): void {
   uses.add("strict_tools", `${under}strict`);
   if (objectOf(parameters) === undefined) return;
@@ -47,7 +47,7 @@ export function readStrict(parameters: unknown, under: string, uses: UseList): v
   else if (isBounded(parameters)) uses.lose("hint", place);
 }
 
-/** `none` is no use: it asks for nothing that a channel could lack. */
+/** Reads the tool choice. `none` is not a use, since no channel can lack it. */
 export function readChoice(value: unknown, uses: UseList): void {
   if (typeof value === "string") {
     if (value === "required") uses.add("tool_choice");

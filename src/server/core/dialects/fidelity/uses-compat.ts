@@ -1,4 +1,4 @@
-/** What a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
+/** Reads what a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -25,7 +25,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   messages: nothing,
   max_completion_tokens: nothing,
   max_tokens: nothing,
-  // Below one it is switched off, in the words of the providers that have it.
+  // Providers that have this extension disable it for values below one.
   top_k(value, uses) {
     if (typeof value === "number" && value > 0) uses.add("top_k");
   },
@@ -44,7 +44,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   seed(value, uses) {
     if (typeof value === "number") uses.add("seed");
   },
-  // Padding against eavesdropping is on by default, and a stream without it is what turning it off asks for.
+  // Padding against eavesdropping is on by default; turning it off asks for a stream without it, which every translation gives.
   stream_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -86,7 +86,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     if (typeof value !== "string" || value === "auto" || value === "default") return;
     uses.addLost("service_tier", "service_tier");
   },
-  // Its modes say what becomes of marks: those of the other dialect are explicit, and its provider makes none by itself.
+  // The modes control cache marks: those of the other dialect are always explicit, and its provider sets none on its own.
   prompt_cache_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -96,7 +96,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     }
     uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
   },
-  // What a host of many models is asked to tell is told anyway.
+  // The translated answer always contains what this extension asks for.
   include_reasoning(_, uses) {
     uses.lose("hint", "include_reasoning");
   },
@@ -107,24 +107,27 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought`: see `UseList`. */
+/** Returns the uses of a chat completion request. `sought` is explained at `UseList`. */
 export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readPairs(request, uses);
-  // Thinking by a budget is left out of an answer to such a turn: bug 24 of the reference's list.
+  // A thinking budget is left out for such a turn: bug 24 of the reference's list.
   const bareTurn = readChatHistory(listOf(request.messages), uses);
   if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
   return uses;
 }
 
-/** Asked for without an effort, thinking is told as a budget, unless the model is to decide by itself. */
+/**
+ * Returns whether thinking is translated to a budget: it is requested without an effort, and the model is not to decide on its
+ * own.
+ */
 function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
   if (capabilities.has("thinking_budget")) return true;
   const type = objectOf(thinking)?.type;
   return capabilities.has("thinking") && !capabilities.has("effort") && type !== "adaptive" && type !== "between_tools";
 }
 
-/** What two fields mean together. */
+/** Reads combinations of fields. */
 function readPairs(request: Values, uses: UseList): void {
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
   const { max_tokens: older, max_completion_tokens: bound } = request;
@@ -132,7 +135,7 @@ function readPairs(request: Values, uses: UseList): void {
   const { capabilities } = uses;
   if (capabilities.has("user_id")) readUser(request, uses);
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
-  // A messages provider refuses a choice without a tool to call.
+  // A messages provider refuses a tool choice without a tool.
   const hasTools = [request.tools, request.functions].some((tools) => listOf(tools).length > 0);
   if (capabilities.has("tool_choice") && !hasTools && !capabilities.has("web_search")) {
     uses.lose("tool_choice", objectOf(request.function_call) === undefined ? "tool_choice" : "function_call");
@@ -142,7 +145,7 @@ function readPairs(request: Values, uses: UseList): void {
   if (capabilities.has("effort")) readSecondEffort(request, uses);
 }
 
-/** Empty sequences stop nothing. Those of white space alone a messages provider refuses. */
+/** Reads stop sequences. Empty ones have no effect; a messages provider refuses those that consist of white space. */
 function readStop(value: unknown, uses: UseList): void {
   if (isText(value)) {
     uses.add("stop");

@@ -1,4 +1,4 @@
-/** What the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped: 8.4, 8.6. */
+/** Reads what the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped: 8.4, 8.6. */
 import { listOf, objectOf, type Values } from "../values.ts";
 import { isText } from "./forms.ts";
 import { MESSAGES } from "./known-fields.ts";
@@ -22,7 +22,7 @@ export function readTurns(messages: readonly unknown[], uses: UseList): void {
   if (objectOf(messages.at(-1))?.role === "assistant") uses.add("prefill", `messages[${messages.length - 1}]`);
 }
 
-/** The prompt at the head of the request. */
+/** Reads the system prompt of the request. */
 export function readSystem(value: unknown, uses: UseList): void {
   const blocks = listOf(value);
   for (let index = 0; index < blocks.length; index += 1) {
@@ -34,7 +34,7 @@ export function readSystem(value: unknown, uses: UseList): void {
   uses.leave();
 }
 
-/** A prompt within the turns. */
+/** Reads a system prompt within the turns. */
 function readTexts(content: unknown, uses: UseList): void {
   const blocks = listOf(content);
   for (let index = 0; index < blocks.length; index += 1) {
@@ -55,7 +55,7 @@ function readText(block: Values, uses: UseList, markLostAt?: string): void {
   if (listOf(block.citations).length > 0) uses.add("citation_replay");
 }
 
-/** `takesMedia`: compat has more than text in this place. */
+/** Reads content. `takesMedia` is true if compat allows more than text in this place. */
 function readContent(content: unknown, takesMedia: boolean, uses: UseList): void {
   if (typeof content === "string") return;
   const blocks = listOf(content);
@@ -103,7 +103,7 @@ function readBlock(block: Values, takesMedia: boolean, uses: UseList): void {
   }
 }
 
-/** Blocks of tools that the provider runs, and of what it does with the context. */
+/** Reads blocks of tools that the provider runs, and of its context management. */
 function readOther(type: unknown, name: unknown, uses: UseList): void {
   const isToolSearch = typeof name === "string" && name.startsWith("tool_search_tool_");
   if (type === "tool_reference" || type === "tool_search_tool_result") uses.add("tool_search");
@@ -141,7 +141,10 @@ function readToolResult(block: Values, uses: UseList): void {
   }
 }
 
-/** Media that a tool gave stand in a message of the user in compat, and so keep their form; texts become one. */
+/**
+ * Reads a block of a tool result. In compat, media of a tool result move into a user message and keep their form; texts are
+ * joined into one.
+ */
 function readResultBlock(block: Values, uses: UseList): void {
   switch (block.type) {
     case "text":
@@ -208,7 +211,7 @@ function readDocument(block: Values, takesMedia: boolean, uses: UseList): void {
   }
 }
 
-/** A channel must see what a document of blocks shows, though no translation keeps it. */
+/** Reads a document of blocks. A channel must support its media, although no translation keeps it. */
 function readSourceContent(content: unknown, uses: UseList): void {
   for (const item of listOf(content)) {
     const block = objectOf(item);

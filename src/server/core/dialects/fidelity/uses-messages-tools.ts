@@ -1,8 +1,8 @@
 /**
- * What the tools of a messages request use, and the choice among them. Source: dialects reference, 5.1 and 8.2.
+ * Reads what the tools of a messages request use, and the tool choice. Source: dialects reference, 5.1 and 8.2.
  *
- * A tool with a type is known to the provider: it runs on the client's side (`builtin_tools`) or on its own. Searching for
- * tools is named by itself, though a server does it.
+ * A tool with a type is known to the provider: it runs on the client's side (`builtin_tools`) or on the provider's. The tool
+ * search has a capability of its own, although it runs on a server.
  */
 import { listOf, objectOf, type Values } from "../values.ts";
 import { MESSAGES } from "./known-fields.ts";
@@ -14,7 +14,7 @@ const SERVER_TOOL = /^(?:web_fetch|code_execution|advisor)_|^mcp_toolset$/u;
 
 interface Tools {
   readonly hasCustom: boolean;
-  /** Names of tools that have a type: compat cannot be told to call one. */
+  /** Names of tools that have a type: compat has no form for a call to one of them. */
   readonly typed: readonly unknown[];
 }
 
@@ -52,7 +52,7 @@ function readFlags(tool: Values, uses: UseList): void {
   uses.addCacheMark(tool.cache_control, "5m", "cache_control");
   if (tool.strict === true) uses.add("strict_tools", "strict");
   if (tool.defer_loading === true) uses.add("tool_search", "defer_loading");
-  // Called from code that the provider runs.
+  // The tool is called from code that the provider runs.
   if (listOf(tool.allowed_callers).some((caller) => caller !== "direct")) uses.add("server_tools", "allowed_callers");
 }
 
@@ -64,7 +64,7 @@ function readCustom(tool: Values, uses: UseList): void {
   if (listOf(tool.input_examples).length > 0) uses.lose("hint", "input_examples");
 }
 
-/** Where it may search is a rule, and lost with the search itself; how often is a bound on its cost. */
+/** Reads a web search tool. A limit on domains is a rule and is lost with the search; a limit on uses only bounds the cost. */
 function readSearch(tool: Values, uses: UseList): void {
   uses.add("web_search");
   uses.expect(tool, MESSAGES.webSearch);
@@ -76,7 +76,7 @@ function readSearch(tool: Values, uses: UseList): void {
   if (typeof tool.max_uses === "number") uses.lose("hint", "max_uses");
 }
 
-/** `none` is no use: it asks for nothing that a channel could lack. */
+/** Reads the tool choice. `none` is not a use, since no channel can lack it. */
 export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: UseList): void {
   const choice = objectOf(value);
   if (choice === undefined) return;
@@ -93,7 +93,7 @@ export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: Us
       return;
     case "tool":
       uses.add("tool_choice", "tool_choice");
-      // A search is all that there is to choose.
+      // A search is the only tool to choose.
       if (!hasCustom && uses.capabilities.has("web_search") && !uses.capabilities.has("server_tools")) return;
       if (!hasCustom || typed.includes(choice.name)) uses.lose("tool_choice", "tool_choice.name");
       return;

@@ -1,4 +1,4 @@
-/** What a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
+/** Reads what a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, stringOf, type Values } from "../values.ts";
 import type { Capability } from "./capabilities.ts";
@@ -11,7 +11,7 @@ import { readSystem, readTurns } from "./uses-messages-history.ts";
 import { readChosen, readTools } from "./uses-messages-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
 
-/** Compat takes no more. */
+/** Maximum number of stop sequences in compat. */
 const MAX_STOPS = 4;
 
 const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
@@ -107,7 +107,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought`: see `UseList`. */
+/** Returns the uses of a messages request. `sought` is explained at `UseList`. */
 export function usesOfMessages(request: Values, sought: Capability | undefined, to: Form): UseList {
   const uses = readFields(request, READING_OF, sought, to);
   readChosen(request.tool_choice, readTools(request.tools, uses), uses);
@@ -116,12 +116,12 @@ export function usesOfMessages(request: Values, sought: Capability | undefined, 
   return uses;
 }
 
-/** What two fields mean together. */
+/** Reads combinations of fields. */
 function readPairs(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
-  // Compat has one word for both.
+  // Compat has one member for both.
   const isOff = objectOf(request.thinking)?.type === "disabled";
   if (isOff && capabilities.has("effort")) uses.lose("effort", "output_config.effort");
   const output = objectOf(request.output_config);
@@ -144,15 +144,15 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
   if (format === undefined) return;
   if (format.type === "json_schema") {
     uses.add("json_schema", place);
-    // Compat guarantees the form of closed schemas alone; of another it is told what is wanted.
+    // Compat enforces closed schemas only; any other schema is a hint to the model.
     if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
   } else uses.lose("unknown_field", `${place}.type`);
   uses.expect(format, MESSAGES.format, place);
 }
 
 /**
- * Which of its own thinking a provider keeps is its own affair: no conversation means something else by it. Coding agents ask
- * for all of it in every request, of whichever provider.
+ * Returns whether an edit clears thinking. Which of its own thinking a provider keeps does not change the meaning of a
+ * conversation, and coding agents request it in every request to any provider.
  */
 function isOfThinking(edit: unknown): boolean {
   return stringOf(objectOf(edit)?.type)?.startsWith("clear_thinking_") === true;

@@ -1,6 +1,6 @@
 /**
- * What the items of a request for a response use. Source: responses reference, 3. What is dropped by the way in any case,
- * like an item's id and its state, is no use.
+ * Reads what the items of a `responses` request use. Source: responses reference, 3. Members that are always dropped, like an
+ * item's id and status, do not count as uses.
  */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
@@ -10,7 +10,7 @@ import { RESPONSE } from "./known-response-fields.ts";
 import type { UseList } from "./use-list.ts";
 import { type PartReading, readParts } from "./uses-responses-parts.ts";
 
-/** Items that reach no provider but the one that knows their kind, by what a channel lacks that does not. */
+/** Capabilities of item types that only a provider with the capability understands. */
 const LOST: ReadonlyMap<unknown, Capability> = new Map<unknown, Capability>([
   ["item_reference", "stored_responses"],
   ["compaction", "compaction"],
@@ -28,7 +28,7 @@ const LOST: ReadonlyMap<unknown, Capability> = new Map<unknown, Capability>([
   ["shell_call_output", "builtin_tools"],
   ["apply_patch_call", "builtin_tools"],
   ["apply_patch_call_output", "builtin_tools"],
-  // What the provider's own tools did: the model's message after it says what came of it.
+  // Results of the provider's own tools: the model's message after them reports what they returned.
   ["web_search_call", "hosted_history"],
   ["file_search_call", "hosted_history"],
   ["code_interpreter_call", "hosted_history"],
@@ -64,12 +64,12 @@ function isInstruction({ type, role }: Values): boolean {
   return isMessage(type) && (role === "system" || role === "developer");
 }
 
-/** The easy form leaves the type out. */
+/** Returns whether the item is a message. The short form leaves the type out. */
 function isMessage(type: unknown): boolean {
   return type === "message" || type === undefined || type === null;
 }
 
-/** Who says it. Undefined: an instruction, and what is no part of the conversation. */
+/** Returns the side that an item comes from, or `undefined` for an instruction and for an item outside the conversation. */
 function sideOf(given: unknown): Side {
   const item = objectOf(given);
   switch (item?.type) {
@@ -85,7 +85,10 @@ function sideOf(given: unknown): Side {
   }
 }
 
-/** A messages provider takes it behind what it is told, where nothing but its answer follows. */
+/**
+ * Reads an instruction after the first turn. A messages provider accepts it only behind a user turn, and only if the model's
+ * answer follows.
+ */
 function readLateInstruction(said: Side, next: unknown, to: Form, uses: UseList): void {
   uses.add("mid_system");
   if (to === "messages" && (said === "assistant" || sideOf(next) === "user")) uses.lose("mid_system");
@@ -131,7 +134,7 @@ function readItem(item: Values, to: Form, uses: UseList): Side {
   }
 }
 
-/** Without a role and a type it is a reference, or nothing that is known. */
+/** Reads another item. Without a role and a type it is a reference, or unknown. */
 function readOther(item: Values, to: Form, uses: UseList): Side {
   const { role } = item;
   if (role === "user" || role === "assistant") {
@@ -168,7 +171,7 @@ function readCaller({ caller }: Values, uses: UseList): void {
   if (objectOf(caller)?.type === "program") uses.add("programmatic_tools", "caller");
 }
 
-/** What is not sealed was for the client's eyes. */
+/** Reads reasoning. Unsealed reasoning was meant for display only. */
 function readReasoning(item: Values, uses: UseList): void {
   uses.expectOfItem(item, RESPONSE.reasoningItem);
   if (isText(item.encrypted_content)) uses.add("thinking_replay");

@@ -1,4 +1,4 @@
-/** What the content of an item uses: texts, images, files and sounds. Source: responses reference, 3.3. */
+/** Reads the content of an item: texts, images, files and audio. Source: responses reference, 3.3. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
 import { dataUriType, fileUri, isHttpsUrl, isKnownImageType, isText } from "./forms.ts";
@@ -8,11 +8,11 @@ import type { UseList } from "./use-list.ts";
 export interface PartReading {
   readonly uses: UseList;
   readonly to: Form;
-  /** More than text may stand here, in the form that the channel is sent. */
+  /** Whether the form that the channel is sent allows more than text in this place. */
   readonly takesMedia: boolean;
 }
 
-/** Whether there are media among the parts. */
+/** Returns whether there are media among the parts. */
 export function readParts(list: "content" | "output", content: unknown, reading: PartReading): boolean {
   const { uses } = reading;
   const parts = listOf(content);
@@ -62,7 +62,7 @@ function readPart(part: Values, { uses, to, takesMedia }: PartReading): boolean 
   }
 }
 
-/** `auto` is the default, and `original` the most that the older form can ask for, and more. */
+/** Reads an image. The detail `auto` is the default; `original` exceeds the maximum of the older form. */
 function readImage(part: Values, to: Form, takesMedia: boolean, uses: UseList): void {
   const { detail } = part;
   if (isText(detail) && detail !== "auto" && (to === "messages" || detail === "original")) uses.lose("hint", "detail");

@@ -1,4 +1,4 @@
-/** What the tools of a request for a response use, and the choice among them. Source: responses reference, 4. */
+/** Reads what the tools of a `responses` request use, and the tool choice. Source: responses reference, 4. */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
 import { RESPONSE } from "./known-response-fields.ts";
@@ -36,13 +36,16 @@ function readOwn({ kind, tool, place }: OwnTool, to: Form, uses: UseList): void 
     else if (tool.strict === true) uses.add("strict_tools", `${place}.strict`);
   }
   if (tool.async === true) uses.add("async_tools", `${place}.async`);
-  // It is loaded at once.
+  // The tool is loaded at once instead.
   if (tool.defer_loading === true) uses.lose("hint", `${place}.defer_loading`);
   const callers = listOf(tool.allowed_callers);
   if (callers.length > 0 && !callers.includes("direct")) uses.add("programmatic_tools", `${place}.allowed_callers`);
 }
 
-/** Offered, and nobody must call it. One that the client runs itself is missed where there is no other. */
+/**
+ * Reads tools of the provider, which are offered and not demanded. A tool that the client runs counts as lost only if there is
+ * no other tool.
+ */
 function readForeign({ own, foreign }: OfferedTools, uses: UseList): void {
   for (const { capability, place } of foreign) {
     if (capability === undefined) uses.lose("unknown_field", `${place}.type`);

@@ -1,7 +1,7 @@
 /**
- * What a request for a response uses, and what cannot be told in the form that its channel is sent instead. Source:
- * responses reference, 2 to 4. What asks for nothing that a provider without the route lacks is no use: a default that is
- * declared refuses nothing.
+ * Reads what a `responses` request uses, and what the form that its channel is sent cannot express. Source: responses
+ * reference, 2 to 4. A field that asks for nothing beyond what a provider without the route does is not a use: an explicit
+ * default refuses nothing.
  */
 import type { Form } from "../routes.ts";
 import { listOf, objectOf, type Values } from "../values.ts";
@@ -16,7 +16,7 @@ import { readEffort } from "./uses-compat-thinking.ts";
 import { readItems } from "./uses-responses-items.ts";
 import { readOffered } from "./uses-responses-tools.ts";
 
-/** They concern what is held elsewhere, or what is told in any case. */
+/** Values that concern stored items, or output that is sent in any case. */
 const IDLE_INCLUDES: ReadonlySet<unknown> = new Set([
   "reasoning.encrypted_content",
   "message.input_image.image_url",
@@ -43,7 +43,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
   tool_choice: nothing,
   parallel_tool_calls: nothing,
   max_output_tokens: nothing,
-  // Counts calls of tools that the provider runs, and there are none.
+  // The limit counts calls of tools that the provider runs, of which there are none.
   max_tool_calls: hint((value) => typeof value === "number"),
   reasoning: readReasoning,
   text: readText,
@@ -96,7 +96,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
 
 const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
 
-/** `sought`: see `UseList`. */
+/** Returns the uses of a `responses` request. `sought` is explained at `UseList`. */
 export function usesOfResponses(given: Values, sought: Capability | undefined, to: Form): UseList {
   const additions = additionsOf(given.input);
   const request = configured(given, additions);
@@ -107,7 +107,7 @@ export function usesOfResponses(given: Values, sought: Capability | undefined, t
   return uses;
 }
 
-/** The request with what its items say anew. */
+/** Returns the request with the settings that its items override. */
 export function configured(request: Values, { reasoning, text }: Additions): Values {
   if (reasoning === undefined && text === undefined) return request;
   return { ...request, reasoning: reasoning ?? request.reasoning, text: text ?? request.text };
@@ -151,7 +151,7 @@ function readText(value: unknown, uses: UseList, to: Form): void {
   }
 }
 
-/** What two fields mean together. */
+/** Reads combinations of fields. */
 function readPairs(request: Values, to: Form, uses: UseList): void {
   const { capabilities } = uses;
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
@@ -162,7 +162,10 @@ function readPairs(request: Values, to: Form, uses: UseList): void {
   } else if (capabilities.has("user_id")) readChatUser(request, uses);
 }
 
-/** One id is told, and never a person's address or number; a longer one as a digest of it. */
+/**
+ * Reads the end user's id. Only one id is passed on, and never an email address or a telephone number; a longer id is passed on
+ * as its digest.
+ */
 function readChatUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
   const hasIdentifier = isText(identifier);
   if (hasIdentifier && !isOpaqueId(identifier)) uses.lose("user_id", "safety_identifier");

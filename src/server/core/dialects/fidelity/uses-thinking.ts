@@ -1,4 +1,7 @@
-/** The field `thinking`: of the messages dialect, and taken over by compat providers. Source: dialects reference, 3.1, 5.1. */
+/**
+ * Reads the field `thinking` of the messages dialect, which compat providers have adopted. Source: dialects reference, 3.1,
+ * 5.1.
+ */
 import { objectOf } from "../values.ts";
 import { THINKING } from "./known-fields.ts";
 import type { UseList } from "./use-list.ts";

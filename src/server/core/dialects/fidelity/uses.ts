@@ -1,8 +1,8 @@
 /**
- * What a request uses, of all that a channel can lack. Source: dialects reference, section 7.
+ * Reads what a request uses, of everything that a channel can lack. Source: dialects reference, section 7.
  *
- * One pass over the parsed request, for any JSON: a member of a wrong type is no use, since its provider refuses it. Null
- * and a provider's default are no use either.
+ * One pass over the parsed request accepts any JSON: a member of a wrong type is not a use, since its provider refuses it.
+ * Neither is null, or a provider's default.
  */
 import type { Form } from "../routes.ts";
 import { objectOf, type Values } from "../values.ts";
@@ -13,7 +13,7 @@ import { usesOfChat } from "./uses-compat.ts";
 import { usesOfMessages } from "./uses-messages.ts";
 import { usesOfResponses } from "./uses-responses.ts";
 
-/** `to`: of what the channel would be sent, which only some requests are read for. `sought`: as a list of uses knows it. */
+/** `to` is the form that the channel would be sent, which matters for some requests only. `sought` is explained at `UseList`. */
 type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
 
 const READERS: Readonly<Record<Form, Reader>> = {
@@ -23,8 +23,8 @@ const READERS: Readonly<Record<Form, Reader>> = {
 };
 
 /**
- * `request`: of a chat completion, of a message or a count of its tokens, or for a response, as parsed. One for a response
- * passes to a channel that serves the route, whatever that claims.
+ * Returns the uses of a parsed request: a chat completion, a message, a token count, or a response. A `responses` request
+ * passes to a channel that serves the route, whatever the channel claims.
  */
 export function usesOf(form: Form, request: unknown, to: Form): Uses {
   if (form === "responses" && to === form) return NO_USES;
@@ -34,7 +34,7 @@ export function usesOf(form: Form, request: unknown, to: Form): Uses {
 
 const NOWHERE: Found = { used: new Set(), lost: new Set() };
 
-/** Where the request uses one capability: read anew, for a refusal. */
+/** Returns the places where the request uses one capability. It reads the request again, for a refusal. */
 export function placesOf(form: Form, request: unknown, capability: Capability, to: Form): Found {
   const fields = objectOf(request);
   return (fields && READERS[form](fields, capability, to).found) ?? NOWHERE;

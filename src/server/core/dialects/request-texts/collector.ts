@@ -1,26 +1,29 @@
-/** Collects the texts of a body with their places, and writes the body again with others in their stead. */
+/** Collects the texts of a body with their places, and writes the body again with other texts. */
 import { parsedJson } from "../values.ts";
 import { type Channel, type JoinedText, joinedTexts } from "./joined.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
 import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 
-/** What a text is by where it stands. */
+/** Properties that a text gets from its position. */
 export interface Context {
   readonly kind: TextKind;
   readonly turn: number;
-  /** What it is put together with; undefined: nothing. */
+  /** Channel of texts that it is joined with; `undefined` if none. */
   readonly channel?: Channel | undefined;
 }
 
-/** Each costs a segment and its scan, in one turn of the loop; the largest requests of clients hold a few thousand. */
+/**
+ * Maximum number of texts. Each costs a segment and its scan in one turn of the event loop; the largest client requests have a
+ * few thousand.
+ */
 const MAX_TEXTS = 20_000;
 
 export class Collector {
   readonly texts: MessageText[] = [];
   readonly uninspected: string[] = [];
-  /** One a text; undefined: it is only read. */
+  /** Spot of each text; `undefined` if it is read-only. */
   readonly #spots: (Spot | undefined)[] = [];
-  /** One a text. */
+  /** Channel of each text. */
   readonly #channels: (Channel | undefined)[] = [];
 
   add(text: string, spot: Spot | undefined, { kind, turn, channel }: Context): void {
@@ -32,7 +35,7 @@ export class Collector {
     this.#channels.push(channel);
   }
 
-  /** What of the texts is inspected once more, together. */
+  /** Returns the texts that are inspected once more as one. */
   joined(): readonly JoinedText[] {
     return joinedTexts(this.texts, this.#channels);
   }
@@ -41,14 +44,14 @@ export class Collector {
     this.add(stringIn(node), spotOf(node), context);
   }
 
-  /** Every string value, whatever its name. */
+  /** Adds every string value, whatever its name. */
   addAll(node: Node, context: Context): void {
     if (node.kind === "string") this.addString(node, context);
     else if (node.kind === "list") for (const item of node.items) this.addAll(item, context);
     else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, context);
   }
 
-  /** Arguments of a call: of JSON in a string each string value within, of another string its text. */
+  /** Adds the arguments of a call: for JSON in a string each string value within it, for another string its text. */
   addArguments(node: Node, context: Context): void {
     if (node.kind === "object") for (const { value } of node.members) this.addAll(value, context);
     else if (node.kind === "list") for (const item of node.items) this.addArguments(item, context);
@@ -58,7 +61,7 @@ export class Collector {
     else this.addAll(inner, context);
   }
 
-  /** The text of the body with these changes. `body`: what the first sources are. */
+  /** Returns the text of the body with these changes. `body` is the source of the first level. */
   rewritten(body: Source, changes: readonly (string | undefined)[]): string | undefined {
     const edits = new Map<Source, Edit[]>();
     const put = ({ source, start, end, write }: Spot, text: string): void => {
@@ -72,7 +75,7 @@ export class Collector {
       const spot = this.#spots[at];
       if (change !== undefined && change !== text && spot !== undefined) put(spot, change);
     }
-    // A source within another lies no deeper than one level, and sources that are met while others are written are last.
+    // A source is nested in another at most one level deep, and sources that are found while others are written come last.
     for (const [source, made] of edits) {
       if (source.spot !== undefined) put(source.spot, spliced(source.text, made));
     }
@@ -87,10 +90,13 @@ interface Edit {
   readonly text: string;
 }
 
-/** Bounded as bodies are: deeper JSON is a text. */
+/** Maximum depth, as for bodies; deeper JSON is a plain text. */
 const MAX_NESTING = 512;
 
-/** The tree of JSON that is written within another text. Undefined: it is no object or array, or nested too deep. */
+/**
+ * Returns the tree of JSON that is written within another text, or `undefined` if it is not an object or array, or is nested
+ * too deep.
+ */
 export function nestedTree(text: string, spot: Spot): Node | undefined {
   if (!/^\s*[[{]/.test(text) || parsedJson(text) === undefined || isDeep(text)) return undefined;
   return treeOf({ text, spot });

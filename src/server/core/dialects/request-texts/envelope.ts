@@ -1,12 +1,12 @@
 /**
- * Texts of a request beside its body: values of headers and of the query. They can be read and refused, never rewritten.
+ * Texts of a request outside its body: values of headers and of the query. They can be read and refused, but not rewritten.
  * Source: design decisions, section 11.
  *
- * A value is bytes, and who reads it chooses how: of a value that is not ASCII its UTF-8 and its Latin-1 are both texts; of
- * the query, a plus is a space and itself. Escapes are decoded, in headers too, and what still holds one is decoded again,
- * three times in all: some providers stand behind a proxy that does. So are encoded words and other forms of header
- * values (`header-forms.ts`). Names are not read. Headers that never go on are read
- * like the others: they are the client's words too.
+ * A value is bytes, and the reader chooses how to decode it: for a value that is not ASCII, both its UTF-8 and its Latin-1 are
+ * texts; in the query, a plus is read both as a space and as itself. Escapes are decoded, in headers too, and a result that
+ * still has escapes is decoded again, three times in all, since some providers are behind a proxy that decodes. Encoded words
+ * and other forms of header values are decoded as well (`header-forms.ts`). Names are not read. Headers that are never
+ * forwarded are read too, since the client wrote them.
  */
 import { HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import { decoded } from "../readings.ts";
@@ -15,28 +15,31 @@ import { headerForms } from "./header-forms.ts";
 
 export interface EnvelopeText {
   readonly kind: "header" | "query";
-  /** `header:<lower-case name>` or `query:<name>`. */
+  /** Reference: `header:<lower-case name>` or `query:<name>`. */
   readonly ref: string;
   readonly text: string;
   readonly turn: number;
   readonly isReadOnly: true;
 }
 
-/** Headers that hold credentials, and those of one connection. */
+/** Headers that contain credentials, and hop-by-hop headers. */
 const UNREAD_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, ...uninspectedNames("headers", "any")]);
 
 const PROTOCOLS = "sec-websocket-protocol";
-/** Beginnings of subprotocols that hold a credential. */
+/** Beginnings of subprotocols that contain a credential. */
 const CREDENTIALS = [...uninspectedNames("subprotocols", "any")];
 
-/** `headers`: names and values in turn, as they came, one character a byte. One text for each reading of a value. */
+/**
+ * Returns one text for each reading of a header value. `headers` alternates names and values, as received, one character per
+ * byte.
+ */
 export function headerTexts(headers: readonly string[]): readonly EnvelopeText[] {
   const texts: EnvelopeText[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = (headers[at] ?? "").toLowerCase();
     const value = headers[at + 1] ?? "";
     if (name === PROTOCOLS) {
-      // Each is a word of the client's, and the header as a whole is one that goes on.
+      // Each word comes from the client, and the header as a whole is forwarded.
       const words = value.split(",").map((word) => word.trim());
       const own = words.filter((word) => !CREDENTIALS.some((start) => word.toLowerCase().startsWith(start)));
       for (const word of own) addReadings(texts, "header", name, headerReadings(word));
@@ -45,14 +48,20 @@ export function headerTexts(headers: readonly string[]): readonly EnvelopeText[]
   return texts;
 }
 
-/** Escapes decoded, and what encoded words, parameters in parts and quotes stand for, whichever of them is within the other. */
+/**
+ * Returns the readings of a header value: escapes decoded, and encoded words, split parameters and quotes resolved, however
+ * they are nested.
+ */
 function headerReadings(value: string): ReadonlySet<string> {
   const plain = unescaped(value, false);
   const forms = [...plain].flatMap(headerForms);
   return forms.length === 0 ? plain : new Set([...plain, ...forms.flatMap((form) => [...unescaped(form, false)])]);
 }
 
-/** `query`: with its question mark, or empty; as it came, one character a byte. What has no sign of equality is a value without a name. */
+/**
+ * Returns the texts of a query, which has its question mark or is empty, as received, one character per byte. A part without an
+ * equals sign is a value without a name.
+ */
 export function queryTexts(query: string): readonly EnvelopeText[] {
   const texts: EnvelopeText[] = [];
   for (const pair of query.slice(1).split("&")) {
@@ -63,7 +72,7 @@ export function queryTexts(query: string): readonly EnvelopeText[] {
   return texts;
 }
 
-/** `values`: one character a byte. */
+/** Adds the readings of values, which have one character per byte. */
 function addReadings(texts: EnvelopeText[], kind: EnvelopeText["kind"], name: string, values: Iterable<string>): void {
   const readings = new Set<string>();
   for (const value of values) {
@@ -77,10 +86,13 @@ function addReadings(texts: EnvelopeText[], kind: EnvelopeText["kind"], name: st
 const NOT_ASCII = /[^\0-\x7f]/;
 const ESCAPES = /%([0-9a-f]{2})/gi;
 
-/** Who decodes behind us may do so more than once. */
+/** Maximum number of decodings. Proxies behind the gateway may decode more than once. */
 const MAX_DECODED = 3;
 
-/** What a value may be read as: as it came where it may be read so, and decoded as long as that leaves escapes. */
+/**
+ * Returns the possible readings of a value: as received, where that is one of them, and decoded repeatedly as long as escapes
+ * remain.
+ */
 function unescaped(written: string, isQuery: boolean): ReadonlySet<string> {
   const values = new Set(isQuery ? decodedBytes(written) : [written]);
   let last: readonly string[] = [...values];
@@ -91,7 +103,7 @@ function unescaped(written: string, isQuery: boolean): ReadonlySet<string> {
   return values;
 }
 
-/** With a plus as a space, as forms have it (WHATWG URL, section 5.1), and as itself (RFC 3986). */
+/** Decodes escapes, with a plus as a space, as forms have it (WHATWG URL, section 5.1), and as itself (RFC 3986). */
 function decodedBytes(written: string): readonly string[] {
   const bytesOf = (text: string): string =>
     text.replace(ESCAPES, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));

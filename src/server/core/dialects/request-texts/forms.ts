@@ -1,4 +1,6 @@
-/** Texts of forms: fields of multipart/form-data (RFC 7578) and values of form-encoded bodies (WHATWG URL, section 5). */
+/**
+ * Reads the texts of forms: fields of multipart/form-data (RFC 7578) and values of form-encoded bodies (WHATWG URL, section 5).
+ */
 import { isUtf8 } from "node:buffer";
 import { formParts } from "../multipart.ts";
 import { decoded } from "../readings.ts";
@@ -10,11 +12,14 @@ import { utf16In } from "./utf16.ts";
 
 const FIELD: Context = { kind: "user", turn: 0 };
 
-/** Fields that hold files; another that says it is one may be read as a text by who expects it. */
+/**
+ * Names of fields that contain files. A field with another name may be read as text by a provider, even if it is declared as a
+ * file.
+ */
 const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_reference|reference_images?)(?:\[.*\])?$/i;
 const OF_FORMS = uninspectedIn("forms");
 
-/** `body`: the form's bytes, one character each. */
+/** Reads the fields of a multipart form. `body` has the form's bytes, one character each. */
 export function readMultipart(
   collector: Collector,
   plain: Buffer,
@@ -35,7 +40,7 @@ export function readMultipart(
       throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
     const utf16 = utf16In(bytes);
     const text = utf16?.text ?? bytes.toString("utf8");
-    // Where less stands before it, it would end the part.
+    // Behind a shorter text the boundary would end the part.
     if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form holds the form's boundary");
     const write = (changed: string): string => (utf16?.encode(changed) ?? Buffer.from(changed)).toString("latin1");
     const spot: Spot = { source: body, start, end, write };
@@ -45,7 +50,10 @@ export function readMultipart(
   }
 }
 
-/** `body`: the text of the form. `isReadOnly`: it is JSON too, and is written as that. A pair without a sign of equality is a value too. */
+/**
+ * Reads a form-encoded body. `body` is the text of the form. `isReadOnly` is true if the body is JSON too, and is rewritten as
+ * JSON. A pair without an equals sign is a value too.
+ */
 export function readEncoded(collector: Collector, body: Source, isReadOnly: boolean): void {
   let start = 0;
   for (const pair of body.text.split("&")) {

@@ -1,11 +1,11 @@
 /**
- * What a header value may be read as beside what it says: encoded words (RFC 2047), parameters in parts (RFC 2231) and
- * escapes within quotes (RFC 9110, section 5.6.4). Parameters of RFC 8187 are percent-encoded, which is decoded for all
- * values. Values are bytes, one character a byte.
+ * Alternative readings of a header value: encoded words (RFC 2047), split parameters (RFC 2231) and escapes within quotes (RFC
+ * 9110, section 5.6.4). Parameters of RFC 8187 are percent-encoded, which is decoded for all values. Values have one character
+ * per byte.
  */
 
 const WORD = String.raw`=\?[\w*-]{1,40}\?[bq]\?[^?\s]*\?=`;
-/** Encoded words in a row: the white space between two is no part of the text. */
+/** Pattern of consecutive encoded words: the white space between two is not part of the text. */
 const WORDS = new RegExp(`${WORD}(?:[ \\t]+${WORD}|${WORD})*`, "gi");
 const PARTS_OF_WORD = /=\?([\w*-]{1,40})\?([bq])\?([^?\s]*)\?=/gi;
 
@@ -13,7 +13,7 @@ const ESCAPED = /\\([\x20-\x7e\x80-\xff])/g;
 
 const PART = /[;,\s]([\w!#$&^.+-]{1,80})\*(\d{1,3})\*?\s*=\s*("(?:[^"\\]|\\.)*"|[^;,\s]*)/g;
 
-/** Other readings of a value; none of most. */
+/** Returns other readings of a value; most values have none. */
 export function headerForms(value: string): readonly string[] {
   const forms: string[] = [];
   if (value.includes("=?")) forms.push(value.replace(WORDS, decodedWords));
@@ -32,7 +32,7 @@ function decodedWords(words: string): string {
   };
   for (const [, name = "", encoding = "", written = ""] of words.matchAll(PARTS_OF_WORD)) {
     const own = name.replace(/\*.*$/, "").toLowerCase();
-    // A character may be cut between two words, which is not allowed and read all the same.
+    // A character may be split between two words, which is not allowed, but readers accept it.
     if (own !== charset) flush();
     charset = own;
     bytes.push(/b/i.test(encoding) ? Buffer.from(written, "base64") : quotedPrintable(written));
@@ -48,7 +48,7 @@ function quotedPrintable(written: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-/** As UTF-8, one character a byte; of a character set that is not known, the bytes as they are. */
+/** Returns the text as UTF-8, one character per byte. Bytes in an unknown character set stay as they are. */
 function decodedBy(charset: string, bytes: Buffer): string {
   if (bytes.length === 0) return "";
   try {
@@ -58,7 +58,7 @@ function decodedBy(charset: string, bytes: Buffer): string {
   }
 }
 
-/** `a*0="41"; a*1="11"` is one value. */
+/** Joins parameters in parts: `a*0="41"; a*1="11"` is one value. */
 function joinedParts(value: string): readonly string[] {
   const parts = new Map<string, string[]>();
   for (const [, name = "", number = "", written = ""] of ` ${value}`.matchAll(PART)) {

@@ -1,22 +1,21 @@
 /**
- * Texts that a provider, or a translation on the way to it, puts together without a word between: blocks of one message, and
- * messages of one role in a row. What stands on both sides of such a seam is inspected once more as one text. Source: dialects
- * reference, 8.4.
+ * Texts that a provider, or a translation, joins without a separator: blocks of one message, and consecutive messages of one
+ * role. The text around such a seam is inspected once more as one text. Source: dialects reference, 8.4.
  */
 import type { MessageText } from "./types.ts";
 
-/** Which of the strings of a turn are put together. `apart`: none of those in it. */
+/** Group of a turn's strings that are joined. `apart`: none of the strings within are. */
 export type Channel = "text" | "thought" | "apart";
 
-/** UTF-16 units of a long text that are read with its neighbor. */
+/** Maximum number of UTF-16 units of a long text that are read with its neighbor. */
 const MAX_SIDE = 256;
 
 interface Piece {
   /** Index of the text. */
   readonly at: number;
-  /** Where in that text it begins. */
+  /** Offset in that text at which the piece begins. */
   readonly from: number;
-  /** Where in the joined text it is. */
+  /** Offset of the piece in the joined text. */
   readonly start: number;
   readonly end: number;
 }
@@ -32,7 +31,7 @@ interface Run {
   readonly texts: number[];
 }
 
-/** `channels`: of each text; undefined: it is put together with none. */
+/** Returns the joined texts. `channels` has the channel of each text, or `undefined` for a text that is joined with none. */
 export function joinedTexts(
   texts: readonly MessageText[],
   channels: readonly (Channel | undefined)[],
@@ -59,7 +58,7 @@ export function joinedTexts(
   return joined;
 }
 
-/** A long text ends one joined text and begins the next. A line break parts two texts as it does within one. */
+/** Builds the joined texts. A long text ends one and begins the next. A line break separates two texts, as it does within one. */
 function seams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
   const made: JoinedText[] = [];
   let pieces: Piece[] = [];
@@ -96,7 +95,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Changes by text, with what was changed across seams. `changes`: of the texts, then of the joined ones. */
+/** Returns the changes by text, including those across seams. `changes` has those of the texts, then of the joined ones. */
 export function withSeams(
   texts: readonly MessageText[],
   joined: readonly JoinedText[],
@@ -120,7 +119,7 @@ export function withSeams(
       };
       const known = settled[at];
       const other = known === undefined ? undefined : editOf(before, known);
-      // What was changed in the part that was read together is in the edit across.
+      // The edit of the joined text already has the changes within the piece.
       const kept = other === undefined || isWithin(other, piece) ? [] : [other];
       // Providers refuse an empty block.
       settled[at] = applied(before, [...kept, across]) || edit.text;
@@ -132,7 +131,7 @@ export function withSeams(
 const isWithin = (edit: Edit, { from, start, end }: Piece): boolean =>
   edit.start >= from && edit.end <= from + end - start;
 
-/** The joined text as the changes of its texts make it. */
+/** Returns the joined text after the changes of its texts. */
 function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: readonly (string | undefined)[]): string {
   return pieces
     .map((piece) => {
@@ -148,7 +147,7 @@ function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: rea
     .join("");
 }
 
-/** The one edit that makes the new text of the old. */
+/** Returns the single edit that turns the old text into the new one. */
 function editOf(before: string, after: string): Edit {
   const most = Math.min(before.length, after.length);
   let start = 0;

@@ -1,4 +1,4 @@
-/** Blocks that carry images, sound, video and files: what in them is text, and what is only counted. */
+/** Reads blocks with images, audio, video and files: which of their strings are texts, and which are only counted. */
 import { isUtf8 } from "node:buffer";
 import { decoded } from "../readings.ts";
 import { formOf, uninspectedNames } from "../uninspected.ts";
@@ -6,7 +6,7 @@ import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
 import { utf16In } from "./utf16.ts";
 
-/** Block type to what it carries. */
+/** Kind of media by block type. */
 export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
   ["image", "image"],
   ["image_url", "image"],
@@ -27,23 +27,23 @@ export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
   ["container_upload", "file"],
 ]);
 
-/** Members of such a block that hold what it carries, or an object that does. */
+/** Members of such a block that contain the media, or an object that does. */
 const CARRIERS: ReadonlySet<string> = new Set([
   ...uninspectedNames("media", "media"),
   ...uninspectedNames("media", "address"),
 ]);
-/** Members that hold bare base64, or an address. */
+/** Members that contain bare base64, or an address. */
 const ENCODED = uninspectedNames("media", "media");
 const BASE64 = formOf("media");
 const ADDRESS = formOf("address");
-/** Members that name the form of it. */
+/** Form of the members that name the media type. */
 const FORM = formOf("type");
 const FORMS = uninspectedNames("media", "type");
 
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
-/** A member of a block that carries `what`. `other`: reads members that carry nothing. */
+/** Reads a member of a block with the media `what`. `other` reads members without media. */
 export function readCarried(
   collector: Collector,
   block: ObjectNode,
@@ -69,13 +69,13 @@ export function readCarried(
 }
 
 interface Carried {
-  /** Of its member. */
+  /** Name of the member that contains it. */
   readonly name: string;
   readonly what: string;
   readonly mediaType: string;
 }
 
-/** Whatever is neither an address nor encoded is a text. */
+/** Reads a string of media. A string that is neither an address nor encoded data is a text. */
 function readString(collector: Collector, node: StringNode, carried: Carried, context: Context): void {
   const { name, what, mediaType } = carried;
   const text = stringIn(node);
@@ -103,7 +103,7 @@ function readString(collector: Collector, node: StringNode, carried: Carried, co
 
 interface Encoded {
   readonly text: string;
-  /** What stands before it in its string. */
+  /** Part of the string before the encoded data. */
   readonly head: string;
   readonly what: string;
 }
@@ -116,7 +116,7 @@ function addEncoded(collector: Collector, node: StringNode, { text, head, what }
     const encoded = (changed: string): string => JSON.stringify(head + utf16.encode(changed).toString("base64"));
     collector.add(utf16.text, { ...spotOf(node), write: encoded }, context);
   } else if (isUtf8(bytes)) collector.add(bytes.toString("utf8"), { ...spotOf(node), write }, context);
-  // In an alphabet that is not known: what is ASCII of it is read, and written as UTF-8 where it changes.
+  // The charset is unknown: its ASCII characters are read, and a change is written as UTF-8.
   else if (!bytes.includes(0)) collector.add(bytes.toString("latin1"), { ...spotOf(node), write }, context);
   else collector.uninspected.push(what);
 }

@@ -1,6 +1,6 @@
 /**
- * The members of a request's JSON. One table serves every route whose members are known; a member that it does not name is
- * a `user` text, every string of it.
+ * Reads the members of a request's JSON. One table serves every route with known members; every string of a member that it does
+ * not name is a `user` text.
  */
 import { uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
@@ -8,7 +8,7 @@ import { isIdentifier, isOf, readMessage, readPart } from "./messages.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
 const SETTINGS = uninspectedIn("settings");
-/** Settings that hold others. */
+/** Settings that contain others. */
 const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
 const EVENTS = uninspectedIn("events");
 const OF_TOOLS = uninspectedIn("tools");
@@ -19,11 +19,11 @@ const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "addition
 const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
 const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
 
-/** What else a route's members may be. */
+/** Additional meanings of a route's members. */
 export interface Members {
-  /** `input` is a conversation, not a list of texts. */
+  /** Whether `input` is a conversation, not a list of texts. */
   readonly hasItems: boolean;
-  /** It is an event of a session, which holds such members further in. */
+  /** Whether the body is a session event, which has such members at a deeper level. */
   readonly isEvent: boolean;
 }
 
@@ -52,7 +52,7 @@ export function readMembers(collector: Collector, body: ObjectNode, of: Members)
   }
 }
 
-/** What is not written as the setting is, and members of it that nobody knows, are texts. */
+/** Reads a setting. A value in an unexpected form, and unknown members of it, are texts. */
 function readSetting(collector: Collector, path: string, value: Node): void {
   const form = SETTINGS.get(path);
   if (form === "any") return;
@@ -60,7 +60,7 @@ function readSetting(collector: Collector, path: string, value: Node): void {
   else if (value.kind === "object")
     for (const { name, value: inner } of value.members) readSetting(collector, `${path}.${name}`, inner);
   else if (value.kind === "string" && (form === undefined || !form.test(stringIn(value)))) {
-    // Another name of a model is another model.
+    // The name of a model cannot be rewritten: another name is another model.
     if (path === "model" || path === "models") collector.add(stringIn(value), undefined, NEWEST);
     else collector.addString(value, NEWEST);
   }
@@ -68,7 +68,7 @@ function readSetting(collector: Collector, path: string, value: Node): void {
 
 const NEWEST: Context = { kind: "user", turn: 0 };
 
-/** Of a thread that is made with the request. */
+/** Returns the messages of a thread that is created with the request. */
 const messagesIn = (thread: Node): Node =>
   (thread.kind === "object" && thread.members.find(({ name }) => name === "messages")?.value) || thread;
 
@@ -79,7 +79,7 @@ function readThread(collector: Collector, value: Node): void {
   for (const [at, message] of messages.entries()) readMessage(collector, message, messages.length - 1 - at);
 }
 
-/** Entries of a batch, each a request of its own. */
+/** Reads the entries of a batch, each a request of its own. */
 function readBatch(collector: Collector, value: Node, of: Members): void {
   for (const entry of value.kind === "list" ? value.items : [value]) {
     if (entry.kind !== "object") {
@@ -102,7 +102,7 @@ function readTools(collector: Collector, value: Node, context: Context): void {
   else readSchema(collector, value, context);
 }
 
-/** A tool, or the format of an answer: descriptions and a schema. */
+/** Reads a tool, or the format of an answer: descriptions and a schema. */
 function readTool(collector: Collector, tool: ObjectNode, context: Context): void {
   for (const { name, value } of tool.members) {
     if (isOf(OF_TOOLS, name, value)) continue;
@@ -118,7 +118,7 @@ function readSchema(collector: Collector, node: Node, context: Context): void {
   else if (node.kind === "object") {
     for (const { name, value } of node.members) {
       if (isStructure(name, value)) continue;
-      // Another pattern is another schema.
+      // A pattern cannot be rewritten: another pattern is another schema.
       if (name === "pattern" && value.kind === "string") collector.add(stringIn(value), undefined, context);
       else readSchema(collector, value, context);
     }

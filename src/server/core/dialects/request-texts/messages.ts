@@ -1,6 +1,6 @@
 /**
- * Messages and items of every dialect, read alike: a request in the form of another route hides nothing. Every string is a
- * text but for what is named here, so that a part of an unknown type, or a member nobody knows, is inspected.
+ * Messages and items of every dialect, all read in the same way, so that a request in the form of another route hides nothing.
+ * Every string is a text unless it is listed here, so that a part of an unknown type, or an unknown member, is inspected.
  */
 import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
@@ -19,7 +19,7 @@ const ROLES: ReadonlyMap<string, TextKind> = new Map([
   ["function", "tool_result"],
 ]);
 
-/** Members whose texts are put together with those of others. */
+/** Channels of members whose texts are joined with others. */
 const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ["thinking", "thought"],
   ["reasoning", "thought"],
@@ -27,7 +27,7 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ["reasoning_details", "thought"],
   ["summary", "thought"],
 ]);
-/** `within`: of what holds the member. */
+/** Returns the channel of a member. `within` is the channel of the object that contains it. */
 const channelOf = (name: string, within: Channel | undefined): Channel | undefined =>
   name === "text" || name === "content" || within === "apart" ? (within ?? "text") : CHANNELS.get(name);
 
@@ -40,7 +40,7 @@ const CALL = /(?:_call|tool_use|^tool_call|^function|^custom)$/;
 const RESULT = /(?:_output|tool_result)$/;
 const RESULTS: ReadonlySet<string> = new Set(["output", "outputs", "results"]);
 
-/** One of `messages`, or an item. `turn`: from the end. */
+/** Reads an entry of `messages`, or an item. `turn` counts from the end. */
 export function readMessage(collector: Collector, node: Node, turn: number): void {
   const role = node.kind === "object" ? oneString(node, "role") : undefined;
   const type = node.kind === "object" ? oneString(node, "type") : undefined;
@@ -50,13 +50,13 @@ export function readMessage(collector: Collector, node: Node, turn: number): voi
   }
   const context: Context = { kind: ROLES.get(role) ?? "user", turn };
   for (const { name, value, isShadowed } of node.members) {
-    // Providers take only some characters in the name of a participant.
+    // Providers accept only some characters in the name of a participant.
     if (name === "name" && value.kind === "string") collector.add(stringIn(value), undefined, context);
     else readMember(collector, name, value, isShadowed ? { ...context, channel: "apart" } : context);
   }
 }
 
-/** Content: a string, a part, or a list of such. */
+/** Reads content: a string, a part, or a list of those. */
 export function readPart(collector: Collector, node: Node, context: Context): void {
   if (node.kind === "string") collector.addString(node, context);
   else if (node.kind === "list") for (const item of node.items) readPart(collector, item, context);
@@ -95,10 +95,10 @@ function readMember(collector: Collector, name: string, value: Node, context: Co
   else readPart(collector, value, channel === context.channel ? context : { kind, turn, channel });
 }
 
-/** Whether it is an identifier of a message or an item. */
+/** Returns whether the member is an identifier of a message or an item. */
 export const isIdentifier = (name: string, value: Node): boolean => isOf(OF_MESSAGES, name, value);
 
-/** Whether the table of what is not inspected names the member, and its value is written as it says. */
+/** Returns whether the table of uninspected members has the name and the value has the form that the table requires. */
 export function isOf(members: UninspectedMembers, name: string, value: Node): boolean {
   const form = members.get(name);
   return form === "any" || (form !== undefined && value.kind === "string" && form.test(stringIn(value)));

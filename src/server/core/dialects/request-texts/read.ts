@@ -1,10 +1,10 @@
 /**
- * What the body of a request says: every text of it with its kind, and the body again with other texts in their place.
- * Source: design decisions, section 11; dialects reference, sections 2 to 5.
+ * Texts of a request body with their kinds, and the body rewritten with other texts. Source: design decisions, section 11;
+ * dialects reference, sections 2 to 5.
  *
- * JSON is walked in its text, so that of a name that stands twice both texts are read and both are rewritten, and every
- * byte but those of a changed string stays. It is read as JSON whatever it says it is, as servers do that take both; what
- * another reader would take for a form is read as that too, and can be refused then, not rewritten. Linear in the body.
+ * JSON is walked in its text, so that both texts of a repeated name are read and rewritten, and every byte outside a changed
+ * string stays. A body is read as JSON whatever its content type, as servers do that accept both. If another reader could take
+ * it for a form, it is read as a form too; it can then be refused but not rewritten. Time is linear in the body.
  */
 import { isUtf8 } from "node:buffer";
 import { isFormEncoded } from "../batch-file.ts";
@@ -24,7 +24,7 @@ const TEXTS: Members = { hasItems: false, isEvent: false };
 const ITEMS: Members = { hasItems: true, isEvent: false };
 const EVENT: Members = { hasItems: true, isEvent: true };
 
-/** Routes whose members are known. Of any other, every string of a JSON body is a `user` text. */
+/** Members of the routes that are known. On any other route, every string of a JSON body is a `user` text. */
 const ROUTES: ReadonlyMap<string, Members> = new Map([
   ["chat_completions", TEXTS],
   ["completions", TEXTS],
@@ -51,8 +51,9 @@ const ROUTES: ReadonlyMap<string, Members> = new Map([
 ]);
 
 /**
- * `body` may also be one client event of a session, under the route of its handshake. Bodies of both dialects are read alike: the same names mean the same in both, and a
- * gateway behind us may take either.
+ * Reads the texts of a body. `body` may also be one client event of a session, under the route of its handshake. Bodies of both
+ * dialects are read in the same way: the same names have the same meaning in both, and a gateway behind this one may accept
+ * either.
  */
 export function readTexts(route: Route, _dialect: Dialect, body: TextBody): RequestTexts {
   const { plain } = body;
@@ -60,7 +61,7 @@ export function readTexts(route: Route, _dialect: Dialect, body: TextBody): Requ
     return plain.length === 0 ? nothingIn(plain, undefined) : textsOf(route, body);
   } catch (error) {
     if (error instanceof Unreadable) return nothingIn(plain, error.message);
-    // A name with an escape that is none.
+    // A name has an invalid escape.
     if (error instanceof SyntaxError) return nothingIn(plain, "the body is not JSON");
     throw error;
   }
@@ -105,7 +106,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
 const TEXT = /^\s*(?:text\/|application\/sdp)/i;
 const USER = { kind: "user", turn: 0 } as const;
 
-/** Whether it is JSON, of bounded depth, though it is no object or nobody scanned it. */
+/** Returns whether the text is JSON of bounded depth. It need not be an object, and was not scanned before. */
 function isSound(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
   const value = parsedJson(text);
@@ -115,7 +116,7 @@ function isSound(text: string): boolean {
 }
 
 function multipart(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
-  // Most forms hold a file and are never rewritten.
+  // Most forms contain a file and are never rewritten.
   const body: Source = {
     spot: undefined,
     get text() {

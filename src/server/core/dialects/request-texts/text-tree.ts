@@ -1,23 +1,23 @@
 /**
- * Sound JSON text as a tree of places: unlike values, it keeps each of several members of one name, and where each string
- * stands. Depth is bounded by who found the text sound.
+ * Valid JSON text as a tree of positions: unlike parsed values, it keeps each of several members of one name, and the position
+ * of each string. The caller that validated the text has bounded its depth.
  */
 import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json-source.ts";
 import { Unreadable } from "./types.ts";
 
-/** A text that others stand in: a body, or JSON within one of its strings. */
+/** Text that contains other texts: a body, or JSON within one of its strings. */
 export interface Source {
   readonly text: string;
-  /** Undefined: the body. */
+  /** Spot of the string that contains it; `undefined` for the body. */
   readonly spot: Spot | undefined;
 }
 
-/** The part of a source's text that a new text takes the place of. Places are UTF-16 units. */
+/** Part of a source's text that a new text replaces. Offsets are UTF-16 units. */
 export interface Spot {
   readonly source: Source;
   readonly start: number;
   readonly end: number;
-  /** The new text as it is written there. */
+  /** Returns the new text as it is written there. */
   write(text: string): string;
 }
 
@@ -37,14 +37,14 @@ export interface ListNode {
 
 export interface ObjectNode {
   readonly kind: "object";
-  /** Decoded names; one may stand more than once. */
+  /** Members with decoded names. A name may occur more than once. */
   readonly members: readonly TreeMember[];
 }
 
 export interface TreeMember {
   readonly name: string;
   readonly value: Node;
-  /** Another member of that name follows, which most readers take in its place. */
+  /** Whether another member of that name follows, which most readers use instead. */
   isShadowed: boolean;
 }
 
@@ -52,7 +52,7 @@ interface ScalarNode {
   readonly kind: "scalar";
 }
 
-/** Strings, lists and objects of one text: each takes about 100 bytes. */
+/** Maximum number of strings, lists and objects of one text; each takes about 100 bytes. */
 const MAX_NODES = 200_000;
 
 const SCALAR: ScalarNode = { kind: "scalar" };
@@ -94,7 +94,7 @@ export function treeOf(source: Source): Node {
     while (text.charAt(at) !== "}") {
       const start = at;
       const end = stringEnd(text, at);
-      // Past the colon.
+      // Move past the colon.
       at = skipSpace(text, skipSpace(text, end) + 1);
       members.push({ name: nameIn(text, start, end), value: value(), isShadowed: false });
       at = skipComma(text, at);
@@ -107,7 +107,7 @@ export function treeOf(source: Source): Node {
   return value();
 }
 
-/** Objects of more members are looked at with a map. */
+/** Maximum number of members that are compared directly; larger objects use a map. */
 const FEW = 12;
 
 function markShadowed(members: readonly TreeMember[]): void {
@@ -127,7 +127,7 @@ function markShadowed(members: readonly TreeMember[]): void {
     }
 }
 
-/** Its text, decoded. Readers that forgive raw control characters within strings are read as they read. */
+/** Returns the decoded text. Raw control characters within strings are accepted, as lenient readers do. */
 export function stringIn({ source, start, end }: StringNode): string {
   const inner = source.text.slice(start + 1, end - 1);
   if (!inner.includes("\\")) return inner;
@@ -140,7 +140,7 @@ export function stringIn({ source, start, end }: StringNode): string {
 
 export const spotOf = ({ source, start, end }: StringNode): Spot => ({ source, start, end, write: JSON.stringify });
 
-/** The one string that stands under this name. Throws `Unreadable` where there are two: readers differ in which they take. */
+/** Returns the only string with this name. Throws `Unreadable` if there are two, since readers differ in which they use. */
 export function oneString({ members }: ObjectNode, name: string): string | undefined {
   let found: string | undefined;
   for (const member of members) {

@@ -1,15 +1,18 @@
-/** Text in UTF-16, which most readers of files and some of bodies take, whatever is said of it. */
+/** UTF-16 text, which most readers of files and some readers of bodies recognize whatever the declared charset. */
 
 export interface Utf16Text {
   readonly text: string;
-  /** As the bytes were. */
+  /** Encodes a text as the bytes were encoded. */
   readonly encode: (text: string) => Buffer;
 }
 
-/** Bytes that are looked at for their order. */
+/** Maximum number of bytes that are examined to determine the byte order. */
 const MAX_HEAD_BYTES = 4_096;
 
-/** Undefined: the bytes are no such text. Without a mark it is told by zeros that are in one of each two bytes alone. */
+/**
+ * Returns the text, or `undefined` if the bytes are not UTF-16. Without a byte order mark it is recognized by zeros in only one
+ * of each two bytes.
+ */
 export function utf16In(bytes: Buffer, charset = ""): Utf16Text | undefined {
   const order = orderOf(bytes, charset);
   if (order === undefined) return undefined;

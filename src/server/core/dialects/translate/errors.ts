@@ -1,38 +1,38 @@
 /**
- * A provider's error in the client's dialect. Source: dialects reference, 10.1 and 10.2.
+ * Translates a provider's error to the client's dialect. Source: dialects reference, 10.1 and 10.2.
  *
- * The status is kept. What an error is called follows from the status, not from what the other dialect calls it; only
- * the types of the dialect messages say more than a status does. Of what the provider wrote, its message, its code and
- * the field that it complains of are shown; a body that is not JSON is some proxy's page, and nothing of it is.
+ * The status is kept. The error type follows from the status, not from the type in the other dialect; only the types of the
+ * messages dialect are more specific than a status. Of the provider's error, its message, its code and the field it names are
+ * shown. A body that is not JSON is a page of some proxy, and nothing of it is shown.
  */
 import { errorFrame, messagesErrorType } from "../refusal.ts";
 import type { Dialect } from "../routes.ts";
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
 
-/** In bytes of UTF-8, the mark of what was cut off included. */
+/** Maximum length of a message in UTF-8 bytes, including the mark of a cut. */
 const MAX_MESSAGE_BYTES = 4_096;
 const CUT = "…";
 
-/** `{"error":[{"message":…}]}` is the deepest that any provider goes. */
+/** Maximum depth of a message; `{"error":[{"message":…}]}` is the deepest known form. */
 const MAX_DEPTH = 4;
 
-/** Members that hold a message, or what holds one, the likeliest first. */
+/** Members with a message, or with an object that has one, the most likely first. */
 const MESSAGES: readonly string[] = [
   ...["error", "message", "detail", "msg", "errors", "error_msg", "error_message", "base_resp", "status_msg"],
 ];
 
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 
-/** Clients of the messages dialect know a conversation that has grown too long by these words, and shorten it. */
+/** Phrase by which clients of the messages dialect recognize a conversation that is too long, and shorten it. */
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS = "prompt is too long";
 
 const BROKEN_OFF = "The provider broke its answer off with an error.";
 
-/** Codes and paths of fields; prose is no code. */
+/** Pattern of codes and paths of fields; prose is not a code. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
 
-/** Statuses that providers answer with and the gateway itself does not. */
+/** Error types for statuses that only providers use. */
 const PROVIDER_TYPES: ReadonlyMap<number, string> = new Map([
   [402, "billing_error"],
   [409, "conflict_error"],
@@ -47,7 +47,7 @@ interface CompatKind {
 const INVALID: CompatKind = { type: "invalid_request_error", code: null };
 const SERVER: CompatKind = { type: "server_error", code: null };
 
-/** By the type of the dialect messages. */
+/** Compat kinds by the error type of the messages dialect. */
 const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["invalid_request_error", INVALID],
   ["authentication_error", { type: "invalid_request_error", code: "invalid_api_key" }],
@@ -62,7 +62,7 @@ const COMPAT_KINDS: ReadonlyMap<unknown, CompatKind> = new Map([
   ["timeout_error", SERVER],
 ]);
 
-/** By the type of the dialect compat, where it is another word. */
+/** Messages types by the error type of the compat dialect, where they differ. */
 const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["insufficient_quota", "billing_error"],
   ["tokens", "rate_limit_error"],
@@ -71,13 +71,13 @@ const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
   ["timeout", "timeout_error"],
 ]);
 
-/** The provider's error, whatever the envelope: members may be missing or of any type. */
+/** Provider's error, whatever the envelope: members may be missing or of any type. */
 interface Found {
   readonly error: Values;
   readonly message: string | undefined;
 }
 
-/** `error.body`: the provider's, whatever it is. `requestId`: the gateway's own. */
+/** Translates an error. `error.body` is the provider's, of any form. `requestId` is the gateway's own. */
 export function translateError(
   to: Dialect,
   error: { readonly status: number; readonly body: string; readonly requestId: string },
@@ -89,20 +89,23 @@ export function translateError(
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
 }
 
-/** One frame for an error that came within a stream, and ends it. `data`: of the provider's event, parsed. */
+/** Returns the frame of an error that occurred within a stream and ends it. `data` is the parsed data of the provider's event. */
 export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
   const { error, message = BROKEN_OFF } = errorIn(data);
   return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
 }
 
-/** Codes of a response that failed, where the provider's error has none. */
+/** Codes of a failed response, if the provider's error has none. */
 const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
-  // What is not to be sent again as it is: agents retry what they do not know.
+  // Errors that must not be retried unchanged: agents retry unknown codes.
   ["invalid_request_error", "invalid_prompt"],
   ["request_too_large", CONTEXT_CODE],
 ]);
 
-/** An error that came within a stream, as a response tells it. `data`: of the provider's event, parsed. Source: responses reference, 7.5. */
+/**
+ * Returns the error of a response for an error that occurred within a stream. `data` is the parsed data of the provider's
+ * event. Source: responses reference, 7.5.
+ */
 export function failureOf(data: unknown): { readonly code: string; readonly message: string } {
   const { error, message = BROKEN_OFF } = errorIn(data);
   const type = typeOfEvent(error);
@@ -116,7 +119,7 @@ function isTooLong(message: string): boolean {
 }
 
 interface Shown {
-  /** Of the dialect messages. */
+  /** Error type of the messages dialect. */
   readonly type: string;
   readonly message: string;
   readonly requestId: string;
@@ -145,17 +148,17 @@ function typeOfStatus(status: number): string {
   return PROVIDER_TYPES.get(status) ?? messagesErrorType(status);
 }
 
-/** Of the dialect messages; undefined where the provider names none of its types. */
+/** Returns the error type of the messages dialect, or `undefined` if the provider names none of its types. */
 function knownType(error: Values): string | undefined {
   return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
 }
 
-/** As `knownType`, and by what the dialect compat calls the same. */
+/** Returns the same as `knownType`, also for the compat name of a type. */
 function namedType(error: Values): string | undefined {
   return knownType(error) ?? MESSAGES_TYPES.get(error.type);
 }
 
-/** Some providers of the dialect compat write the status that the error would have had in its place. */
+/** Returns the error type of an event. Some compat providers put the status that the error would have had into it. */
 function typeOfEvent(error: Values): string {
   const status = [error.code, error.status].find(isStatus);
   return namedType(error) ?? (status === undefined ? "api_error" : typeOfStatus(status));
@@ -165,7 +168,10 @@ function isStatus(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599;
 }
 
-/** Envelopes: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text, and a list of any. */
+/**
+ * Finds the error in its envelope: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text,
+ * and a list of any.
+ */
 function errorIn(value: unknown): Found {
   const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
   const ofChoice = objectOf(listOf(outer.choices)[0])?.error;
@@ -186,9 +192,9 @@ function messageIn(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** Undefined where nothing is left of it. */
+/** Returns the text in a form that is safe to show, or `undefined` if nothing is left of it. */
 function shownText(text: string): string | undefined {
-  // No more code units than the bound has bytes can fit; the rest is not worth looking at.
+  // At most as many code units fit as the bound has bytes, so the rest is skipped.
   const clean = text
     .slice(0, MAX_MESSAGE_BYTES + 1)
     .replaceAll(CONTROLS, " ")

@@ -1,6 +1,6 @@
 /**
- * The whole answer out of a stream that nobody asked for, in the dialect that it came in.
- * Source: dialects reference, 3.3 and 5.3; responses reference, 7; design decisions, section 20.
+ * Folds an unrequested stream into a whole answer of the same dialect. Source: dialects reference, 3.3 and 5.3; responses
+ * reference, 7; design decisions, section 20.
  */
 import { scanObject } from "../json-scan.ts";
 import { Verbatim, writeJson } from "../json-source.ts";
@@ -18,12 +18,15 @@ const FOLDS: Readonly<Record<FoldedForm, (body: string) => string>> = {
   responses: foldResponse,
 };
 
-/** JSON text. `body`: of a stream; anything else is returned as it is. Throws `AnswerProblem`. */
+/**
+ * Returns the folded answer as JSON text. `body` is that of a stream; any other body is returned unchanged. Throws
+ * `AnswerProblem`.
+ */
 export function foldAnswer(form: FoldedForm, body: string): string {
   return isEventText(body) ? FOLDS[form](body) : body;
 }
 
-/** Inputs of calls are objects, which came as fragments of their text. */
+/** Parses the inputs of calls, which arrived as fragments of their text, to objects. */
 function withInputs(message: Values): Values {
   return { ...message, content: listOf(message["content"]).map(withInput) };
 }
@@ -38,7 +41,7 @@ function withInput(block: unknown): unknown {
 
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
-/** The event that ends it tells the whole response, but for its items at some hosts. */
+/** Folds the events of a response. The last event has the whole response, but some hosts omit its items there. */
 function foldResponse(body: string): string {
   const items: Verbatim[] = [];
   for (const text of eventsOf(body).data) {
@@ -57,7 +60,7 @@ function foldResponse(body: string): string {
   throw new EarlyEnd();
 }
 
-/** As it is written. */
+/** Returns a member exactly as it is written. */
 function memberOf(text: string, name: string): Verbatim {
   const bytes = Buffer.from(text);
   const scan = scanObject(bytes, [name]);

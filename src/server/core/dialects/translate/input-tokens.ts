@@ -1,11 +1,11 @@
 /**
- * The count of a request's tokens, asked for as of a response and told by a provider of the messages dialect. Source:
- * responses reference, 11.1; dialects reference, 5.1 (`count_tokens`).
+ * Counts the tokens of a `responses` request at a provider of the messages dialect. Source: responses reference, 11.1; dialects
+ * reference, 5.1 (`count_tokens`).
  */
 import { objectOf, parsedJson } from "../values.ts";
 import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
 
-/** Of a message, what is counted. */
+/** Members of a messages request that are counted. */
 const COUNTED: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -25,7 +25,7 @@ const READING: AnswerReading = {
   },
 };
 
-/** `message`: the request that would be answered. */
+/** Returns the count request. `message` is the request that would be answered. */
 export function counting({ body, lost }: Translated): Translated {
   const counted = Object.entries(objectOf(parsedJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
   return { body: JSON.stringify(Object.fromEntries(counted)), reading: READING, lost };

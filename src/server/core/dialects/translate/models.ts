@@ -1,10 +1,10 @@
 /**
- * The list of models, and one model, in the client's dialect. Source: dialects reference, 2 and 5.4.
+ * Translates the list of models, and one model, to the client's dialect. Source: dialects reference, 2 and 5.4.
  *
- * A compat list is whole, and is cut into the pages that a messages client asks for; a messages list may be one page,
- * of which a compat client cannot be told that there are more. Of a model, both dialects know no more in common than its
- * id and its time; what else the official clients' types demand stands for "not known": the id as the display name, the
- * start of 1970, the owner `unknown` (the type has no null). Entries without an id name nothing, and are left out.
+ * A compat list is complete, and is split into the pages that a messages client asks for. A messages list may be one page; a
+ * compat client cannot learn that there are more. The dialects have only a model's id and time in common. Other members that
+ * the types of the official clients require get a value for "not known": the id as the display name, the start of 1970, the
+ * owner `unknown` (the type does not allow null). Entries without an id are left out.
  */
 import type { Dialect } from "../routes.ts";
 import { numberOf, objectOf, parsedJson, stringOf, type Values } from "../values.ts";
@@ -13,7 +13,7 @@ import { AnswerProblem } from "./types.ts";
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
 
-/** Seconds since 1970; later times have years of five digits, which RFC 3339 does not write. */
+/** Maximum time in seconds since 1970; later years have five digits, which RFC 3339 does not allow. */
 const MAX_SECONDS = 253_402_300_799;
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
@@ -25,7 +25,7 @@ interface Model {
   readonly entry: Values;
 }
 
-/** JSON text. `query`: the client's, of which a messages client's page is taken. Throws `AnswerProblem`. */
+/** Returns the list as JSON text. `query` is that of the client, and selects a messages client's page. Throws `AnswerProblem`. */
 export function translateModels(to: Dialect, body: string, query: string): string {
   const list = parsedJson(body);
   // Some compat providers answer with the bare array.
@@ -42,14 +42,14 @@ export function translateModels(to: Dialect, body: string, query: string): strin
   });
 }
 
-/** JSON text. Throws `AnswerProblem`. */
+/** Returns the model as JSON text. Throws `AnswerProblem`. */
 export function translateModel(to: Dialect, body: string): string {
   const model = modelOf(parsedJson(body));
   if (model === undefined) throw new AnswerProblem("the provider's model is no object with an id");
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
 }
 
-/** An id that is listed twice is kept once: a page that ends with it could not say where the next one begins. */
+/** Returns the models. A repeated id is kept once: a page that ends with it could not say where the next one begins. */
 function modelsOf(entries: readonly unknown[]): readonly Model[] {
   const models = new Map<string, Model>();
   for (const entry of entries) {
@@ -67,11 +67,13 @@ function modelOf(value: unknown): Model | undefined {
 
 interface Page {
   readonly page: readonly Model[];
-  /** In the direction of paging: before the page where only `before_id` is given, else after it. */
+  /**
+   * Whether there are more models in the direction of paging: before the page if only `before_id` is given, otherwise after it.
+   */
   readonly hasMore: boolean;
 }
 
-/** A model that is not listed is no place to go on from: the page is empty, and paging ends. */
+/** Returns a page. If the given model is not listed, the page is empty and paging ends. */
 function pageOf(models: readonly Model[], query: URLSearchParams): Page {
   const limit = limitOf(query.get("limit"));
   const after = query.get("after_id");
@@ -88,7 +90,7 @@ function pageOf(models: readonly Model[], query: URLSearchParams): Page {
 
 const placeOf = (models: readonly Model[], id: string): number => models.findIndex((model) => model.id === id);
 
-/** Out of range is brought into it, and what is no number is as if it were absent. */
+/** Returns the limit, clamped to its range; a value that is not a number counts as absent. */
 function limitOf(written: string | null): number {
   if (written === null || !/^\d+$/.test(written)) return DEFAULT_LIMIT;
   return Math.min(Math.max(Number(written), 1), MAX_LIMIT);

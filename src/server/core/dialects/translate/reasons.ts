@@ -1,4 +1,4 @@
-/** Why an answer ended, in the words of either dialect. Source: dialects reference, 8.5. */
+/** Converts finish reasons between the dialects. Source: dialects reference, 8.5. */
 
 const FINISH_REASONS: ReadonlyMap<unknown, string> = new Map([
   ["max_tokens", "length"],
@@ -14,14 +14,14 @@ const STOP_REASONS: ReadonlyMap<unknown, string> = new Map([
   ["content_filter", "refusal"],
 ]);
 
-/** `stop_reason` to `finish_reason`: whatever else ends an answer, a turn that is over or paused, is a plain stop. */
+/** Converts `stop_reason` to `finish_reason`. Any other reason, such as a finished or paused turn, is a plain stop. */
 export function finishReason(stopReason: unknown): string {
   return FINISH_REASONS.get(stopReason) ?? "stop";
 }
 
 /**
- * `finish_reason` to `stop_reason`. Many providers say `stop` after tool calls, or nothing: an answer that has some ended
- * with them, whatever was said (dialects reference, 9.2).
+ * Converts `finish_reason` to `stop_reason`. Many providers send `stop` after tool calls, or nothing: an answer with calls
+ * ended with them, whatever its reason (dialects reference, 9.2).
  */
 export function stopReason(finishReason: unknown, hasToolUse: boolean): string {
   if (hasToolUse) return "tool_use";

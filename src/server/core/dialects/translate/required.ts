@@ -1,8 +1,8 @@
-/** What a request cannot be translated without. Each throws `RequestProblem`, which quotes nothing of the request. */
+/** Readers of members that a translation needs. Each throws `RequestProblem`, which quotes nothing of the request. */
 import { objectOf, type Values } from "../values.ts";
 import { RequestProblem } from "./types.ts";
 
-/** Absent and null are one in the messages dialect: each of its optional members may be given as null. */
+/** Returns whether the value is absent or null, which are equivalent in the messages dialect for each optional member. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
@@ -19,7 +19,7 @@ export function requiredText(value: unknown, place: string): string {
   return typeof value === "string" ? value : refuse(place, "must be a string");
 }
 
-/** For ids and names, which are never empty. */
+/** Returns an id or a name, which must not be empty. */
 export function requiredName(value: unknown, place: string): string {
   return typeof value === "string" && value !== "" ? value : refuse(place, "must be a string that is not empty");
 }
@@ -36,7 +36,7 @@ export function optionalText(value: unknown, place: string): string | undefined 
   return isAbsent(value) ? undefined : requiredText(value, place);
 }
 
-/** A number that JSON can write: `1e400` reads as infinite. */
+/** Returns a number that JSON can represent: `1e400` is read as infinite. */
 export function optionalNumber(value: unknown, place: string): number | undefined {
   if (isAbsent(value)) return undefined;
   return typeof value === "number" && Number.isFinite(value) ? value : refuse(place, "must be a number");

@@ -1,6 +1,6 @@
 /**
- * Reasoning that the gateway sealed, in a request that goes to a provider which serves responses itself: it cannot open
- * it and refuses the request for ever, since the client sends it again each time. Source: Responses reference, 5.3.
+ * Removes reasoning that the gateway sealed from a request to a provider that serves `responses` itself. The provider cannot
+ * open it and would refuse every further request, since the client sends it again each time. Source: Responses reference, 5.3.
  */
 import { replaceValue } from "../json-edit.ts";
 import { scanObject } from "../json-scan.ts";
@@ -10,12 +10,15 @@ import { listOf, objectOf } from "../values.ts";
 const PREFIX = "gwr1.";
 const MARK = Buffer.from(`"${PREFIX}`);
 
-/** False: there is none. */
+/** Returns false if the body has no sealed reasoning. */
 export function mayHoldSealed(body: Buffer): boolean {
   return body.includes(MARK);
 }
 
-/** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */
+/**
+ * Returns the body without sealed reasoning, or the same buffer if there is none. `body` is a JSON object that `scanObject`
+ * found valid. Throws `SyntaxError`.
+ */
 export function withoutSealed(body: Buffer): Buffer {
   const scan = scanObject(body, ["input"]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;

@@ -1,8 +1,11 @@
-/** Names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
+/** Returns names in an answer as the client has them. Source: dialects reference, 8.2 and 8.5. */
 import { stringOf } from "../values.ts";
 import type { AnswerTerms } from "./types.ts";
 
-/** `model`: what the provider says; where it says nothing, the client is shown what it asked for. */
+/**
+ * Returns the model that the client is shown. `model` is the name in the provider's answer; if there is none, the client is
+ * shown the name that it asked for.
+ */
 export function shownModel({ model: { sent, asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
   const named = stringOf(model) || sent;
   return named === sent ? asked : named;

@@ -1,4 +1,4 @@
-/** The ways from one form of requests and answers to another. */
+/** Translations between the forms of requests and answers. */
 import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json-source.ts";
 import type { Form } from "../routes.ts";
@@ -33,7 +33,7 @@ const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: Cha
   },
 };
 
-/** Undefined: it is the same form, or none is made of it. */
+/** Returns the way between two forms, or `undefined` if they are equal, or there is no translation. */
 export function wayOf(from: Form, to: Form): Way | undefined {
   const way = `${from}>${to}`;
   return isWay(way) ? way : undefined;
@@ -48,7 +48,7 @@ export function translateRequest(way: Way, source: JsonSource, model: Model, cha
   return WAYS[way](source, model, channel);
 }
 
-/** What is made of answers for a client: whole, whole as the stream that was asked for, and event by event. */
+/** Translations of answers for a client: a whole answer, a whole answer as the requested stream, and a stream event by event. */
 interface Answers {
   readonly whole: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
   readonly asStream: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
@@ -58,7 +58,7 @@ interface Answers {
 const CHUNKS: Answers = { whole: messageToChat, asStream: messageAsChunks, stream: openChunkStream };
 const EVENTS: Answers = { whole: chatToMessage, asStream: chatAsEvents, stream: openEventStream };
 
-/** A class, since there is one for each request. */
+/** A class, since there is one instance for each request. */
 class ReadAnswer implements AnswerReading {
   readonly #terms: AnswerTerms;
   readonly #answers: Answers;

@@ -1,27 +1,29 @@
 /**
- * The face of translation: what a translator is told of the channel and of the request, and what it gives back.
+ * Interface of translation: the facts about the channel and the request that a translator gets, and what it returns.
  *
- * Everything here is pure: ids and times come in as values. Text of a prompt or an answer stands in no error.
+ * Everything here is pure: ids and times are passed in. No error contains text of a prompt or an answer.
  */
 import type { Capability } from "../fidelity/capabilities.ts";
 import type { Loss } from "../fidelity/losses.ts";
 import type { Dialect } from "../routes.ts";
 
-/** What the translator must know of the channel that the request goes to. */
+/** Facts about the channel that the request goes to. */
 export interface ChannelTerms {
-  /** Whether the channel claims it; one without a list claims all that its dialect can express. */
+  /**
+   * Returns whether the channel claims the capability. A channel without a list claims everything that its dialect can express.
+   */
   readonly claims: (capability: Capability) => boolean;
-  /** Compat only: the field that identifies the end user to the provider. */
+  /** Field that identifies the end user to a compat provider. */
   readonly endUserField: "user" | "safety_identifier";
-  /** Compat only: a streamed request may ask for usage. */
+  /** Whether a streamed request to a compat provider may ask for usage. */
   readonly acceptsStreamUsage: boolean;
-  /** Only a request for a response is translated with one: what its reasoning is kept in. */
+  /** Seal of reasoning; set only for `responses` requests. */
   readonly seal?: ReasoningSeal | undefined;
 }
 
 /**
- * A block of thinking as it is sealed: what its provider must be sent back as it said it. `t`: thinking and its signature;
- * `r`: redacted; `c`: reasoning that nobody signed; `d`: the details that stood in its place.
+ * Sealed block of thinking, which its provider must be sent back unchanged. `t`: thinking and its signature; `r`: redacted;
+ * `c`: unsigned reasoning; `d`: details in place of reasoning.
  */
 export type SealedBlock =
   | { readonly k: "t"; readonly x: string; readonly s: string }
@@ -29,10 +31,13 @@ export type SealedBlock =
   | { readonly k: "c"; readonly x: string }
   | { readonly k: "d"; readonly j: unknown };
 
-/** Bound to the caller, to the form and the maker of the channel, and to the model as the provider is sent it. */
+/** Seal bound to the caller, to the form and the provider of the channel, and to the model as it is sent. */
 export interface ReasoningSeal {
   seal(blocks: readonly SealedBlock[]): string;
-  /** Undefined: not ours, changed on the way, or of another caller, maker or model. */
+  /**
+   * Returns the blocks, or `undefined` if the gateway did not seal them, they were changed, or they belong to another caller,
+   * provider or model.
+   */
   open(sealed: string): readonly SealedBlock[] | undefined;
 }
 
@@ -40,28 +45,28 @@ export interface TranslatedRequest {
   /** JSON text. */
   readonly body: string;
   readonly answer: AnswerTerms;
-  /** What was found to be lost only while it was written; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost?: readonly Loss[] | undefined;
 }
 
-/** A request as its channel is sent it, and how the answer becomes the client's. */
+/** Request in the form for its channel, and the conversion of its answer for the client. */
 export interface Translated {
   /** JSON text. */
   readonly body: string;
   readonly reading: AnswerReading;
-  /** What was found to be lost only while it was written; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost?: readonly Loss[] | undefined;
 }
 
-/** How the answer to a translated request becomes the client's. `stamp` is made when the answer begins. */
+/** Conversion of the answer to a translated request. `stamp` is created when the answer begins. */
 export interface AnswerReading {
-  /** Undefined: no stream was asked for. */
+  /** Opens the translation of a stream; `undefined` if no stream was requested. */
   stream(stamp: AnswerStamp): StreamTranslation | undefined;
-  /** Throws `AnswerProblem`. `asStream`: a whole answer where a stream was asked for. */
+  /** Converts a whole answer. Throws `AnswerProblem`. `asStream` is true if a stream was requested. */
   whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
 }
 
-/** The request is not of its dialect where translating it takes reading it. */
+/** Error for a request that violates its dialect in a part that translation has to read. */
 export class RequestProblem extends Error {
   override readonly name = "RequestProblem";
   /** Path of the field, like `messages[2].content`; quotes nothing of the request. */
@@ -73,47 +78,49 @@ export class RequestProblem extends Error {
   }
 }
 
-/** What is to be known of a request to read its answer. */
+/** Facts about a request that are needed to read its answer. */
 export interface AnswerTerms {
-  /** The dialect of the client, in which the answer is written. */
+  /** Dialect of the client, in which the answer is written. */
   readonly client: Dialect;
-  /** The client asked for a stream. */
+  /** Whether the client asked for a stream. */
   readonly streams: boolean;
-  /** The model as the provider is sent it, and as the client asked for it: an answer that names the first shows the second. */
+  /** Model that the provider is sent, and model that the client asked for: an answer that names the first shows the second. */
   readonly model: { readonly sent: string; readonly asked: string };
-  /** Names of tools that were changed on the way, as the provider has them, to the client's own. */
+  /** Client's names of tools by the names that the provider was sent, if they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
-  /** Compat client: a stream ends with a chunk that tells usage. */
+  /** Whether a stream to a compat client ends with a chunk that has the usage. */
   readonly showsUsage: boolean;
-  /** Compat client: it speaks of `functions`, and reads `function_call`. */
+  /** Whether a compat client uses `functions`, and reads `function_call`. */
   readonly callsFunctions: boolean;
-  /** Messages client: it asked for thinking, and is shown what the provider calls reasoning. */
+  /** Whether a messages client asked for thinking, and so is shown the provider's reasoning. */
   readonly showsThinking: boolean;
   /**
-   * Messages client: tokens of the prompt, about, for the beginning of a stream, whose end tells the provider's count. Some
-   * libraries read it nowhere else. Only for the client's eyes.
+   * Returns an estimate of the prompt's tokens for the beginning of a stream to a messages client; the end of the stream has
+   * the provider's count. Some libraries read only the beginning. It serves display only.
    */
   readonly inputEstimate: () => number;
 }
 
-/** What the answer needs and translation cannot make. */
+/** Values that the answer needs and translation cannot produce. */
 export interface AnswerStamp {
   /** Seconds since 1970. */
   readonly created: number;
-  /** The same when it is asked. Undefined: an answer is taken to be complete in the second in which it began. */
+  /** Returns the current time in the same unit; without it, an answer counts as complete in the second in which it began. */
   readonly now?: () => number;
-  /** Of the gateway's request: ids that the provider left out are made from it. `[A-Za-z0-9_-]`, unique. May be made when it is read. */
+  /**
+   * Seed of the gateway's request for ids that the provider left out. `[A-Za-z0-9_-]`, unique. It may be created on first use.
+   */
   readonly seed: string;
-  /** Responses: told of each item of the answer once it is whole, as JSON text. */
+  /** Called with each finished item of a `responses` answer, as JSON text. */
   readonly remember?: ((id: string, item: string) => void) | undefined;
 }
 
-/** The provider's answer is not of its dialect: nothing true can be made of it. The message quotes none of it. */
+/** Error for a provider's answer that violates its dialect and cannot be translated. The message quotes nothing of it. */
 export class AnswerProblem extends Error {
   override readonly name = "AnswerProblem";
 }
 
-/** The provider's stream ended before its answer did: it broke off, and what came of it may be sound. */
+/** Error for a provider's stream that ended before its answer did; what arrived of it may be valid. */
 export class EarlyEnd extends AnswerProblem {
   constructor(what = "its answer did") {
     super(`the stream ended before ${what}`);
@@ -121,27 +128,33 @@ export class EarlyEnd extends AnswerProblem {
 }
 
 /**
- * Translates a stream event by event. It holds no more than the grammar demands: fragments of a tool call that comes
- * interleaved with another, since blocks may not interleave.
+ * Translates a stream event by event. It buffers only what the grammar requires: fragments of a tool call that is interleaved
+ * with another, since blocks must not interleave.
  */
 export interface StreamTranslation {
   /**
-   * One event of the provider. `name`: its `event` field, or empty; `data`: its data. Returns frames for the client, or an
-   * empty text. Throws `AnswerProblem`; the stream is then over.
+   * Translates one event of the provider. `name` is its `event` field, or empty; `data` is its data. Returns frames for the
+   * client, or an empty text. Throws `AnswerProblem`; the stream has then ended.
    */
   event(name: string, data: string): string;
-  /** A comment or a sign of life of the provider: a frame that keeps the client's connection alive and means nothing. */
+  /**
+   * Handles a comment or keep-alive of the provider. Returns a frame without content that keeps the client's connection alive.
+   */
   keepAlive(): string;
   /**
-   * The provider's stream has ended. Returns the last frames; throws `AnswerProblem` where it ended before its answer did,
-   * so that the client is told instead of being given an end that never was.
+   * Ends the stream after the provider's. Returns the last frames. Throws `AnswerProblem` if the stream ended before its answer
+   * did, so that the client gets an error instead of a false end.
    */
   end(): string;
   /**
-   * Responses: the last frames of a stream that the gateway ends itself, or empty where it is over. They repeat the items
-   * that are whole, so that whoever holds back what was in one uses `responsesFailure`. `code`: lower case with underscores.
+   * Returns the last frames of a `responses` stream that the gateway ends itself, or an empty text if it has ended. They repeat
+   * the finished items, so a caller that holds back the content of an item uses `responsesFailure` instead. `code` is lower
+   * case with underscores.
    */
   failure?(failure: { readonly code: string; readonly message: string }): string;
-  /** `ended`: the answer is complete. `failed`: the provider's own error went to the client as its last frame. */
+  /**
+   * State of the stream. `ended`: the answer is complete. `failed`: the provider's own error was sent to the client as the last
+   * frame.
+   */
   readonly state: "open" | "ended" | "failed";
 }

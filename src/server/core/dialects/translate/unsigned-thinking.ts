@@ -1,7 +1,7 @@
 /**
- * Thinking without a signature in the history of a messages request. A provider that signs its own refuses it, for ever,
- * since the client sends it again each time; it comes from an answer that was translated (dialects reference, 8.5), and
- * the client may have gone on with another provider since.
+ * Removes unsigned thinking from the history of a messages request. A provider that signs its own thinking refuses it, and
+ * would refuse every further request, since the client sends it again each time. Such thinking comes from a translated answer
+ * (dialects reference, 8.5), after which the client may have continued with another provider.
  */
 import { replaceValue } from "../json-edit.ts";
 import { scanObject } from "../json-scan.ts";
@@ -10,12 +10,15 @@ import { listOf, objectOf } from "../values.ts";
 
 const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text) => Buffer.from(text));
 
-/** False: there is none. True: text that looks like it. Other spacing is not that of any client, and goes to the provider as it is. */
+/**
+ * Returns whether the body has text that looks like unsigned thinking. No client uses other spacing; a body with it goes to the
+ * provider unchanged.
+ */
 export function mayHoldUnsigned(body: Buffer): boolean {
   return FORMS.some((form) => body.includes(form));
 }
 
-/** Whether there is some to leave out, in a request as parsed. */
+/** Returns whether the parsed request has unsigned thinking to leave out. */
 export function holdsUnsigned(request: unknown): boolean {
   return listOf(objectOf(request)?.["messages"]).some((message) => {
     const fields = objectOf(message);
@@ -23,7 +26,10 @@ export function holdsUnsigned(request: unknown): boolean {
   });
 }
 
-/** The same buffer where nothing is left out. `body`: a JSON object that `scanObject` found sound. Throws `SyntaxError`. */
+/**
+ * Returns the body without unsigned thinking, or the same buffer if there is none. `body` is a JSON object that `scanObject`
+ * found valid. Throws `SyntaxError`.
+ */
 export function withoutUnsigned(body: Buffer): Buffer {
   const scan = scanObject(body, ["messages"]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;
@@ -41,7 +47,7 @@ export function withoutUnsigned(body: Buffer): Buffer {
       continue;
     }
     isChanged = true;
-    // A turn that only thought is none.
+    // A turn of thinking alone is left out.
     if (signed.length > 0) kept.push({ ...fields, content: signed.map((block) => source.exact(block)) });
   }
   return isChanged ? replaceValue(body, member, writeJson(kept)) : body;

@@ -1,7 +1,7 @@
-/** Usage in the shape of each form, from the one sense that both are brought to. Source: dialects reference, 8.5. */
+/** Writes usage in the shape of each form, from the common `Usage`. Source: dialects reference, 8.5. */
 import type { Usage } from "../usage.ts";
 
-/** Input includes what came from and went to the cache; output includes reasoning. */
+/** Returns compat usage. Input includes cache reads and writes; output includes reasoning. */
 export function compatUsage(usage: Usage): object {
   return {
     prompt_tokens: usage.inputTokens,
@@ -15,7 +15,7 @@ export function compatUsage(usage: Usage): object {
   };
 }
 
-/** As `compatUsage`, under the names of a response; all members stand there, and the total is their sum. */
+/** Returns the usage of `compatUsage` under the names of a response. All members are present, and the total is their sum. */
 export function responsesUsage({ inputTokens, outputTokens, ...parts }: Usage): object {
   return {
     input_tokens: inputTokens,
@@ -29,7 +29,7 @@ export function responsesUsage({ inputTokens, outputTokens, ...parts }: Usage): 
   };
 }
 
-/** Input excludes what came from and went to the cache; output includes thinking. */
+/** Returns messages usage. Input excludes cache reads and writes; output includes thinking. */
 export function messagesUsage(usage: Usage): object {
   const { inputTokens, cachedInputTokens, cacheCreationInputTokens } = usage;
   return {

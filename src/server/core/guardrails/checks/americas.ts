@@ -2,12 +2,12 @@
 
 import { digitAt, isDigits, isLuhn, isRepeated, isWeighted, weightedSum } from "./numerals.ts";
 
-/** National Provider Identifier: Luhn with the issuer 80840 before it. */
+/** Validates a National Provider Identifier: Luhn with the issuer prefix 80840. */
 export function isNpi(value: string): boolean {
   return value.length === 10 && !isRepeated(value.slice(1)) && isLuhn(`80840${value}`);
 }
 
-/** Registration number of the Drug Enforcement Administration. */
+/** Validates a registration number of the Drug Enforcement Administration. */
 export function isDea(value: string): boolean {
   const digits = value.slice(2);
   if (digits.length !== 7 || !isDigits(digits)) {
@@ -16,12 +16,12 @@ export function isDea(value: string): boolean {
   return weightedSum(digits, [1, 2, 1, 2, 1, 2]) % 10 === digitAt(digits, 6);
 }
 
-/** Routing transit number of the American Bankers Association. */
+/** Validates a routing transit number of the American Bankers Association. */
 export function isAbaRouting(value: string): boolean {
   return isWeighted(value, [3, 7, 1, 3, 7, 1, 3, 7, 1], 10) && !isRepeated(value);
 }
 
-/** Cadastro de Pessoas Físicas. */
+/** Validates a Cadastro de Pessoas Físicas. */
 export function isCpf(value: string): boolean {
   if (value.length !== 11 || !isDigits(value) || isRepeated(value)) {
     return false;
@@ -33,7 +33,10 @@ export function isCpf(value: string): boolean {
 
 const CNPJ_WEIGHTS = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
 
-/** Cadastro Nacional da Pessoa Jurídica; the first twelve may be letters, whose value is the code less 48. */
+/**
+ * Validates a Cadastro Nacional da Pessoa Jurídica. The first twelve characters may be letters, whose value is their code minus
+ * 48.
+ */
 export function isCnpj(value: string): boolean {
   if (!/^[0-9A-Z]{12}[0-9]{2}$/.test(value) || isRepeated(value)) {
     return false;

@@ -4,23 +4,23 @@ import { isDate, isShortDate } from "./dates.ts";
 import { base36At, isBase36 } from "./letters.ts";
 import { digitAt, isDigits, isLuhn, isRepeated, isVerhoeff, isWeighted, weightedSum } from "./numerals.ts";
 
-/** Australian Business Number. */
+/** Validates an Australian Business Number. */
 export function isAbn(value: string): boolean {
   const weights = [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19];
   return value.length === 11 && isDigits(value) && (weightedSum(value, weights) - 10) % 89 === 0;
 }
 
-/** Australian Company Number. */
+/** Validates an Australian Company Number. */
 export function isAcn(value: string): boolean {
   return isWeighted(value, [8, 7, 6, 5, 4, 3, 2, 1, 1], 10) && !isRepeated(value);
 }
 
-/** Tax file number of nine digits. */
+/** Validates a tax file number of nine digits. */
 export function isTfn(value: string): boolean {
   return isWeighted(value, [1, 4, 3, 7, 5, 8, 6, 9, 10], 11) && !isRepeated(value);
 }
 
-/** Medicare card; the tenth digit is the issue. */
+/** Validates a Medicare card number; the tenth digit is the issue. */
 export function isAuMedicare(value: string): boolean {
   return /^[2-6]\d{9}$/.test(value) && weightedSum(value, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === digitAt(value, 8);
 }
@@ -30,7 +30,7 @@ export function isAadhaar(value: string): boolean {
   return /^[2-9]\d{11}$/.test(value) && !isPalindrome && isVerhoeff(value);
 }
 
-/** Goods and services tax number: state, PAN, entity, Z, check character. */
+/** Validates a goods and services tax number: state, PAN, entity, Z, check character. */
 export function isGstin(value: string): boolean {
   if (value.length !== 15 || !isBase36(value)) {
     return false;
@@ -51,7 +51,7 @@ const NRIC_LETTERS: Readonly<Record<string, readonly [letters: string, offset: n
   M: ["XWUTRQPNJLK", 3],
 };
 
-/** NRIC and FIN of Singapore; the scheme is not published, series M is the least sure. */
+/** Validates an NRIC or FIN of Singapore. The scheme is not published; series M is the least certain. */
 export function isNric(value: string): boolean {
   const series = NRIC_LETTERS[value.charAt(0)];
   if (series === undefined || !/^.\d{7}[A-Z]$/.test(value)) {
@@ -68,7 +68,7 @@ const UEN_ENTITIES = new Set(
   ),
 );
 
-/** Unique Entity Number of Singapore in its three forms. */
+/** Validates a Unique Entity Number of Singapore in its three forms. */
 export function isUen(value: string): boolean {
   if (/^\d{8}[A-Z]$/.test(value)) {
     return "XMKECAWLJDB"[weightedSum(value, [10, 4, 9, 3, 8, 2, 7, 1]) % 11] === value[8];
@@ -88,12 +88,12 @@ export function isUen(value: string): boolean {
 
 const RRN_WEIGHTS = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
-/** Resident registration number of Korea; a number issued since October 2020 need not fit. */
+/** Validates a resident registration number of Korea. A number issued since October 2020 need not match. */
 export function isRrn(value: string): boolean {
   return fitsKorea(value, 11);
 }
 
-/** Foreigner registration number of Korea. */
+/** Validates a foreigner registration number of Korea. */
 export function isFrn(value: string): boolean {
   return fitsKorea(value, 13);
 }
@@ -106,7 +106,7 @@ function fitsKorea(value: string, from: number): boolean {
   );
 }
 
-/** Business registration number of Korea. */
+/** Validates a business registration number of Korea. */
 export function isKoreanBrn(value: string): boolean {
   if (value.length !== 10 || !isDigits(value) || isRepeated(value)) {
     return false;
@@ -115,7 +115,7 @@ export function isKoreanBrn(value: string): boolean {
   return (10 - (sum % 10)) % 10 === digitAt(value, 9);
 }
 
-/** Thai national identity number. */
+/** Validates a Thai national identity number. */
 export function isThaiId(value: string): boolean {
   const weights = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2];
   return (
@@ -125,13 +125,13 @@ export function isThaiId(value: string): boolean {
   );
 }
 
-/** Philippine tax number of 9 digits, or 12 with a branch: weights 9 to 2 modulo 11 give the ninth. */
+/** Validates a Philippine tax number of 9 digits, or 12 with a branch: weights 9 to 2 modulo 11 give the ninth. */
 export function isPhTin(value: string): boolean {
   const isLength = value.length === 9 || value.length === 12;
   return isLength && isDigits(value) && weightedSum(value, [9, 8, 7, 6, 5, 4, 3, 2]) % 11 === digitAt(value, 8);
 }
 
-/** South African identity number: date of birth, serial, citizenship, check digit. */
+/** Validates a South African identity number: date of birth, serial, citizenship, check digit. */
 export function isZaId(value: string): boolean {
   return (
     /^\d{10}[012][89]\d$/.test(value) &&
@@ -140,17 +140,17 @@ export function isZaId(value: string): boolean {
   );
 }
 
-/** Saudi national identity (1) or residence (2) number. */
+/** Validates a Saudi national identity (1) or residence (2) number. */
 export function isSaudiId(value: string): boolean {
   return /^[12]\d{9}$/.test(value) && !isRepeated(value.slice(1)) && isLuhn(value);
 }
 
-/** Emirates ID: 784, year of birth, serial, check digit. */
+/** Validates an Emirates ID: 784, year of birth, serial, check digit. */
 export function isEmiratesId(value: string): boolean {
   return /^784(?:19|20)\d{10}$/.test(value) && isLuhn(value);
 }
 
-/** Kuwaiti civil number: century, date of birth, serial, check digit. */
+/** Validates a Kuwaiti civil number: century, date of birth, serial, check digit. */
 export function isKuwaitId(value: string): boolean {
   if (!/^[123]\d{11}$/.test(value)) {
     return false;

@@ -1,12 +1,12 @@
-/** Addresses of crypto currencies that carry a check of themselves. */
+/** Addresses of cryptocurrencies that contain a checksum. */
 
 import { createHash } from "node:crypto";
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/** An address is 25 bytes; a longer one is no address and costs nothing. */
+/** Maximum length of a Base58 text that is decoded. An address has 25 bytes, so a longer text is not one. */
 const MAX_BASE58 = 64;
 
-/** Version byte of a Base58Check value of 25 bytes whose double SHA-256 fits; undefined otherwise. */
+/** Returns the version byte of a Base58Check value of 25 bytes whose double SHA-256 matches, otherwise `undefined`. */
 export function base58CheckVersion(value: string): number | undefined {
   if (value.length > MAX_BASE58) {
     return undefined;
@@ -42,7 +42,7 @@ const BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const GENERATORS = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
 const BECH32M = 0x2bc830a3;
 
-/** A segregated witness address: Bech32 for witness version 0, Bech32m above. Source: BIP 173, BIP 350. */
+/** Validates a segregated witness address: Bech32 for witness version 0, Bech32m above. Source: BIP 173, BIP 350. */
 export function isBech32(value: string): boolean {
   const lower = value.toLowerCase();
   if (value.length > 90 || (lower !== value && value.toUpperCase() !== value)) {

@@ -2,7 +2,7 @@
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** A day of the Gregorian calendar; `month` and `day` from 1. */
+/** Returns whether the day exists in the Gregorian calendar; `month` and `day` count from 1. */
 export function isDate(year: number, month: number, day: number): boolean {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const last = month === 2 && isLeap ? 29 : DAYS[month - 1];

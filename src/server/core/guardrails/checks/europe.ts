@@ -4,20 +4,20 @@ import { isDate, isShortDate } from "./dates.ts";
 import { base36At } from "./letters.ts";
 import { digitAt, digitSum, isDigits, isLuhn, isMod11And10, isRepeated, isWeighted, remainder } from "./numerals.ts";
 
-/** NHS number. */
+/** Validates an NHS number. */
 export function isNhs(value: string): boolean {
   return isWeighted(value, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 11) && !isRepeated(value);
 }
 
 const NIF_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE";
 
-/** Número de identificación fiscal: 7 or 8 digits and a letter. */
+/** Validates a número de identificación fiscal: 7 or 8 digits and a letter. */
 export function isNif(value: string): boolean {
   const digits = value.slice(0, -1);
   return isDigits(digits) && digits.length <= 8 && NIF_LETTERS[Number(digits) % 23] === value.at(-1);
 }
 
-/** Número de identidad de extranjero: X, Y or Z, 7 digits and a letter. */
+/** Validates a número de identidad de extranjero: X, Y or Z, 7 digits and a letter. */
 export function isNie(value: string): boolean {
   const first = "XYZ".indexOf(value.charAt(0));
   return first >= 0 && value.length === 9 && isNif(`${first}${value.slice(1)}`);
@@ -25,7 +25,7 @@ export function isNie(value: string): boolean {
 
 const ODD_VALUES = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
 
-/** Codice fiscale: 15 characters and a letter that proves them; digits may be replaced by letters. */
+/** Validates a codice fiscale: 15 characters and a check letter; digits may be replaced by letters. */
 export function isCodiceFiscale(value: string): boolean {
   const isShaped = /^[A-Z]{6}[\dLMNP-V]{2}[A-EHLMPR-T][\dLMNP-V]{2}[A-Z][\dLMNP-V]{3}[A-Z]$/.test(value);
   if (!isShaped) {
@@ -40,14 +40,14 @@ export function isCodiceFiscale(value: string): boolean {
   return value.charCodeAt(15) - 65 === sum % 26;
 }
 
-/** Partita IVA. */
+/** Validates a partita IVA. */
 export function isPartitaIva(value: string): boolean {
   return value.length === 11 && !isRepeated(value) && isLuhn(value);
 }
 
 const PESEL_CENTURIES = [1900, 2000, 2100, 2200, 1800];
 
-/** PESEL: the month also encodes the century. */
+/** Validates a PESEL; the month also encodes the century. */
 export function isPesel(value: string): boolean {
   if (!isWeighted(value, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1], 10)) {
     return false;
@@ -57,7 +57,7 @@ export function isPesel(value: string): boolean {
   return century !== undefined && isDate(century + Number(value.slice(0, 2)), month % 20, Number(value.slice(4, 6)));
 }
 
-/** Finnish personal identity code: ddmmyy, a sign for the century, nnn and a check character. */
+/** Validates a Finnish personal identity code: ddmmyy, a sign for the century, nnn and a check character. */
 export function isHetu(value: string): boolean {
   const parts = /^(\d\d)(\d\d)(\d\d)[-+A-FU-Y](\d{3})([0-9A-Y])$/.exec(value);
   if (parts === null) {
@@ -70,7 +70,10 @@ export function isHetu(value: string): boolean {
   );
 }
 
-/** Steuerliche Identifikationsnummer: of the first ten digits one occurs two or three times, every other at most once. */
+/**
+ * Validates a Steuerliche Identifikationsnummer: of the first ten digits one occurs two or three times, every other at most
+ * once.
+ */
 export function isSteuerId(value: string): boolean {
   if (value.length !== 11 || value.startsWith("0") || !isMod11And10(value)) {
     return false;
@@ -83,18 +86,18 @@ export function isSteuerId(value: string): boolean {
   return Math.max(...counts) <= 3;
 }
 
-/** Umsatzsteuer-Identifikationsnummer, with the letters `DE`. */
+/** Validates an Umsatzsteuer-Identifikationsnummer, with the letters `DE`. */
 export function isGermanVat(value: string): boolean {
   return value.length === 11 && value.startsWith("DE") && isMod11And10(value.slice(2));
 }
 
-/** Krankenversichertennummer: a letter and 9 digits. */
+/** Validates a Krankenversichertennummer: a letter and 9 digits. */
 export function isKvnr(value: string): boolean {
   const numeral = letterAsDigits(value, 0) + value.slice(1);
   return /^\d{11}$/.test(numeral) && digitSum(numeral, [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === digitAt(numeral, 10);
 }
 
-/** Rentenversicherungsnummer: area, date of birth, letter, serial, check digit. */
+/** Validates a Rentenversicherungsnummer: area, date of birth, letter, serial, check digit. */
 export function isRvnr(value: string): boolean {
   const numeral = value.slice(0, 8) + letterAsDigits(value, 8) + value.slice(9);
   if (!/^\d{13}$/.test(numeral)) {
@@ -111,7 +114,7 @@ function letterAsDigits(value: string, index: number): string {
   return String(value.charCodeAt(index) - 64).padStart(2, "0");
 }
 
-/** Lebenslange Arztnummer: weights 4 and 9 over six digits give the seventh. */
+/** Validates a lebenslange Arztnummer: weights 4 and 9 over six digits give the seventh. */
 export function isLanr(value: string): boolean {
   if (value.length !== 9 || !isDigits(value) || isRepeated(value)) {
     return false;
@@ -123,7 +126,7 @@ export function isLanr(value: string): boolean {
   return (10 - (sum % 10)) % 10 === digitAt(value, 6);
 }
 
-/** Numéro d'inscription au répertoire: 13 characters and a key of two digits; Corsica has letters. */
+/** Validates a numéro d'inscription au répertoire: 13 characters and a key of two digits; Corsica has letters. */
 export function isNir(value: string): boolean {
   const numeral = value.replace("2A", "19").replace("2B", "18");
   if (!/^\d{15}$/.test(numeral) || (numeral !== value && !/^.{5}2[AB]/.test(value))) {
@@ -132,14 +135,14 @@ export function isNir(value: string): boolean {
   return 97 - remainder(numeral.slice(0, 13), 97) === Number(numeral.slice(13));
 }
 
-/** Numéro fiscal: ten digits modulo 511 give the last three. */
+/** Validates a numéro fiscal: ten digits modulo 511 give the last three. */
 export function isFrenchNif(value: string): boolean {
   return value.length === 13 && isDigits(value) && Number(value.slice(0, 10)) % 511 === Number(value.slice(10));
 }
 
 const LA_POSTE = "356000000";
 
-/** Nine digits of a company or fourteen of its site. Sites of La Poste have a plain sum of digits instead. */
+/** Validates the nine digits of a company or the fourteen of its site. Sites of La Poste have a plain sum of digits instead. */
 export function isSiren(value: string): boolean {
   return value.length === 9 && !isRepeated(value) && isLuhn(value);
 }
@@ -154,12 +157,12 @@ export function isSiret(value: string): boolean {
   return value.startsWith(LA_POSTE) && digitSum(value, new Array<number>(14).fill(1)) % 5 === 0;
 }
 
-/** Burgerservicenummer: eight digits are read with a zero before them. */
+/** Validates a Burgerservicenummer; eight digits are read with a leading zero. */
 export function isBsn(value: string): boolean {
   return isWeighted(value.padStart(9, "0"), [9, 8, 7, 6, 5, 4, 3, 2, -1], 11) && !isRepeated(value);
 }
 
-/** Personnummer of 10 or 12 digits; days above 60 are of coordination numbers. */
+/** Validates a Personnummer of 10 or 12 digits; days above 60 are those of coordination numbers. */
 export function isPersonnummer(value: string): boolean {
   const short = value.slice(-10);
   if ((value.length !== 10 && value.length !== 12) || !isLuhn(short)) {
@@ -172,12 +175,12 @@ export function isPersonnummer(value: string): boolean {
   );
 }
 
-/** Organisationsnummer: the third digit is at least 2. */
+/** Validates an Organisationsnummer: the third digit is at least 2. */
 export function isOrganisationsnummer(value: string): boolean {
   return value.length === 10 && isLuhn(value) && digitAt(value, 2) >= 2 && value[0] !== "0";
 }
 
-/** T.C. kimlik numarası. */
+/** Validates a T.C. kimlik numarası. */
 export function isTckn(value: string): boolean {
   if (value.length !== 11 || !isDigits(value) || value.startsWith("0")) {
     return false;

@@ -10,9 +10,9 @@ export type Iso7064System = "11-2" | "37-2" | "97-10" | "37-36";
 interface Pure {
   readonly modulus: number;
   readonly radix: number;
-  /** How many characters of the alphabet the value is written in. */
+  /** Number of the alphabet's characters that a value may use. */
   readonly characters: number;
-  /** Check character for the value beyond the alphabet; it may only be last. */
+  /** Check character outside those; it may only be the last one. */
   readonly supplementary?: string;
 }
 
@@ -39,7 +39,7 @@ function isPure(value: string, { modulus, radix, characters, supplementary }: Pu
   return sum === 1;
 }
 
-/** MOD 37,36. */
+/** Validates MOD 37,36. */
 function isHybrid(value: string): boolean {
   if (value.length < 2) return false;
   let product = 36;

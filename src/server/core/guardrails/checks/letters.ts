@@ -2,7 +2,7 @@
 
 import { remainder } from "./numerals.ts";
 
-/** 0 to 35 for `0` to `9` and `A` to `Z`; -1 for anything else. */
+/** Returns 0 to 35 for `0` to `9` and `A` to `Z`, and -1 for anything else. */
 export function base36At(value: string, index: number): number {
   const code = value.charCodeAt(index);
   if (code >= 48 && code <= 57) {
@@ -15,7 +15,7 @@ export function isBase36(value: string): boolean {
   return /^[0-9A-Z]+$/.test(value);
 }
 
-/** ISO/IEC 7064 MOD 37,36. */
+/** Validates ISO/IEC 7064 MOD 37,36. */
 export function isMod37And36(value: string): boolean {
   if (!isBase36(value)) {
     return false;
@@ -28,7 +28,7 @@ export function isMod37And36(value: string): boolean {
   return (product + base36At(value, value.length - 1)) % 36 === 1;
 }
 
-/** ISO/IEC 7064 MOD 37-2; the last character may be `*`. */
+/** Validates ISO/IEC 7064 MOD 37-2; the last character may be `*`. */
 export function isMod37And2(value: string): boolean {
   const body = value.slice(0, -1);
   if (!isBase36(body)) {
@@ -41,7 +41,7 @@ export function isMod37And2(value: string): boolean {
   return "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*"[(38 - sum) % 37] === value.charAt(value.length - 1);
 }
 
-/** Letters as numbers 10 to 35, then MOD 97-10 with the first four characters last. Source: ISO 13616-1. */
+/** Validates MOD 97-10 over letters as numbers 10 to 35, with the first four characters moved to the end. Source: ISO 13616-1. */
 export function isIbanSum(value: string): boolean {
   if (!isBase36(value) || value.length < 5) {
     return false;
@@ -53,7 +53,9 @@ export function isIbanSum(value: string): boolean {
   return remainder(numeral, 97) === 1;
 }
 
-/** Weights 7, 3, 1 of machine-readable travel documents over all but the last character. Source: ICAO 9303-3, 4.9. */
+/**
+ * Validates the weights 7, 3, 1 of machine-readable travel documents over all but the last character. Source: ICAO 9303-3, 4.9.
+ */
 export function isIcao(value: string): boolean {
   if (!isBase36(value)) {
     return false;
@@ -74,7 +76,7 @@ const CRC_TABLE = Array.from({ length: 256 }, (_, byte) => {
   return crc >>> 0;
 });
 
-/** CRC-32 of IEEE 802.3 over ASCII, from 0 to 2^32 - 1. */
+/** Returns the CRC-32 of IEEE 802.3 over ASCII, from 0 to 2^32 - 1. */
 export function crc32(value: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < value.length; index += 1) {
@@ -83,7 +85,7 @@ export function crc32(value: string): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** The last `length` characters carry the CRC-32 of those before them, in base 62 filled up with `0`. */
+/** Returns whether the last `length` characters are the CRC-32 of those before them, in base 62 padded with `0`. */
 export function isCrc32Base62(value: string, length = 6): boolean {
   let rest = crc32(value.slice(0, -length));
   let sum = "";

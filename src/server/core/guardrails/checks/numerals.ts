@@ -1,6 +1,6 @@
 /** Check digits over decimal numerals. Each function takes the whole value without separators. Source: guardrails reference, 1.4. */
 
-/** Value of the digit at `index`; NaN-free only for ASCII digits, which callers make sure of. */
+/** Returns the value of the digit at `index`. Callers must ensure that it is an ASCII digit. */
 export function digitAt(value: string, index: number): number {
   return value.charCodeAt(index) - 48;
 }
@@ -25,7 +25,7 @@ export function isRepeated(value: string): boolean {
   return true;
 }
 
-/** Sum of digit times weight over as many digits as there are weights, from `start`. */
+/** Returns the sum of digit times weight over as many digits as there are weights, from `start`. */
 export function weightedSum(value: string, weights: readonly number[], start = 0): number {
   let sum = 0;
   for (let index = 0; index < weights.length; index += 1) {
@@ -34,12 +34,12 @@ export function weightedSum(value: string, weights: readonly number[], start = 0
   return sum;
 }
 
-/** Digits whose weighted sum is a multiple of `modulus`; one weight for each digit. */
+/** Returns whether the weighted sum of the digits is a multiple of `modulus`; there is one weight for each digit. */
 export function isWeighted(value: string, weights: readonly number[], modulus: number): boolean {
   return value.length === weights.length && isDigits(value) && weightedSum(value, weights) % modulus === 0;
 }
 
-/** Luhn's sum modulo 10. Source: ISO/IEC 7812-1, annex B. */
+/** Validates Luhn's sum modulo 10. Source: ISO/IEC 7812-1, annex B. */
 export function isLuhn(value: string): boolean {
   return isDigits(value) && luhnSum(value) % 10 === 0;
 }
@@ -79,7 +79,7 @@ const PERMUTATION = [
   "7046913258",
 ];
 
-/** Verhoeff's scheme over the dihedral group of order 10; the check digit is the last. */
+/** Validates Verhoeff's scheme over the dihedral group of order 10; the check digit is the last. */
 export function isVerhoeff(value: string): boolean {
   if (!isDigits(value)) {
     return false;
@@ -93,7 +93,7 @@ export function isVerhoeff(value: string): boolean {
   return check === 0;
 }
 
-/** ISO/IEC 7064 MOD 11,10. */
+/** Validates ISO/IEC 7064 MOD 11,10. */
 export function isMod11And10(value: string): boolean {
   if (!isDigits(value)) {
     return false;
@@ -106,7 +106,7 @@ export function isMod11And10(value: string): boolean {
   return (11 - product) % 10 === digitAt(value, value.length - 1);
 }
 
-/** ISO/IEC 7064 MOD 11-2; the last character may be X. */
+/** Validates ISO/IEC 7064 MOD 11-2; the last character may be X. */
 export function isMod11And2(value: string): boolean {
   const body = value.slice(0, -1);
   if (!isDigits(body)) {
@@ -120,7 +120,7 @@ export function isMod11And2(value: string): boolean {
   return value.charAt(value.length - 1) === (check === 10 ? "X" : String(check));
 }
 
-/** Remainder of a decimal numeral of any length. */
+/** Returns the remainder of a decimal numeral of any length. */
 export function remainder(value: string, modulus: number): number {
   let rest = 0;
   for (let index = 0; index < value.length; index += 1) {
@@ -129,12 +129,12 @@ export function remainder(value: string, modulus: number): number {
   return rest;
 }
 
-/** ISO/IEC 7064 MOD 97-10. */
+/** Validates ISO/IEC 7064 MOD 97-10. */
 export function isMod97And10(value: string): boolean {
   return isDigits(value) && remainder(value, 97) === 1;
 }
 
-/** Sum of the digits of each digit's product with its weight, as card and insurance numbers have it. */
+/** Returns the sum of the digits of each digit's product with its weight, as in card and insurance numbers. */
 export function digitSum(value: string, weights: readonly number[]): number {
   let sum = 0;
   for (let index = 0; index < weights.length; index += 1) {

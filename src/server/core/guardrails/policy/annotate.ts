@@ -11,15 +11,15 @@ export interface Refining {
   readonly agreementBoost: number;
   readonly conflicts: Guardrails["conflicts"];
   readonly allows: AllowList | undefined;
-  /** `explain`. */
+  /** Value of `explain`. */
   readonly keepsTrace: boolean;
   readonly members: ReadonlyMap<string, Member>;
-  /** Values that `fpe` wrote lately, which are no findings. */
+  /** Values that `fpe` wrote recently, which are not findings. */
   readonly issued: Issued | undefined;
 }
 
 export interface Refined {
-  /** By segment, ascending by start. */
+  /** Candidates by segment, ascending by start. */
   readonly candidates: readonly (readonly Candidate[])[];
   readonly shadow: readonly Annotation[];
 }

@@ -1,4 +1,4 @@
-/** Findings as policy works on them, before they are annotations. Source: guardrails reference, 2.1 to 2.4. */
+/** Findings in the form that the policy works on, before they become annotations. Source: guardrails reference, 2.1 to 2.4. */
 
 import type { Annotation, Dropped, Finding, Inspected } from "../index.ts";
 
@@ -6,11 +6,11 @@ export interface Candidate {
   readonly annotation: Annotation;
   /** `<category>/<LABEL>`. */
   readonly type: string;
-  /** Names of the detectors that it comes from; several, once findings were merged. */
+  /** Names of the detectors that reported it; several if findings were merged. */
   readonly sources: readonly string[];
-  /** Place of the detector in the ensemble. */
+  /** Index of the detector in the ensemble. */
   readonly order: number;
-  /** Evidence for the type beside the score: 2 for a context word, 1 for check digits that prove it. */
+  /** Evidence for the type in addition to the score: 2 for a context word, 1 for check digits that prove it. */
   readonly evidence: number;
   /**
    * Whether it is a judgement of a whole segment, not a place in it. It hides no finding, its text is no value, and findings
@@ -30,14 +30,14 @@ export interface Member {
 }
 
 export interface Sorted {
-  /** By segment. */
+  /** Findings by segment. */
   readonly inline: readonly Candidate[][];
   readonly shadow: readonly Annotation[];
 }
 
 /**
- * Findings without a place in their text, and of detectors that are not in force, are left out. A text may have tens of
- * thousands, so objects are written out: a copy by spread takes ten times as long.
+ * Sorts findings. Those without a place in their text, and those of detectors that are not in force, are left out. A text may
+ * have tens of thousands, so objects are written out: a copy by spread takes ten times as long.
  */
 export function candidatesOf(
   { segments, found }: Inspected,
@@ -80,13 +80,13 @@ export function candidatesOf(
   return { inline, shadow };
 }
 
-/** Whether or not the trace is kept. */
+/** Returns the evidence of a finding, whether its trace is kept or not. */
 const evidenceOf = ({ trace }: Finding): number =>
   trace === undefined ? 0 : (trace.contextWord === undefined ? 0 : 2) + (trace.validated === true ? 1 : 0);
 
 /**
- * Tie-breaking order, equal on every node. Source: guardrails reference, 2.4; before the type's name, a type with a context
- * word wins, then one proven by check digits.
+ * Compares two candidates for tie-breaking, with the same result on every node. Source: guardrails reference, 2.4. Before the
+ * type's name, a type with a context word wins, then one proven by check digits.
  */
 export function byRank(left: Candidate, right: Candidate): number {
   const a = left.annotation;
@@ -105,8 +105,8 @@ export const byPlace = (left: Candidate, right: Candidate): number =>
   left.annotation.start - right.annotation.start || left.annotation.end - right.annotation.end || byRank(left, right);
 
 /**
- * Raises what another detector found too: the same type in a place that it overlaps. Once, on the scores as they were.
- * Source: guardrails reference, 2.4, `agreement_boost`.
+ * Raises the score of a finding that another detector also made: the same type in an overlapping place. Applied once, on the
+ * original scores. Source: guardrails reference, 2.4, `agreement_boost`.
  */
 export function agreed(candidates: readonly Candidate[], boost: number): readonly Candidate[] {
   const raised = new Set<Candidate>();
@@ -135,11 +135,11 @@ export function agreed(candidates: readonly Candidate[], boost: number): readonl
 
 interface TwoBest {
   readonly add: (candidate: Candidate) => void;
-  /** The best of the detectors that are not the candidate's. */
+  /** Returns the best candidate of detectors other than the given candidate's. */
   readonly otherThan: (candidate: Candidate) => Candidate | undefined;
 }
 
-/** The best of what was added, and the best of another detector than that is of. */
+/** Tracks the best candidate that was added, and the best one of any other detector. */
 function twoBest(isBetter: (one: Candidate, other: Candidate) => boolean): TwoBest {
   let best: Candidate | undefined;
   let second: Candidate | undefined;

@@ -17,10 +17,10 @@ import { alphabetOf, type Feasibility, feasibilityOf, type OperatorKeys } from "
 import { type CompiledRule, placed, rulePath } from "./rule.ts";
 import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
 
-/** Types that one message names. */
+/** Maximum number of types that one message names. */
 const SHOWN = 5;
 
-/** Problems of the rules that compiled. */
+/** Returns problems of the rules that compiled. */
 export function ruleProblems(
   guardrails: Guardrails,
   facts: PolicyFacts,
@@ -57,7 +57,7 @@ const listed = (names: readonly string[]): string => {
   return names.length > SHOWN ? `${shown.join(", ")} and ${names.length - SHOWN} more` : shown.join(", ");
 };
 
-/** A value whose type has no alphabet cannot keep its format, which is what the operator was chosen for. */
+/** Reports a value whose type has no alphabet: its format cannot be kept, which is the purpose of the operator. */
 function alphabetProblems(
   { fpe_alphabets = {} }: Guardrails,
   rule: CompiledRule,
@@ -91,7 +91,7 @@ function alphabetProblems(
   return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
 }
 
-/** Feasibility of encryption for types whose alphabet or pattern the document defines; tests cover the others. */
+/** Checks the feasibility of encryption for types whose alphabet or pattern the document defines; tests cover the others. */
 function feasibilities(
   { formatOf }: PolicyFacts,
   { fpe, alphabets }: OperatorKeys,
@@ -111,14 +111,14 @@ function feasibilities(
 const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly SegmentKind[] =>
   kinds.filter((kind) => rule.kinds.has(kind));
 
-/** A rule that demands the direction of requests has no say over answers. */
+/** Returns whether the rule requires the direction of requests, so that it does not apply to answers. */
 const isOfRequests = ({ when }: CompiledRule): boolean =>
   when?.comparisons.some(
     ({ path, how, texts, isDemanded }) =>
       path === "direction" && how === "equals" && isDemanded && !texts.includes("response"),
   ) ?? false;
 
-/** Source: guardrails reference, 5.3. */
+/** Checks rules against streams. Source: guardrails reference, 5.3. */
 function streamProblems(
   { stream }: Guardrails,
   rule: CompiledRule,
@@ -141,7 +141,7 @@ function streamProblems(
   });
 }
 
-/** Findings that arrive during the request, or after it, are not available when rules are first asked. */
+/** Findings that arrive during the request, or after it, are not available when rules are first evaluated. */
 function scheduleProblems(
   { overlap }: Guardrails,
   rule: CompiledRule,
@@ -180,7 +180,7 @@ function isTrueOfNothing({ when }: CompiledRule): boolean {
   return outcome.kind === "value" && outcome.value === true;
 }
 
-/** Keys that only another action reads. */
+/** Keys that only another action uses. */
 function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
   const { action, select, kinds, replacement, message, operator } = rule.rule;
   const found: GuardrailProblem[] = [];
@@ -219,7 +219,7 @@ const HOPS: readonly Hop[] = ["llm", "mcp", "a2a", "inspect"];
 
 const NEVER = "the rule never does anything";
 
-/** A rule that nothing can make fire, or that has nothing to rewrite. */
+/** Reports a rule that can never fire, or that has nothing to rewrite. */
 function emptyRule(
   rule: CompiledRule,
   read: readonly DetectorFacts[],
@@ -258,7 +258,9 @@ function isFalseOfNothing(when: Expression): boolean {
 const readsFindingsAlone = ({ reads }: Expression): boolean =>
   reads.length > 0 && reads.every((name) => name === "labels" || name === "annotations");
 
-/** `labels["pii/X"]` of what was not found is an error, which refuses every message without it. */
+/**
+ * Reports a condition that is an error without findings, such as `labels["pii/X"]`: it refuses every message without that type.
+ */
 function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   const { when, failsOpen } = rule;
   if (when === undefined || !readsFindingsAlone(when)) return [];
@@ -269,7 +271,7 @@ function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   return [warning(rule, "when", message)];
 }
 
-/** Reports unknown names, with the one that was probably meant. */
+/** Reports unknown names, with the most similar known name. */
 function namings(
   { detectors, profiles }: PolicyFacts,
   rule: CompiledRule,

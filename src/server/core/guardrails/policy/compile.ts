@@ -1,4 +1,4 @@
-/** `guardrails` of a document, compiled for every profile. */
+/** Compiles `guardrails` of a document for every profile. */
 
 import type { CompiledPolicy, GuardrailPolicy, Guardrails, PolicyFacts } from "../index.ts";
 import { compileAllowList } from "./allow-list.ts";
@@ -10,7 +10,7 @@ import { operatorKeys } from "./operators/index.ts";
 import { type CompiledRule, compileRule } from "./rule.ts";
 import { weighRules } from "./weigh.ts";
 
-/** Takes about a millisecond a rule. The document has passed the configuration's own checks. */
+/** Compiles the policy. Takes about a millisecond per rule. The document has passed the configuration's own checks. */
 export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): CompiledPolicy {
   const { formatOf, issued } = facts;
   const keys = operatorKeys(guardrails, formatOf, issued);

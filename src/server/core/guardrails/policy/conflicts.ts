@@ -3,12 +3,12 @@
 import type { Guardrails } from "../index.ts";
 import { byPlace, byRank, type Candidate, type Drop } from "./candidates.ts";
 
-/** Types whose neighbours are one, with nothing but spaces between them. */
+/** Types whose neighbors are one value, with nothing but spaces between them. */
 const JOINED: ReadonlySet<string> = new Set(["PERSON", "LOCATION", "ORGANIZATION"]);
 
 const SPACES = /^[ \u00a0]*$/;
 
-/** Ascending by start. */
+/** Returns the findings that stay, ascending by start. */
 export function settled(
   text: string,
   candidates: readonly Candidate[],
@@ -29,7 +29,7 @@ export function settled(
 /** Merges overlapping findings of one type to their hull; the best of them provides the rest. */
 function mergedByType(text: string, candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const merged: Candidate[] = [];
-  /** By type, the index in `merged` of the finding that the next may be merged into. */
+  /** Index in `merged` of the finding that the next may be merged into, by type. */
   const last = new Map<string, number>();
   for (const candidate of candidates.toSorted(byPlace)) {
     const key = `${candidate.isVerdict ? "verdict " : ""}${candidate.type}`;
@@ -61,7 +61,7 @@ function hull(before: Candidate, next: Candidate, drop: Drop): Candidate {
   return { ...best, sources, annotation: { ...annotation, start, end } };
 }
 
-/** Keeps the best of equal places, and drops findings within another of whatever type. */
+/** Keeps the best of equal places, and drops findings within another finding of any type. */
 function withoutContained(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const outermostFirst = candidates.toSorted(
     (a, b) => a.annotation.start - b.annotation.start || b.annotation.end - a.annotation.end || byRank(a, b),
@@ -78,13 +78,13 @@ function withoutContained(candidates: readonly Candidate[], drop: Drop): readonl
 }
 
 /**
- * Drops the lower scoring of two findings that overlap in part, on a tie the later; one that only overlaps with a dropped
- * finding stays. `candidates`: by start, none within another, so that ends ascend too.
+ * Drops the lower scoring of two findings that overlap in part, and on a tie the later one; a finding that only overlaps with a
+ * dropped one stays. `candidates` are sorted by start, and none is within another, so their ends ascend too.
  */
 function withoutIntersecting(candidates: readonly Candidate[], drop: Drop): readonly Candidate[] {
   const best = candidates.map((_, at) => at);
   best.sort((a, b) => scoreAt(candidates, b) - scoreAt(candidates, a) || a - b);
-  /** Places of those that stay, ascending. */
+  /** Places of the findings that stay, ascending. */
   const kept: number[] = [];
   for (const at of best) {
     const next = placeIn(kept, at);
@@ -103,7 +103,7 @@ const scoreAt = (candidates: readonly Candidate[], at: number): number => candid
 const overlap = (first: Candidate | undefined, second: Candidate | undefined): boolean =>
   first !== undefined && second !== undefined && second.annotation.start < first.annotation.end;
 
-/** Binary search: how many of the ascending numbers are below the value. */
+/** Returns how many of the ascending numbers are below the value, by binary search. */
 function placeIn(ascending: readonly number[], value: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

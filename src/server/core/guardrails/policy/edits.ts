@@ -1,16 +1,16 @@
-/** Which places of one segment are rewritten, by which rule, and the text that comes of it. */
+/** Determines the places of one segment that are rewritten, by which rule, and the resulting text. */
 
 import type { Edit, Rewrite, Rewriting } from "../index.ts";
 import { byRank, type Candidate } from "./candidates.ts";
 import type { CompiledRule } from "./rule.ts";
 
-/** A rule chose an annotation. */
+/** Choice of an annotation by a rule. */
 export interface Claim {
   readonly by: CompiledRule;
   readonly candidate: Candidate;
 }
 
-/** A claim, and the part of its place that it rewrites. */
+/** Claim, and the part of its place that it rewrites. */
 export interface Cut extends Claim {
   readonly start: number;
   readonly end: number;

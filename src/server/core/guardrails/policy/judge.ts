@@ -1,4 +1,4 @@
-/** Rules over annotations, to a judgement. Source: document 3, `guardrails.rules[]`. */
+/** Evaluates rules over annotations to a judgement. Source: document 3, `guardrails.rules[]`. */
 
 import { type Expression, Fault, type Variables } from "../../cel/index.ts";
 import type {
@@ -21,12 +21,12 @@ import { type AnnotationValue, addTo, annotationValue, emptyView, type View, whe
 /** The rules of one population; those with the same `requires` share a view. */
 export interface RulesInForce {
   readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
-  /** By view, the detectors whose annotations it contains; `undefined` for all. */
+  /** Detectors whose annotations a view contains; `undefined` for all. */
   readonly views: readonly (ReadonlySet<string> | undefined)[];
   readonly refining: Refining;
 }
 
-/** An annotation that came with the piece. */
+/** Annotation that came with the current piece. */
 interface Fresh {
   readonly candidate: Candidate;
   readonly segment: Segment;
@@ -143,7 +143,7 @@ function grown(
 
 type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
 
-/** Values that one rule encrypts in one message: a tenth of a second of this thread. */
+/** Maximum number of values that one rule encrypts in one message: a tenth of a second of this thread. */
 export const MOST_ENCRYPTED = 2_000;
 const TOO_MANY = new Fault(
   "cost",
@@ -152,7 +152,7 @@ const TOO_MANY = new Fault(
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** `seen`: variables of `when`. `context`: the same without annotations. */
+/** Evaluates a rule. `seen` has the variables of `when`; `context` is the same without annotations. */
 function weighed(
   rule: CompiledRule,
   seen: Variables,
@@ -216,7 +216,7 @@ function redaction(
     const segment = segments[candidate.annotation.segment];
     return segment === undefined ? [] : [{ candidate, segment }];
   });
-  // Another rule had all that it chose.
+  // Other rules have rewritten everything that it chose.
   return read.length === 0 ? undefined : decisionOf(rule, read);
 }
 

@@ -8,15 +8,15 @@ import { SELECT_VARIABLES, WHEN_VARIABLES } from "./variables.ts";
 
 export interface CompiledRule {
   readonly rule: GuardrailRule;
-  /** Place in the document. */
+  /** Index in the document. */
   readonly index: number;
-  /** `undefined`: fires on every finding. */
+  /** Condition; `undefined` to fire on every finding. */
   readonly when: Expression | undefined;
-  /** `undefined`: every annotation. */
+  /** Selection; `undefined` for every annotation. */
   readonly select: Expression | undefined;
-  /** `undefined`: the whole ensemble. */
+  /** Detectors that the rule depends on; `undefined` for the whole ensemble. */
   readonly requires: ReadonlySet<string> | undefined;
-  /** Which it may rewrite. */
+  /** Kinds of segment that it may rewrite. */
   readonly kinds: ReadonlySet<SegmentKind>;
   readonly operator: Operator;
   readonly message: string;
@@ -71,7 +71,7 @@ function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select"
   return { expression: compiled.kind === "compiled" ? compiled.expression : undefined, problems };
 }
 
-/** Conditions that would refuse every request, or are never true. */
+/** Reports conditions that would refuse every request, or are never true. */
 const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProblem[] => [
   ...failures,
   ...mentions.flatMap(({ subject, how, texts, line, column }) =>

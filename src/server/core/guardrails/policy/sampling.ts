@@ -1,6 +1,6 @@
 /**
- * Annotations that a detector could make, to ask a rule's `select` of: one that is taken proves that the rule would take such
- * a one. That none is taken proves nothing.
+ * Sample annotations that a detector could make, to evaluate a rule's `select` on: a match proves that the rule would select
+ * such an annotation; no match proves nothing.
  */
 
 import type { DetectorFacts, GuardrailVariables, SegmentKind } from "../index.ts";
@@ -24,11 +24,11 @@ const NOBODY: GuardrailVariables = {
   peer: "",
 };
 
-/** Context of a request or answer without a caller. */
+/** Returns the context of a request or answer without a caller. */
 export const contextOf = (kind: SegmentKind): GuardrailVariables =>
   kind === "output" ? { ...NOBODY, direction: "response" } : NOBODY;
 
-/** Whether some annotation of the type, in a segment of the kind, is surely chosen. */
+/** Returns whether any annotation of the type, in a segment of the kind, is certainly chosen. */
 export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: string, kind: SegmentKind): boolean {
   if (rule.select === undefined) return true;
   const { select } = rule;
@@ -51,7 +51,7 @@ export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: s
   });
 }
 
-/** Types that the detector can give; where that is open, those that the rule itself names. */
+/** Returns the types that the detector can report; if they are open, those that the rule itself names. */
 export const typesOf = ({ select }: CompiledRule, { gives }: DetectorFacts): readonly string[] =>
   gives ??
   select?.mentions.flatMap(({ subject, how, texts }) =>

@@ -40,7 +40,7 @@ export const WHEN_VARIABLES: VariableTypes = {
 
 export const SELECT_VARIABLES: VariableTypes = { ...CONTEXT, a: ANNOTATION };
 
-/** An annotation as expressions see it; never the text. */
+/** Annotation as expressions see it; never the text. */
 export interface AnnotationValue {
   readonly type: string;
   readonly category: string;
@@ -51,7 +51,7 @@ export interface AnnotationValue {
   readonly recognizer: string;
   readonly ref: string;
   readonly turn: bigint;
-  /** In UTF-8 bytes. */
+  /** Length in UTF-8 bytes. */
   readonly length: bigint;
 }
 
@@ -61,15 +61,15 @@ export function annotationValue({ annotation, type }: Candidate, { kind, ref, tu
   return { type, category, label, score, kind, detector, recognizer, ref, turn: BigInt(turn), length };
 }
 
-/** Annotations of one view, grown as pieces come: those of the detectors that a rule requires. */
+/** Annotations of one view, extended as pieces come: those of the detectors that a rule requires. */
 export interface View {
   readonly annotations: AnnotationValue[];
   readonly labels: Record<string, number>;
 }
 
 /**
- * Builds the variables of `when`. Written out, since copying by spread takes longer than all rules of a policy. The lists grow
- * in place.
+ * Builds the variables of `when`. The object is written out, since copying by spread takes longer than all rules of a policy.
+ * The lists grow in place.
  */
 export const whenVariables = (
   { key, agent, user, direction, hop, profile, model, route, server, method, name, peer }: GuardrailVariables,
@@ -91,7 +91,7 @@ export const whenVariables = (
   labels,
 });
 
-/** Without a prototype, so that no label is taken for a property of objects. */
+/** Returns an empty view. Its labels have no prototype, so that no label is taken for a property of objects. */
 export const emptyView = (): View => ({ annotations: [], labels: Object.create(null) as Record<string, number> });
 
 export function addTo({ annotations, labels }: View, value: AnnotationValue): void {

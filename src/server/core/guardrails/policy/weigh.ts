@@ -11,7 +11,7 @@ import { whenVariables } from "./variables.ts";
 /** Kinds of which every text can be rewritten. */
 const REWRITTEN: ReadonlySet<string> = new Set(["system", "user", "assistant", "output"]);
 
-/** In the order of the rules. */
+/** Evaluates the rules, and returns the results in their order. */
 export function weighRules(
   { rules }: Pick<RulesInForce, "rules">,
   found: readonly KnownFinding[],

@@ -5,7 +5,7 @@ import type { JudgedAnswer } from "./judged-answer.ts";
 import { spelledDecision } from "./settle.ts";
 
 export interface EndedInspection {
-  /** `error`: a rule or detector failed, and the message is refused. `abandoned`: the client left. */
+  /** Outcome. `error`: a rule or detector failed, and the message is refused. `abandoned`: the client left. */
   readonly outcome: "allow" | "redact" | "deny" | "error" | "abandoned";
   /** Code of an outcome `error`: `policy_error` for a rule, `guardrail_error` for a detector. */
   readonly code?: "policy_error" | "guardrail_error" | undefined;
@@ -30,7 +30,7 @@ export function inspectionFacts(guarded: Guarded | undefined, segments: number):
   };
 }
 
-/** Facts of an answer, in however many pieces. `isLeft`: the client left before its end. */
+/** Returns the facts of an answer, in however many pieces. `isLeft` is true if the client left before its end. */
 export function answerFacts(
   { judged, segments, isRewritten }: Pick<JudgedAnswer, "judged" | "segments" | "isRewritten">,
   isLeft: boolean,
@@ -51,7 +51,7 @@ const codeOf = (judgement: Judgement | undefined): EndedInspection["code"] =>
 
 const WORST: readonly EndedInspection["outcome"][] = ["error", "deny", "abandoned", "redact", "allow"];
 
-/** Sums up a request with several messages: the worst outcome counts. */
+/** Combines the facts of a request with several messages: the worst outcome counts. */
 export function sumFacts(all: readonly EndedInspection[]): EndedInspection {
   const [first] = all;
   if (first !== undefined && all.length === 1) return first;

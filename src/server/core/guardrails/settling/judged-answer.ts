@@ -1,5 +1,5 @@
 /**
- * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and gathers all decisions for
+ * One answer before the guard: judges whole texts and stretches of streamed texts as they come, and collects all decisions for
  * one record. Earlier findings count in later conditions, and placeholders have the numbers that the request gave them. Source:
  * design decisions, section 11.
  */
@@ -20,8 +20,8 @@ export class JudgedAnswer {
   readonly #skipped = new Map<string, RuleFault>();
   readonly #failures = new Map<string, Failure>();
   /**
-   * Detectors that timed out in a stretch and may be skipped. They are not asked again, or the end would wait for them once per
-   * stretch.
+   * Detectors that timed out in a stretch and may be skipped. They are not run again, since the end would otherwise wait for
+   * them once per stretch.
    */
   readonly #late = new Set<string>();
   readonly #shadow: Record<string, Record<string, number>> = {};
@@ -31,10 +31,10 @@ export class JudgedAnswer {
   #hasFailed = false;
   #isOversize = false;
   #isRewritten = false;
-  /** Texts that were judged; a stretch is one. */
+  /** Number of judged texts; each stretch counts as one. */
   segments = 0;
 
-  /** `occasion`: that of the request. `signal`: aborts when the client has left. */
+  /** `occasion` is that of the request. `signal` aborts when the client has left. */
   constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;
@@ -47,7 +47,7 @@ export class JudgedAnswer {
     return this.#refusal !== undefined || this.#hasFailed || this.#isOversize;
   }
 
-  /** Some of it was shown other than it came. */
+  /** Whether part of it was shown differently from how it came. */
   get isRewritten(): boolean {
     return this.#isRewritten;
   }
@@ -68,7 +68,7 @@ export class JudgedAnswer {
     return this.message(texts.map(segmentOf));
   }
 
-  /** The same of texts of other kinds. */
+  /** Judges texts of other kinds. */
   message(segments: readonly Segment[]): Later<readonly RewrittenText[] | undefined> {
     if (this.isRefused) return undefined;
     const guarded = this.guard.answer(segments, this.#inspection, this.#signal, this.#tracer);
@@ -126,7 +126,7 @@ export class JudgedAnswer {
   }
 }
 
-/** `undefined` keeps the text. */
+/** Changed texts; `undefined` keeps a text. */
 export type RewrittenText = Extract<Judgement, { readonly outcome: "allow" }>["rewrites"][number];
 
 const segmentOf = (text: string): Segment => ({ kind: "output", text, ref: "", turn: 0, isReadOnly: false });

@@ -5,32 +5,32 @@ export interface GuardrailMetrics {
   decided(rule: string, action: "deny" | "redact" | "annotate"): void;
   failed(rule: string, error: string): void;
   uninspected(what: string): void;
-  /** Values that `fpe` could not keep the format of. */
+  /** Counts values whose format `fpe` could not keep. */
   domainsTooSmall(count: number): void;
-  /** Most bytes of text that a stream of an answer held back at once. */
+  /** Reports the maximum number of bytes of text that a streamed answer held back at once. */
   held(bytes: number): void;
-  /** Text of a stream was released though a finding of the detector may have been under way. */
+  /** Counts released text of a stream in which a finding of the detector may have been in progress. */
   unproven(detector: string): void;
-  /** An answer, or a text of one, is longer than is inspected. */
+  /** Counts an answer, or a text of one, that is longer than the inspection limit. */
   oversize(): void;
-  /** Logged at most once a minute per detector. `isFatal`: the request was refused for it. */
+  /** Logs a failure at most once a minute per detector. `isFatal` is true if the request was refused because of it. */
   detectorFailed(failure: DetectorFailure): void;
 }
 
 interface DetectorFailure {
   readonly detector: string;
   readonly kind: string;
-  /** Names no text; may be empty. */
+  /** Reason that contains no inspected text; may be empty. */
   readonly reason: string;
   readonly isFatal: boolean;
 }
 
-/** `max_hold_bytes` is 512 without a word, `response.max_body_bytes` 1 MiB. */
+/** Bounds of the histogram. The default of `max_hold_bytes` is 512, that of `response.max_body_bytes` 1 MiB. */
 const HELD_BOUNDS_BYTES: readonly number[] = [16, 64, 128, 256, 512, 1_024, 4_096, 65_536, 1_048_576];
 
 const QUIET_MS = 60_000;
 
-/** `monotonic`: milliseconds. */
+/** Registers the metrics. `monotonic` returns milliseconds. */
 export function createGuardrailMetrics(
   instruments: Instruments,
   log: Pick<Log, "warn">,
@@ -69,7 +69,7 @@ export function createGuardrailMetrics(
     "gateway_guardrail_response_oversize_total",
     "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
   );
-  /** By detector, the time of the next log line; bounded by the configurations of this process. */
+  /** Time of the next log line by detector; bounded by the configurations of this process. */
   const quiet = new Map<string, number>();
   return {
     decided: (rule, action) => decisions.with(rule, action).inc(),

@@ -1,7 +1,7 @@
 /**
  * Settles a judged message: refuses or allows it, counts it, and records it if a rule acted or a shadow detector found
- * something. Shared by the hops and the inspector. Source: specification document 1 (Errors); design decisions, sections 4 and
- * 11.
+ * something. Shared by the traffic types and the inspector. Source: specification document 1 (Errors); design decisions,
+ * sections 4 and 11.
  */
 import type { Log } from "../../../../base/index.ts";
 import { GatewayError } from "../../../../base/index.ts";
@@ -28,28 +28,28 @@ export interface GuardrailRecord {
 }
 
 export interface GuardrailTrail {
-  /** Throws `audit_unavailable` when it cannot be recorded: the message is refused then. */
+  /** Records an entry. Throws `audit_unavailable` if it cannot be recorded: the message is refused then. */
   decided(record: GuardrailRecord): void;
 }
 
 export interface GuardrailSinks {
-  /** `undefined` if nothing is recorded. */
+  /** Audit trail; `undefined` if nothing is recorded. */
   readonly trail: GuardrailTrail | undefined;
   readonly metrics: GuardrailMetrics;
   readonly log: Log;
 }
 
 export interface Settled {
-  /** `undefined` if the message is allowed. */
+  /** Error; `undefined` if the message is allowed. */
   readonly error: GatewayError | undefined;
-  /** Value of `x-gateway-guardrails`; empty: no rule acted. */
+  /** Value of `x-gateway-guardrails`; empty if no rule acted. */
   readonly acted: string;
 }
 
 /** Number of findings by detector and `<category>/<LABEL>`. */
 export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** Everything that was judged of one answer, in however many pieces. */
+/** Result of everything that was judged of one answer, in however many pieces. */
 export interface JudgedWhole {
   readonly guarded: Pick<Guarded, "judgement" | "failures">;
   readonly shadow: ShadowCounts;
@@ -115,7 +115,7 @@ function settle(
   return { error: errorOf(judgement, told), acted: actedIn(decisions) };
 }
 
-/** Value of `x-gateway-guardrails`; empty: no rule acted. */
+/** Returns the value of `x-gateway-guardrails`; empty if no rule acted. */
 export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelledDecision).join(", ");
 
 function errorOf(judgement: Judgement, told: () => Facts): GatewayError | undefined {
@@ -125,7 +125,7 @@ function errorOf(judgement: Judgement, told: () => Facts): GatewayError | undefi
   if (judgement.by.excess !== undefined && told().direction === "request") {
     return new GatewayError("body_too_large", `${judgement.message}: send it in parts.`, { by });
   }
-  // The same request meets the same fault: no client is to send it again.
+  // The same request would meet the same fault, so clients must not retry it.
   return new GatewayError("policy_error", judgement.message, { by });
 }
 
@@ -148,7 +148,7 @@ function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, di
   return new GatewayError("guardrail_error", `The guardrail detector ${detector} ${what}.`, { by });
 }
 
-/** A name may hold any character, and a header may not. */
+/** Returns the decision in the form of a header value: a name may contain any character, but a header may not. */
 export const spelledDecision = ({ rule, action }: RuleDecision): string =>
   `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
 
@@ -157,7 +157,7 @@ const controlsOf = (judgement: Judgement): readonly string[] => {
   return [...new Set(all.flatMap(({ controls }) => controls))];
 };
 
-/** Counts and names, never a text. */
+/** Returns counts and names, never a text. */
 function decisionOf(judgement: Judgement): RecordData {
   const { outcome, decisions, skipped } = judgement;
   const by = outcome === "allow" ? decisions.at(-1) : judgement.by;
@@ -186,7 +186,7 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
   return counts;
 }
 
-/** Observation alone refuses nothing; a full trail reports itself. */
+/** Records findings of shadow detectors. Observation alone refuses nothing; a full trail is reported by the trail itself. */
 function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {

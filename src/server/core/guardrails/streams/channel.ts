@@ -12,11 +12,11 @@ import type { Finding } from "../types.ts";
 import { boundary, isHigh, tailStart } from "./horizon.ts";
 import type { ReachSet } from "./reach-set.ts";
 
-/** Released text that is kept at least, in UTF-16 units: context words, neighbours. */
+/** Minimum length of released text that is kept, in UTF-16 units: context words, neighbors. */
 const CONTEXT = 256;
-/** Released text that is kept at most. */
+/** Maximum length of released text that is kept. */
 const MAX_CONTEXT = 2_048;
-/** More text than that is taken in parts, so that a scan is short. */
+/** Maximum length of text that is processed at once, so that a scan is short. */
 const PART = 1_024;
 const MAX_DEFAULT_CHUNK = 64;
 
@@ -24,35 +24,38 @@ export interface StreamTerms {
   readonly maxHoldBytes: number;
   readonly onHoldOverflow: "emit" | "buffer";
   readonly liveHorizon: boolean;
-  /** `undefined` means the horizon, at most 64. */
+  /** Number of new bytes for which a scan is worthwhile; `undefined` means the horizon, at most 64. */
   readonly scanChunkBytes: number | undefined;
   /** Maximum bytes held by a channel that is held to its end. */
   readonly maxBufferBytes: number;
 }
 
-/** A value now, or a promise; nothing else may be asked of the channel before it resolves. */
+/** Value, or a promise of it. The channel must not be used before the promise resolves. */
 export type Later<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
   readonly reaches: ReachSet;
-  /** Findings in one text, by detector. Undefined: it could not be read, and nothing more is released. */
+  /** Returns the findings in one text, by detector, or `undefined` if it could not be read; nothing more is released then. */
   readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
   /** Judges a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
-  /** Text was released though a match may have been under way: once for each run of such text. `reach`: its name. */
+  /**
+   * Called if text was released although a match may have been in progress: once for each run of such text. `reach` is its
+   * name.
+   */
   readonly unproven: (reach: string) => void;
-  /** Called once if the text exceeds the limit for holding it to its end; it continues without being held. */
+  /** Called once if the text exceeds the limit for holding it back to its end; it continues without being held back. */
   readonly oversize: () => void;
 }
 
 export interface TextChannel {
   /** Adds text. Returns what may be shown now; nothing after a refusal. */
   readonly push: (text: string) => Later<string>;
-  /** Scans what was not worth a scan yet. */
+  /** Scans text that was too short for a scan so far. */
   readonly settle: () => Later<string>;
-  /** The rest: nothing follows. */
+  /** Scans the rest; nothing follows. */
   readonly end: () => Later<string>;
-  /** A text was pushed that no scan has seen. */
+  /** Whether text was pushed that no scan has seen. */
   readonly isWaiting: boolean;
   /** Whether everything is held until the end. */
   readonly isBuffering: boolean;
@@ -74,11 +77,11 @@ class Channel implements TextChannel {
   #text = "";
   /** Offset in `#text` up to which it was released. */
   #released = 0;
-  /** Bytes that no scan has seen. */
+  /** Number of bytes that no scan has seen. */
   #newBytes = 0;
   /** Offset in `#text`: once this much is released, its beginning may be dropped. */
   #forgetAt = 2 * CONTEXT;
-  /** Bytes that are not released. */
+  /** Number of bytes that are not released. */
   #heldBytes = 0;
   #isOverflowing = false;
   #isBuffering = false;
@@ -157,7 +160,7 @@ class Channel implements TextChannel {
     if (this.#released === text.length) return "";
     const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
     const proven = isEnd ? text.length : this.#proven(text);
-    // Nothing can be shown, whatever is found.
+    // No further text can be released, whatever the scan would find.
     if (Math.max(proven, least) <= this.#released) return "";
     return after(this.#ports.scan(text), (found) =>
       found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),
@@ -193,7 +196,7 @@ class Channel implements TextChannel {
     this.#heldBytes = 0;
   }
 
-  /** Up to where no match is under way. */
+  /** Returns the offset up to which no match is in progress. */
   #proven(text: string): number {
     const { liveHorizon } = this.#terms;
     const pending = this.#ports.reaches.pending(text);
@@ -202,7 +205,7 @@ class Channel implements TextChannel {
     return Math.min(pending, liveHorizon ? whole : tailStart(text, this.#horizon));
   }
 
-  /** Up to where the text is proven, or must be released. */
+  /** Returns the offset up to which the text is proven, or must be released. */
   #safe(found: readonly DetectorFindings[], proven: number, least: number): number {
     const safe = beforeClusters(found, proven);
     if (safe >= least) {
@@ -220,7 +223,7 @@ class Channel implements TextChannel {
     return Math.max(least, this.#released);
   }
 
-  /** Lets go of released text that nothing can be found by any more. */
+  /** Drops released text that can no longer contribute to a finding. */
   #forget(): void {
     if (this.#released < this.#forgetAt) return;
     const last = this.#released - CONTEXT;
@@ -232,11 +235,11 @@ class Channel implements TextChannel {
   }
 }
 
-/** `make` of the value, at once where it is there. */
+/** Applies `make` to the value, synchronously if the value is available. */
 export const after = <Value, Made>(value: Later<Value>, make: (value: Value) => Later<Made>): Later<Made> =>
   value instanceof Promise ? value.then(make) : make(value);
 
-/** Overlapping findings are decided together: the cut moves back until none crosses it. */
+/** Returns the cut. Overlapping findings are decided together: the cut moves back until none crosses it. */
 function beforeClusters(found: readonly DetectorFindings[], place: number): number {
   let safe = place;
   for (let before = -1; before !== safe; ) {
@@ -254,7 +257,10 @@ const NOTHING: readonly Finding[] = [];
 const hasNone = (found: readonly DetectorFindings[]): boolean =>
   found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
 
-/** Findings in a stretch, with places in it. What text was released unproven of is found in the rest of it. */
+/**
+ * Returns findings in a stretch, with positions relative to it. A finding that begins in text released unproven is reported for
+ * the rest of it.
+ */
 function within(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
   if (hasNone(found)) return found;
   return found.map(({ detector, mode, findings }) => {

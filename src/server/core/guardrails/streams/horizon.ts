@@ -15,7 +15,7 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   };
   const { length } = text;
   let earliest = length;
-  /** Start of the last run, which was stopped by a foreign character: runs that end after it begin there too. */
+  /** Start of the last run, which was stopped by a character outside the reach: runs that end after it begin there too. */
   let stopped = length;
   // A match may end before the last bytes, which then must follow it.
   for (let end = length, beyond = 0; ; ) {
@@ -33,12 +33,12 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   }
 }
 
-/** A place within a surrogate pair is moved before it. */
+/** Returns the position, moved before the pair if it is within a surrogate pair. */
 export function boundary(text: string, at: number): number {
   return at > 0 && at < text.length && isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1)) ? at - 1 : at;
 }
 
-/** The place that is at most `bytes` before the end. */
+/** Returns the position that is at most `bytes` before the end. */
 export function tailStart(text: string, bytes: number): number {
   let at = text.length;
   for (let left = bytes; at > 0; ) {
@@ -106,7 +106,7 @@ function fold(text: string, start: number, end: number): { folded: string; place
   return { folded, places };
 }
 
-/** A character as prefixes are written; empty where it cannot be seen. */
+/** Returns a character in the form of prefixes; empty if it is invisible. */
 export function foldedForm(codePoint: number): string {
   const character = String.fromCodePoint(codePoint);
   if (codePoint < 0x80) return character.toLowerCase();
@@ -115,13 +115,13 @@ export function foldedForm(codePoint: number): string {
   return IGNORABLE.test(character) ? "" : character.normalize("NFKC").toLowerCase();
 }
 
-/** The code point that ends at a place behind the beginning. */
+/** Returns the code point that ends at a position after the beginning. */
 export function codePointBefore(text: string, at: number): number {
   const unit = text.charCodeAt(at - 1);
   return isLow(unit) && at > 1 && isHigh(text.charCodeAt(at - 2)) ? (text.codePointAt(at - 2) ?? unit) : unit;
 }
 
-/** In UTF-8. */
+/** Returns the length of a code point in UTF-8 bytes. */
 export const bytesOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
 

@@ -1,4 +1,4 @@
-/** Texts that arrive in pieces. */
+/** Texts that arrive in pieces, for detectors with and without a bounded reach. */
 
 export {
   after,

@@ -1,14 +1,17 @@
 /**
- * All reaches of detectors in a stream, compiled: one walk back over a text serves every reach. A character's class has one bit
+ * Compiled reaches of all detectors in a stream: one walk back over a text serves every reach. A character's class has one bit
  * per reach, for the reaches that contain it and those whose prefix it may begin. Source: guardrails reference, 5.2 and 5.3.
  */
 import type { Reach } from "../types.ts";
 import { bytesOf, codePointBefore, foldedForm, pendingFrom } from "./horizon.ts";
 
 export interface ReachSet {
-  /** The longest that text is held by what has a bound, and at most `maxHoldBytes`. In bytes. */
+  /** Returns the maximum number of bytes that bounded detectors hold back, and at most `maxHoldBytes`. */
   readonly horizonBytes: (maxHoldBytes: number) => number;
-  /** The smallest `pendingFrom` of all: where a match may begin whose end, or what must follow it, is not there yet. */
+  /**
+   * Returns the smallest `pendingFrom` of all reaches: where a match may begin whose end, or what must follow it, has not
+   * arrived yet.
+   */
   readonly pending: (text: string) => number;
   /** Returns the name of a reach for which that position is pending; empty if there is none. */
   readonly holderOf: (text: string, pending: number) => string;
@@ -22,7 +25,7 @@ export interface ReachSet {
 /** Uses the largest right context of any reach for all of them. */
 export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
-  // Sorted, so that reaches that a run is too long for are the first bits.
+  // Reaches, sorted so that those for which a run is too long are the first bits.
   const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
   return new Compiled(reaches, rightBytes);
 }
@@ -32,25 +35,25 @@ const NOBODY = 0;
 const PREFIXED = 1;
 const PLAIN = 2;
 
-/** Astral code points whose class is remembered. */
+/** Maximum number of astral code points whose class is remembered. */
 const MAX_ASTRAL = 4_096;
 
 class Compiled implements ReachSet {
   readonly #reaches: readonly Reach[];
   readonly #rightBytes: number;
   readonly #longest: Float64Array;
-  /** Words of 32 bits. */
+  /** Number of words of 32 bits. */
   readonly #width: number;
   readonly #plain: Int32Array;
   /** State of the current walk; walks are synchronous. */
   readonly #alive: Int32Array;
-  /** By UTF-16 unit; 0 if not known yet. */
+  /** Class by UTF-16 unit; 0 if not known yet. */
   readonly #classOf = new Uint16Array(0x10000);
   readonly #astral = new Map<number, number>();
   readonly #classes = new Map<string, number>();
-  /** By class, whether its characters count: those that every reach ignores do not. */
+  /** Whether the characters of a class count: those that every reach ignores do not. */
   readonly #counts: boolean[] = [true];
-  /** By class, `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
+  /** Reaches by class, in `#width` words each: reaches that contain it, and reaches whose prefix it may begin. */
   #holds: Int32Array;
   #starts: Int32Array;
 
@@ -99,7 +102,7 @@ class Compiled implements ReachSet {
     let earliest = text.length;
     let at = text.length;
     this.#revive();
-    // A match may end in what would have to follow it, so that each character there may be the last of one.
+    // A match may end in what would have to follow it, so each character there may be the last one of a match.
     for (let beyond = 0; at > 0 && beyond < this.#rightBytes; ) {
       const codePoint = codePointBefore(text, at);
       const found = this.#class(codePoint);
@@ -133,7 +136,7 @@ class Compiled implements ReachSet {
       const row = this.#class(codePoint) * this.#width;
       const left = this.#narrow(row);
       if (cut === undefined) {
-        // The runs of all that have no prefix end between here and `to`.
+        // The runs of all reaches without a prefix end between here and `to`.
         if (left !== PLAIN && at <= last) cut = at;
       } else if (left === NOBODY) break;
       // Text that begins with a prefix is kept whole.
@@ -142,7 +145,7 @@ class Compiled implements ReachSet {
     return cut === 0 ? undefined : cut;
   }
 
-  /** Removes reaches that do not contain a character, and returns what kind is left. */
+  /** Removes reaches that do not contain a character, and returns which kind remains. */
   #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
     const alive = this.#alive;
     let left = 0;
@@ -160,7 +163,7 @@ class Compiled implements ReachSet {
     this.#alive.fill(-1);
   }
 
-  /** Whether one character alone may begin a match of any. */
+  /** Returns whether a single character may begin a match of any reach. */
   #isBegun(text: string, at: number, found: number, bytes: number): boolean {
     const row = found * this.#width;
     for (let word = 0; word < this.#width; word++) {

@@ -10,9 +10,9 @@ import type { Finding } from "../types.ts";
 import type { Later } from "./channel.ts";
 import { boundary } from "./horizon.ts";
 
-/** Text that is read at once, in UTF-16 units. */
+/** Size of the window that is read at once, in UTF-16 units. */
 const SLIDE = 4_096;
-/** New text that a reading is worth, in bytes. */
+/** Minimum size of new text for a reading, in bytes. */
 const MIN_CHUNK = 256;
 
 export interface SlidePorts {
@@ -41,7 +41,7 @@ class Sliding implements Slide {
   #read = 0;
   #isOver = false;
   #reading: Promise<void> | undefined;
-  /** By detector and label, the best score that was judged. */
+  /** Best score that was judged, by detector and label. */
   readonly #best = new Map<string, number>();
 
   constructor(chunk: number, ports: SlidePorts) {
@@ -115,7 +115,7 @@ class Sliding implements Slide {
     );
   }
 
-  /** A verdict over the whole text comes again with each reading of it. */
+  /** Returns whether a finding is new. A verdict on the whole text is repeated with each reading of it. */
   #isNew(detector: string, { start, label, score }: Finding, before: number): boolean {
     const name = `${detector}/${label}`;
     const best = this.#best.get(name);

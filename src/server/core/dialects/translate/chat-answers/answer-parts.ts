@@ -1,9 +1,9 @@
 /**
- * What a compat message says, read the same way from a whole answer and from the delta of a chunk.
+ * Reads the parts of a compat message, in the same way for a whole answer and for the delta of a chunk.
  *
- * Source: dialects reference, 3.1 to 3.3 and 8.5. Providers differ in how they tell reasoning: a string under one of two
- * names, a list of details, or both with the same text. What stands where a part of the answer is told and cannot be
- * read is an `AnswerProblem`: leaving it out would change the answer. Only reasoning that cannot be read is left out.
+ * Source: dialects reference, 3.1 to 3.3 and 8.5. Providers report reasoning in different ways: a string under one of two
+ * names, a list of details, or both with the same text. An unreadable part is an `AnswerProblem`, since leaving it out would
+ * change the answer. Only unreadable reasoning is left out.
  */
 import type { Usage } from "../../usage.ts";
 import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
@@ -18,17 +18,17 @@ import {
   type WriteArguments,
 } from "./loose.ts";
 
-/** A stretch of reasoning. */
+/** Stretch of reasoning. */
 export interface Reasoning {
-  /** May be empty where only the signature is told. */
+  /** Text of the reasoning. It may be empty if only the signature is sent. */
   readonly text: string;
-  /** Empty: none. It seals all of its block. */
+  /** Signature of the whole block; empty if there is none. */
   readonly signature: string;
-  /** Tells stretches apart that are signed by themselves. */
+  /** Index that separates stretches with signatures of their own. */
   readonly index: number | undefined;
 }
 
-/** A tool call, or a fragment of one. What is not told is empty. */
+/** Tool call, or a fragment of one. Members that the provider left out are empty. */
 export interface CallPart {
   readonly index: number | undefined;
   readonly id: string;
@@ -36,12 +36,12 @@ export interface CallPart {
   readonly arguments: string;
 }
 
-/** The old `function_call` has no index, and there is one at most: it is known by this one. */
+/** Index of the legacy `function_call`, which has none and occurs at most once. */
 export const FUNCTION_CALL_INDEX = -1;
 
 const NONE: readonly never[] = [];
 
-/** The text that is answered; empty where there is none. */
+/** Returns the text of the answer; empty if there is none. */
 export function textOf(message: Values): string {
   const { content } = message;
   if (typeof content === "string") return content;
@@ -54,8 +54,9 @@ export function refusalOf({ refusal }: Values): string {
 }
 
 /**
- * Details come before the plain string, which repeats them. Those that only their maker can read (`reasoning.encrypted`)
- * are left out: nothing in a messages history would tell whose they are, and any other provider refuses them.
+ * Returns the reasoning. Details precede the plain string, which repeats them. Those that only their provider can read
+ * (`reasoning.encrypted`) are left out: a messages history would not show which provider they belong to, and any other refuses
+ * them.
  */
 export function reasoningOf(message: Values): readonly Reasoning[] {
   const { reasoning_details: details, content } = message;
@@ -65,26 +66,26 @@ export function reasoningOf(message: Values): readonly Reasoning[] {
   return [{ text: plain, signature: "", index: undefined }, ...detailed];
 }
 
-/** In the order of the answer; the old form of a call last. `written`: writes arguments that are an object. */
+/** Returns the calls in the order of the answer, with the legacy form last. `written` serializes arguments that are an object. */
 export function callsOf(message: Values, written: WriteArguments = UNCHANGED): readonly CallPart[] {
   const { tool_calls: calls, function_call: old } = message;
   const hasCalls = calls !== undefined && calls !== null;
   if (!hasCalls && (old === undefined || old === null)) return NONE;
   if (hasCalls && !Array.isArray(calls)) throw new AnswerProblem("tool_calls is not an array");
   const parts = listOf(calls).map((call) => callPart(call, written));
-  // Some providers say the same call in both forms.
+  // Some providers send the same call in both forms.
   if (parts.length > 0 || old === undefined || old === null) return parts;
   return [{ index: FUNCTION_CALL_INDEX, id: "", ...functionPart(old, written) }];
 }
 
-/** Null, which providers write for all that is not there, counts as absent. */
+/** Returns a text. Null counts as absent, since providers write it for absent members. */
 function optionalText(value: unknown, name: string): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
   throw new AnswerProblem(`${name} is not a string`);
 }
 
-/** The other of the two names is a string too where both are told. */
+/** Returns the plain reasoning text, which may have either of two names. */
 function plainReasoning({ reasoning_content: content, reasoning }: Values): string {
   return stringOf(content) || stringOf(reasoning) || "";
 }
@@ -111,7 +112,7 @@ function textOfPart(part: Values): string {
   return text;
 }
 
-/** Of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+/** Returns the thinking of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}`. */
 function thinkingParts(content: unknown): string {
   return partsOf(content)
     .filter((part) => part["type"] === "thinking")
@@ -137,14 +138,17 @@ function functionPart(value: unknown, written: WriteArguments): Pick<CallPart, "
   };
 }
 
-/** Whether the stretch goes on with the block: a signature seals it, and what is told apart is signed apart. */
+/**
+ * Returns whether the stretch continues the block. A signature ends a block, and stretches with different indexes are signed
+ * separately.
+ */
 export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
   return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
 }
 
 export interface Completion {
   readonly answer: Values;
-  /** All of them as one. */
+  /** All choices merged into one. */
   readonly choice: Values;
   readonly message: Values;
   readonly usage: Usage | undefined;
@@ -152,7 +156,7 @@ export interface Completion {
   readonly written: WriteArguments;
 }
 
-/** A whole answer, be it told as a stream. */
+/** Reads a whole answer, also if it came as a stream. */
 export function readCompletion(body: string): Completion {
   const value = isEventText(body) ? foldChunks(body) : parsedJson(body);
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
@@ -164,14 +168,17 @@ export function readCompletion(body: string): Completion {
   return { answer, choice, message, usage: looseUsage(answer), written: argumentsWriter(body, value) };
 }
 
-/** What kind of text it is, which tells an operator where to look; nothing of it is quoted. */
+/** Returns a message about the kind of text, which shows an operator where to look. Nothing of the text is quoted. */
 export function notJson(body: string): string {
   return /^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)
     ? "the answer is not JSON but a web page: the address may be wrong, or a proxy answered"
     : "the answer is not JSON";
 }
 
-/** Some providers end a broken answer with a reason of its own; any other unknown reason is an end. */
+/**
+ * Checks the finish reason. Some providers end a broken answer with a reason of its own; any other unknown reason is a plain
+ * end.
+ */
 export function checkFinish(finishReason: unknown): void {
   if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
 }

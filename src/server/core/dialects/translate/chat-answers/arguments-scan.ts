@@ -1,28 +1,28 @@
 /**
- * Follows the arguments of a call as they come in fragments, without keeping them: whether they are the text of one JSON
+ * Tracks the arguments of a call as they arrive in fragments, without keeping them: whether they are the text of one JSON
  * object, and where it ends (RFC 8259).
  *
- * That a call is whole lets the next block open at once, though the provider never says so; that it is not, when all is
- * over, tells that it was cut off. Fragments are handed on before the next are seen. What turns out to be no JSON is ended as
- * an object that carries the whole text beside what was handed on: a client would run the tool with what it could make of
- * the rest, or with nothing.
+ * Complete arguments allow the next block to open at once, although the provider never reports completion; incomplete arguments
+ * at the end show that the call was cut off. Fragments are forwarded before the next ones are known. Arguments that turn out
+ * not to be JSON are ended as an object that has the whole text beside what was forwarded; otherwise a client would run the
+ * tool with whatever it could parse, or with nothing.
  */
 import { MAX_DEPTH } from "../../json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
-/** How far the arguments of a call came. `broken`: they are no JSON object. */
+/** State of a call's arguments. `broken`: they are not a JSON object. */
 export type Arguments = "whole" | "empty" | "cut" | "broken";
 
-/** Member that carries arguments which are no object. */
+/** Member for arguments that are not an object. */
 const RAW = '"_raw"';
 
-/** The object that stands for arguments which are none. */
+/** Returns an object that replaces invalid arguments. */
 export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(text)}}`;
 
-/** In UTF-16 units: as much as the largest event that is looked into. */
+/** Maximum length in UTF-16 units: that of the largest event that is inspected. */
 const MAX_TEXT = 8 << 20;
 
-/** What may come next. `scalar`: more of a number, `true`, `false` or `null`. */
+/** Syntax element that may come next. `scalar`: more of a number, `true`, `false` or `null`. */
 type Place =
   | "start"
   | "first name"
@@ -39,7 +39,7 @@ type Place =
 
 const SCALAR = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
 const SCALAR_STARTS = "-0123456789tfn";
-/** Numbers have no bound of their own; no tool is called with a longer one. */
+/** Maximum length of a number, since numbers have no bound of their own; no tool is called with a longer one. */
 const MAX_SCALAR = 4_096;
 const SPACES = " \t\n\r";
 const ESCAPES = '"\\/bfnrt';
@@ -51,27 +51,27 @@ const SPACE = 0x20;
 
 export class ArgumentsScan {
   #place: Place = "start";
-  /** What closes the objects and arrays that are open. */
+  /** Closing brackets of the open objects and arrays. */
   readonly #closers: ("}" | "]")[] = [];
   #isName = false;
   #hexLeft = 0;
   #scalar = "";
   #isBroken = false;
-  /** A number or word of an earlier fragment turned out to be none. */
+  /** Whether a number or word from an earlier fragment turned out to be invalid. */
   #dropsScalar = false;
-  /** Within the fragment: where a string holds what it must not. */
+  /** Offset in the fragment at which a string contains an invalid character. */
   #brokeAt = 0;
   /** All fragments, up to a bound. */
   #text = "";
   #isTextKept = true;
-  /** Something was handed on. */
+  /** Whether any part was forwarded. */
   #hasWritten = false;
 
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
 
-  /** `empty`: nothing but white space came, which means no arguments. */
+  /** State of the arguments. `empty`: only white space arrived, which means no arguments. */
   get state(): Arguments {
     if (this.#isBroken) return "broken";
     if (this.#place === "start") return "empty";
@@ -79,8 +79,8 @@ export class ArgumentsScan {
   }
 
   /**
-   * What may be handed on of the arguments now: without white space around the object, and without a number or word that may
-   * go on. Nothing any more once they are broken.
+   * Returns the part of the arguments that can be forwarded now, without white space around the object, and without a number or
+   * word that may continue. Returns nothing once the arguments are broken.
    */
   take(fragment: string): string {
     if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
@@ -100,20 +100,20 @@ export class ArgumentsScan {
   }
 
   /**
-   * What is to be handed on at the end, so that all of it is a JSON object. `ranOut`: the model ran out of tokens, and what
-   * is cut off stays cut off.
+   * Returns the text that completes the arguments to a JSON object. `ranOut` is true if the model ran out of tokens; then
+   * arguments that were cut off stay so.
    */
   ending(ranOut: boolean): string {
     const { state } = this;
     if (state === "broken" && !this.#isTextKept) throw new AnswerProblem("the arguments of a tool call are too long");
     if (state === "whole" || state === "empty" || (state === "cut" && ranOut)) return "";
     if (!this.#hasWritten) return rawArguments(this.#text);
-    // The object was handed on whole before more followed it.
+    // The whole object was forwarded before more text followed it.
     if (this.#closers.length === 0) throw new AnswerProblem("more follows the arguments of a tool call");
     return this.#completed() + this.#rawMember();
   }
 
-  /** As far as it is part of an object. */
+  /** Returns the beginning of the text that is valid as part of an object. */
   #soundPart(text: string): string {
     for (let at = 0; at < text.length; at++) {
       const before = at;
@@ -130,7 +130,7 @@ export class ArgumentsScan {
     return text;
   }
 
-  /** Up to what broke it; a number or word that is none is not handed on either. */
+  /** Returns the text up to the invalid character; an invalid number or word is not forwarded either. */
   #cutBack(text: string, at: number): string {
     if (this.#place !== "scalar") return text.slice(0, this.#place === "string" ? this.#brokeAt : at);
     const began = at - this.#scalar.length;
@@ -140,7 +140,7 @@ export class ArgumentsScan {
     return text.slice(0, Math.max(0, began));
   }
 
-  /** Ends whatever is open within the outermost object. */
+  /** Returns the text that closes everything open within the outermost object. */
   #completed(): string {
     const inner = this.#closers.slice(1).reverse().join("");
     return this.#endOfValue() + inner;
@@ -173,7 +173,7 @@ export class ArgumentsScan {
     return `${isAlone ? "" : ","}${RAW}:${JSON.stringify(this.#text)}}`;
   }
 
-  /** To the character that ends the string, or that an escape begins with, or to the last of the text. */
+  /** Skips to the end of the string, to the next escape, or to the end of the text. */
   #passString(text: string, start: number): number {
     for (let at = start; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -273,7 +273,10 @@ export class ArgumentsScan {
     }
   }
 
-  /** Where more follows in the fragment that ends it, nothing of the end is handed on. */
+  /**
+   * Returns the text up to the end of the object. If the same fragment continues behind it, the closing bracket is not
+   * forwarded.
+   */
   #endedAt(text: string, end: number): string {
     if (text.slice(end).trim() === "") return text.slice(0, end);
     this.#isBroken = true;

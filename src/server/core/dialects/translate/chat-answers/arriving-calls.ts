@@ -1,15 +1,16 @@
 /**
- * Tells which tool call a fragment of a stream belongs to, and which begin one. Source: dialects reference, 3.3 and 9.2.
+ * Assigns the fragments of a stream to tool calls, and recognizes those that begin one. Source: dialects reference, 3.3 and
+ * 9.2.
  *
- * By the grammar the index tells it. Providers leave the index out, give one index to all calls of an answer, or repeat
- * id and name on each fragment; so an id that is known stands above the index, and a fragment without a name, whatever
- * else it carries, continues a call.
+ * By the grammar the index decides. Providers leave the index out, give one index to all calls of an answer, or repeat id and
+ * name on each fragment; so a known id takes precedence over the index, and a fragment without a name, whatever else it has,
+ * continues a call.
  */
 import type { CallPart } from "./answer-parts.ts";
 import { ArgumentsScan } from "./arguments-scan.ts";
 
 export interface Call {
-  /** The provider's; empty until it is told. */
+  /** Provider's id of the call; empty until it is known. */
   id: string;
   name: string;
   readonly scan: ArgumentsScan;
@@ -20,7 +21,7 @@ export class ArrivingCalls {
   readonly #byId = new Map<string, Call>();
   #last: Call | undefined;
 
-  /** The call of the fragment; one that was not there before where it begins one. */
+  /** Returns the call of the fragment, a new one if the fragment begins it. */
   of(part: CallPart): Call {
     const call = this.#known(part) ?? { id: "", name: "", scan: new ArgumentsScan() };
     if (call.name === "") call.name = part.name;
@@ -41,7 +42,7 @@ export class ArrivingCalls {
   }
 }
 
-/** Whether the fragment begins a call of its own, and does not continue the one in whose place it stands. */
+/** Returns whether the fragment begins a new call instead of continuing the current one with its index. */
 function begins(part: CallPart, current: Call): boolean {
   if (part.name === "") return false;
   if (part.index === undefined) return true;
@@ -49,7 +50,7 @@ function begins(part: CallPart, current: Call): boolean {
   return current.scan.state === "whole" && part.arguments.trim() !== "";
 }
 
-/** Two calls of different index that have one id are two calls. */
+/** Returns the key of a call. Two calls with different indexes and the same id are different calls. */
 function idKey({ index, id }: CallPart): string {
   return `${index ?? ""} ${id}`;
 }

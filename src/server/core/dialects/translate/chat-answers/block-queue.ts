@@ -1,30 +1,30 @@
 /**
- * Blocks of an answer that is still coming, written one after the other though a stream of chunks may interleave them.
- * Source: dialects reference, 5.3 and 9.2.
+ * Writes the blocks of an answer in progress one after the other, although a stream of chunks may interleave them. Source:
+ * dialects reference, 5.3 and 9.2.
  *
- * Invariants: blocks are written in the order in which they began, and never within each other. Only the first in the queue
- * is open. A block of text is over when another follows it; a call is over when another follows and its arguments are
- * whole, so that calls whose fragments come interleaved wait for each other, and what is held is bounded.
+ * Invariants: blocks are written in the order in which they began, and never within each other. Only the first block in the
+ * queue is open. A text block ends when another block follows it; a call ends when another block follows and its arguments are
+ * complete. So calls with interleaved fragments wait for each other, and the amount of waiting text is bounded.
  */
 
 import { AnswerProblem } from "../types.ts";
 import type { Call } from "./arriving-calls.ts";
 
-/** Held text and blocks, in UTF-16 units: as much as the largest event that is looked into. */
+/** Maximum size of waiting text and blocks, in UTF-16 units: that of the largest event that is inspected. */
 export const MAX_HELD = 8 << 20;
 
-/** What a block costs beside its text, roughly. */
+/** Approximate cost of a block in addition to its text. */
 const BLOCK_COST = 256;
 
 export interface QueuedBlock {
-  /** Came while the block was not open. */
+  /** Text that arrived while the block was not open. */
   held: string;
-  /** Undefined: it is none. */
+  /** Tool call; `undefined` for other blocks. */
   readonly call?: Call;
 }
 
 export interface BlockWriter<Block extends QueuedBlock> {
-  /** What the block holds has to be written too. */
+  /** Begins a block. The text that the block already has must be written too. */
   begin(block: Block): void;
   text(block: Block, text: string): void;
   end(block: Block): void;
@@ -33,7 +33,7 @@ export interface BlockWriter<Block extends QueuedBlock> {
 export class BlockQueue<Block extends QueuedBlock> {
   readonly #writer: BlockWriter<Block>;
   #queue: Block[] = [];
-  /** The first in the queue has begun. */
+  /** Whether the first block in the queue has begun. */
   #isOpen = false;
   #heldSize = 0;
 
@@ -65,14 +65,14 @@ export class BlockQueue<Block extends QueuedBlock> {
     block.held += text;
   }
 
-  /** Of what a block holds beside its text; for good. */
+  /** Adds the size of data that a block keeps in addition to its text. It is never subtracted again. */
   hold(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD)
       throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
   }
 
-  /** Ends what is over and begins what can be. To be called when a call took a fragment. */
+  /** Ends finished blocks and begins the next ones. To be called after a call received a fragment. */
   advance(): void {
     let over = 0;
     for (const block of this.#queue) {
@@ -86,7 +86,7 @@ export class BlockQueue<Block extends QueuedBlock> {
     if (over > 0) this.#queue.splice(0, over);
   }
 
-  /** Begins and ends all that are left. */
+  /** Begins and ends all remaining blocks. */
   close(): void {
     for (const block of this.#queue) {
       if (isNameless(block)) throw new AnswerProblem("a tool call has no name");

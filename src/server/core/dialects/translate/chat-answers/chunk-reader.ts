@@ -1,9 +1,9 @@
 /**
- * Reads the chunks of a compat stream for whatever is made of them. Source: dialects reference, 3.3 (with its deviations)
- * and 9.2.
+ * Reads the chunks of a compat stream for a sink. Source: dialects reference, 3.3 (with its deviations) and 9.2.
  *
- * Several choices are parts of one answer, since no client of another form asks for alternatives. Why the answer ended and what it used is remembered until the provider says that it
- * is over, since usage comes last or on any chunk; a stream that ends without either saying so ended too early.
+ * Several choices are parts of one answer, since no client of another form asks for alternatives. The finish reason and the
+ * usage are kept until the provider ends the stream, since usage may come last or on any chunk. A stream that ends without a
+ * finish reason or `[DONE]` ended too early.
  */
 import { raiseUsage, type Usage } from "../../usage.ts";
 import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
@@ -13,17 +13,17 @@ import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } fro
 
 /** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
 export interface ChunkSink {
-  /** `chunk`: the first. */
+  /** Starts the answer with the first chunk. */
   start(chunk: Values): void;
-  /** `choice`: of the delta. `written`: writes arguments that are an object. */
+  /** Handles a delta and the choice that it belongs to. `written` serializes arguments that are an object. */
   delta(delta: Values, choice: Values, written: WriteArguments): void;
-  /** `finishReason`: empty where the provider gave none. */
+  /** Finishes the answer. `finishReason` is empty if the provider gave none. */
   finish(finishReason: string, usage: Usage | undefined): void;
-  /** `data`: of the provider's event, parsed. */
+  /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown, usage: Usage | undefined): void;
-  /** A frame that means nothing. */
+  /** Returns a frame without content. */
   alive(): string;
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string;
 }
 
@@ -33,12 +33,12 @@ export function readChunks(sink: ChunkSink): StreamTranslation {
   return new ChunkReader(sink);
 }
 
-/** A class, since there is one for each stream. */
+/** A class, since there is one instance for each stream. */
 class ChunkReader implements StreamTranslation {
   readonly #sink: ChunkSink;
   #state: StreamTranslation["state"] = "open";
   #hasStarted = false;
-  /** Empty until the provider gives a reason. */
+  /** Reason given by the provider; empty until then. */
   #finishReason = "";
   #usage: Usage | undefined;
 
@@ -76,7 +76,7 @@ class ChunkReader implements StreamTranslation {
     const { choices = null } = chunk;
     const usage = looseUsage(chunk);
     if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
-    // An event that tells nothing, as a sign of life.
+    // An event without content is a sign of life.
     if (choices === null && usage === undefined) return this.keepAlive();
     if (!this.#hasStarted) this.#sink.start(chunk);
     this.#hasStarted = true;
@@ -85,7 +85,7 @@ class ChunkReader implements StreamTranslation {
     return this.#sink.take();
   }
 
-  /** Several are parts of one message, in the order in which they come. */
+  /** Handles one choice. Several are parts of one message, in order of arrival. */
   #choice(choice: Values | undefined, written: WriteArguments): void {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
     const { index, delta = null, finish_reason: finishReason } = choice;
@@ -114,14 +114,14 @@ class ChunkReader implements StreamTranslation {
   }
 }
 
-/** As metering reads it: no count goes down again. */
+/** Returns the raised usage, in the same way as metering: no count decreases. */
 function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
   return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
 }
 
 /**
- * In an object, or in a list of one. Some providers carry `"error": null` on every chunk, and some send the error itself, as
- * an object of that name, and `[DONE]` after it.
+ * Returns whether the value reports an error: in an object, or in a list of one. Some providers send `"error": null` on every
+ * chunk, and some send the error itself as an object of that name, followed by `[DONE]`.
  */
 function tellsError(value: unknown): boolean {
   const { error, object }: Values = objectOf(value) ?? objectOf(listOf(value)[0]) ?? {};

@@ -1,7 +1,7 @@
 /**
- * Brings what compat hosts say in their own ways to the one form that is read: arguments of a call as an object, usage within
- * a choice or under another name, several choices that are parts of one message, and a whole answer told as a stream.
- * Source: design decisions, section 20; shapes seen at Groq, Moonshot, Copilot, Ollama and vLLM.
+ * Normalizes deviations of compat hosts: arguments of a call as an object, usage within a choice or under another name, several
+ * choices that are parts of one message, and a whole answer sent as a stream. Source: design decisions, section 20; shapes seen
+ * at Groq, Moonshot, Copilot, Ollama and vLLM.
  */
 import { exactParts, jsonText } from "../../json-source.ts";
 import { SseSplitter } from "../../sse.ts";
@@ -15,7 +15,7 @@ export type WriteArguments = (written: unknown) => unknown;
 const OBJECT_ARGUMENTS = /"arguments"\s*:\s*[{[]/;
 export const UNCHANGED: WriteArguments = (part) => part;
 
-/** The writer of arguments that are an object, for the answer or event of this text. */
+/** Returns the serializer of arguments that are an object, for the answer or event of this text. */
 export function argumentsWriter(text: string, value: unknown): WriteArguments {
   if (!OBJECT_ARGUMENTS.test(text)) return UNCHANGED;
   return (written) => {
@@ -28,7 +28,7 @@ export function argumentsWriter(text: string, value: unknown): WriteArguments {
   };
 }
 
-/** Usage of an answer or a chunk. Undefined: none is told. */
+/** Returns the usage of an answer or a chunk, or `undefined` if it has none. */
 export function looseUsage(answer: Values): Usage | undefined {
   return normaliseUsage("compat", looseUsageValue(answer));
 }
@@ -40,7 +40,7 @@ export function looseUsageValue(answer: Values): unknown {
   return ofChoice.findLast((told) => told !== undefined) ?? objectOf(groq)?.["usage"];
 }
 
-/** The first choice and those that follow it, as one: no client of another dialect asks for alternatives. */
+/** Merges all choices into the first one, since no client of another dialect asks for alternatives. */
 export function mergedChoice(choices: readonly unknown[]): Values | undefined {
   const all = choices.map(objectOf).filter((choice) => choice !== undefined);
   const ordered =
@@ -95,7 +95,7 @@ function listsOf(message: Values, more: Values): Values {
   return lists;
 }
 
-/** A call that was made, or a shortage, says more than an end. */
+/** Returns the more specific of two finish reasons: a tool call or a token limit over a plain end. */
 export function strongestFinish(one: unknown, other: unknown): unknown {
   if (isAbsent(one) || one === "stop") return isAbsent(other) ? one : other;
   return one;
@@ -103,10 +103,10 @@ export function strongestFinish(one: unknown, other: unknown): unknown {
 
 const FIELD = /^\uFEFF?\s*(?::|(?:data|event|id|retry)\s*:)/;
 
-/** Whether a body that was to be a whole answer is a stream of events. */
+/** Returns whether the body is a stream of events although a whole answer was requested. */
 export const isEventText = (body: string): boolean => FIELD.test(body);
 
-/** Data of the events of a whole stream, `[DONE]` left out. */
+/** Returns the data of all events of a stream, without `[DONE]`. */
 export function eventsOf(body: string): { readonly data: readonly string[]; readonly isDone: boolean } {
   const splitter = new SseSplitter();
   const events = [...splitter.push(Buffer.from(body))];
@@ -117,8 +117,8 @@ export function eventsOf(body: string): { readonly data: readonly string[]; read
 }
 
 /**
- * A whole completion out of the chunks of a stream that nobody asked for. Throws `AnswerProblem`; one that ended before its
- * answer did is an `EarlyEnd`.
+ * Folds the chunks of an unrequested stream into a whole completion. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended
+ * before its answer did.
  */
 export function foldChunks(body: string): Values {
   const { data, isDone } = eventsOf(body);
@@ -157,7 +157,7 @@ interface FoldedCall {
   /** Arguments, or the input of a custom tool. */
   text: string;
   isCustom: boolean;
-  /** Other members, like the signature of a thought. */
+  /** Other members, such as the signature of a thought. */
   more: Values;
 }
 
@@ -165,11 +165,14 @@ const OF_A_DELTA: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role",
 const OF_A_CALL: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom"]);
 const OF_A_CHOICE: ReadonlySet<string> = new Set(["index", "delta", "message", "text", "finish_reason", "usage"]);
 
-/** Members that a fragment repeats, and that do not grow. */
+/** Members that a fragment repeats instead of extending them. */
 const REPEATED: ReadonlySet<string> = new Set(["id", "type", "name", "index", "format"]);
 const MAX_JOINED_DEPTH = 8;
 
-/** What a later fragment adds: texts and lists grow, members of objects are joined one by one, and anything else replaces. */
+/**
+ * Joins a value with that of a later fragment: texts and lists are appended, members of objects are joined one by one, and any
+ * other value is replaced.
+ */
 function joinedValue(before: unknown, more: unknown, depth = 0): unknown {
   if (isAbsent(before)) return more;
   if (isAbsent(more)) return before;
@@ -201,9 +204,9 @@ class FoldedChoice {
   #lastCall: number | string = 0;
   #finish: unknown = null;
   #role: unknown = "assistant";
-  /** Of a completion that is no message. */
+  /** Text of a legacy completion, which has no message. */
   #completion: string | undefined;
-  /** Members of the choice and of the message that are not known here. */
+  /** Unknown members of the choice and of the message. */
   #beside: Values = {};
   #more: Values = {};
 
@@ -215,7 +218,7 @@ class FoldedChoice {
     return typeof this.#finish === "string";
   }
 
-  /** A whole message may stand where a delta should. */
+  /** Adds a choice. It may have a whole message in place of a delta. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
     this.#beside = joinedMembers(this.#beside, choice, 0, OF_A_CHOICE);
@@ -271,7 +274,7 @@ class FoldedChoice {
   }
 }
 
-/** Key of the one call that the old member `function_call` tells. */
+/** Key of the one call in the legacy member `function_call`. */
 const FUNCTION_CALL = -1;
 
 function wholeCall({ id, name, text, isCustom, more }: FoldedCall): Values {

@@ -1,4 +1,7 @@
-/** The conversation of a request for a response as messages of a chat completion. Source: responses reference, 3.1 to 3.3, 4.6. */
+/**
+ * Translates the conversation of a `responses` request to messages of a chat completion. Source: responses reference, 3.1 to
+ * 3.3, 4.6.
+ */
 import { listOf, objectOf } from "../../values.ts";
 import { refuse } from "../required.ts";
 import type { ChannelTerms } from "../types.ts";
@@ -16,7 +19,7 @@ interface Writing {
   readonly messages: Message[];
 }
 
-/** Of the outputs of a round, for the user's next message. */
+/** Media of a round's outputs, for the user's next message. */
 interface Media {
   readonly parts: Message[];
   readonly counts: Map<unknown, number>;
@@ -28,14 +31,14 @@ export function messagesOf({ system, rounds }: Talk, thoughts: Thoughts, claims:
   const writing: Writing = { claims, thoughts, system: [...system], messages: [] };
   for (const round of rounds) addRound(round, writing);
   const { messages } = writing;
-  // A provider that cannot go on from the start of an answer would read it as a turn that is over.
+  // A provider without prefill would read an unfinished answer as a complete turn.
   if (messages.at(-1)?.["role"] === "assistant" && !claims("prefill")) messages.pop();
   const first = systemMessage(writing.system, claims);
   if (messages.length === 0 && first === undefined) refuse("input", "holds nothing that could be answered");
   return first === undefined ? messages : [first, ...messages];
 }
 
-/** Some providers take one, and it is the first. */
+/** Returns one system message, since some providers accept only one, as the first message. */
 function systemMessage(contents: readonly Content[], claims: Claims): Message | undefined {
   const parts = contents.flatMap((content) => partsOf(content, claims)).filter(({ type }) => type === "text");
   if (parts.length === 0) return undefined;
@@ -72,7 +75,7 @@ function addSaid({ role, content }: Said, media: readonly Message[], { claims, s
   messages.push({ role, content: isPlain ? only["text"] : parts });
 }
 
-/** Undefined: there is nothing to tell of it. */
+/** Returns the message of a round, or `undefined` if nothing of it can be sent. */
 function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Message | undefined {
   const texts: Spoken[] = [];
   const calls: Message[] = [];
@@ -111,7 +114,7 @@ function callOf({ id, name, input, isCustom }: Call): Message {
   return { id, type: "function", function: { name, arguments: written } };
 }
 
-/** It holds text only: its media go to the next message of the user, and words tell where they went. */
+/** Returns the message of a tool. It has text only: media move to the user's next message, and the text says so. */
 function toolMessage({ id, content }: Output, media: Media, claims: Claims): Message {
   if (typeof content === "string") return { role: "tool", tool_call_id: id, content };
   const lines = partsOf(content, claims).map((part) => {
@@ -139,7 +142,7 @@ function partsOf(content: Content, claims: Claims): readonly Message[] {
   });
 }
 
-/** Undefined: the channel cannot be told; the guard has named it. */
+/** Returns the part, or `undefined` if the channel has no form for it; the guard has reported that loss. */
 function partOf(part: Part, claims: Claims): Message | undefined {
   const prompt_cache_breakpoint = claims("prompt_caching") ? objectOf(part.marked) : undefined;
   switch (part.kind) {

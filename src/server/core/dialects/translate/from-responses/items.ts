@@ -1,8 +1,8 @@
 /**
- * The items of a request for a response as a conversation. Source: responses reference, 3.1 and 3.2.
+ * Converts the items of a `responses` request into a conversation. Source: responses reference, 3.1 and 3.2.
  *
- * The list may be in any order that an agent made of it: each output goes to the nearest call before it that has its id and no
- * output yet, and what was said between the two comes after. What stands for work of the provider's own tools is left out.
+ * The list may have any order that an agent gave it: each output is assigned to the nearest earlier call with its id and no
+ * output yet, and messages between the two come after it. Items for work of the provider's own tools are left out.
  */
 import type { Values } from "../../values.ts";
 import {
@@ -18,7 +18,7 @@ import { contentOf, spokenIn } from "./parts.ts";
 import type { Call, Content, Output, Round, Said, Step, Talk } from "./talk.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** Stands for an image that the provider's own tool made: the assistant's next words speak of it. */
+/** Placeholder for an image made by the provider's own tool: the assistant's next message refers to it. */
 const IMAGE_MADE = "[image generated earlier]";
 
 interface OpenRound extends Round {
@@ -30,7 +30,7 @@ interface OpenCall {
   isAnswered: boolean;
 }
 
-/** Of one round, in their order: outputs come in the same. Lists of them have the latest round last. */
+/** Open calls of one round, in order; their outputs come in the same order. In lists of rounds the latest is last. */
 interface OpenCalls {
   readonly round: OpenRound;
   readonly calls: OpenCall[];
@@ -41,7 +41,7 @@ interface Draft {
   readonly names: ToolNames;
   readonly system: Content[];
   readonly rounds: OpenRound[];
-  /** By id, and by name for outputs without one. */
+  /** Open calls by id, or by name for outputs without an id. */
   readonly open: Map<string, OpenCalls[]>;
   readonly callIds: Set<string>;
   hasBegun: boolean;
@@ -129,7 +129,7 @@ function addMessage(draft: Draft, item: Values, place: string): void {
   }
 }
 
-/** Reasoning is the one thing that a conversation can do without. */
+/** Handles a reference to a stored item. Only reasoning can be left out of a conversation. */
 function addReference({ id }: Values, place: string): void {
   if (typeof id === "string" && id.startsWith("rs_")) return;
   refuse(place, "refers to an item that is not stored for this model: send the item itself");
@@ -144,7 +144,7 @@ function lastRound({ rounds }: Draft): OpenRound {
   return rounds.at(-1) ?? refuse("input", "holds nothing");
 }
 
-/** What the assistant does after others had their say begins a round. */
+/** Adds a step of the assistant. A step after outputs or other messages begins a new round. */
 function step(draft: Draft, made: Step): OpenRound {
   draft.hasBegun = true;
   let round = lastRound(draft);
@@ -197,7 +197,7 @@ function outputKey({ names }: Draft, item: Values, place: string): string {
   return nameKey(names.sent({ name, namespace, isCustom: false }));
 }
 
-/** Of the latest round that has one without an output: the first. */
+/** Returns the first unanswered call of the latest round that has one. */
 function answer({ open }: Draft, key: string): { readonly call: Call; readonly round: OpenRound } | undefined {
   const rounds = open.get(key);
   for (let latest = rounds?.at(-1); latest !== undefined; latest = rounds?.at(-1)) {

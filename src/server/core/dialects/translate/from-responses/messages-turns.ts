@@ -1,4 +1,7 @@
-/** The conversation of a request for a response as turns of the messages dialect. Source: responses reference, 3.1 to 3.3. */
+/**
+ * Translates the conversation of a `responses` request to turns of the messages dialect. Source: responses reference, 3.1 to
+ * 3.3.
+ */
 
 import { isHttpsUrl } from "../../fidelity/forms.ts";
 import { refuse } from "../required.ts";
@@ -47,7 +50,7 @@ export function conversationOf({ system, rounds, callIds }: Talk, thoughts: Thou
   return { ...rest, turns: turns.map(withCallsLast) };
 }
 
-/** Rounds are one turn where nothing that can be told stands between them. */
+/** Moves calls to the end of a turn. Rounds form one turn if nothing that can be sent is between them. */
 function withCallsLast(turn: Turn): Turn {
   const { role, content } = turn;
   if (role !== "assistant" || typeof content === "string") return turn;
@@ -65,7 +68,7 @@ function addRound(round: Round, isLast: boolean, writing: Writing): void {
   const answer = answerOf(round, writing);
   add(draft, "assistant", answer);
   for (const output of round.outputs) turnOf(draft, "user").results.push(resultOf(output, writing));
-  // What closes the conversation after an answer asks for another.
+  // A system message at the end, behind an answer, asks for another answer.
   const isClosing =
     isLast && answer.length > 0 && round.outputs.length === 0 && round.said.every(({ role }) => role === "system");
   for (const said of round.said) addSaid(isClosing ? { ...said, role: "user" } : said, draft, scope);
@@ -83,7 +86,7 @@ function addSaid({ role, content }: Said, draft: Draft, scope: Scope): void {
   else append(draft.system, texts);
 }
 
-/** In the order of the steps, but calls last: their results follow at once. */
+/** Returns the blocks in the order of the steps, but with calls last, since their results follow immediately. */
 function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
   const { draft, ids, sentIds, thoughts, scope } = writing;
   const blocks: Block[] = [];
@@ -143,7 +146,7 @@ function blocksOf(content: Content, scope: Scope): readonly ContentBlock[] {
   return content.flatMap((part) => blockOf(part, scope) ?? []);
 }
 
-/** Undefined: the channel cannot be told; the guard has named it. */
+/** Returns the block, or `undefined` if the channel has no form for it; the guard has reported that loss. */
 function blockOf(part: Part, scope: Scope): ContentBlock | undefined {
   const cache_control = markOf({ prompt_cache_breakpoint: part.marked }, scope);
   switch (part.kind) {

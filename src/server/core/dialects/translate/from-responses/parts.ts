@@ -1,16 +1,19 @@
-/** Content of an item: a text, or parts of it. Source: responses reference, 3.3. What nobody can be told gives no part. */
+/**
+ * Reads the content of an item: a text, or parts. Source: responses reference, 3.3. Content that no provider can be sent gives
+ * no part.
+ */
 import { fileUri } from "../../fidelity/forms.ts";
 import { objectOf, type Values } from "../../values.ts";
 import { isAbsent, optionalText, refuse, requiredList, requiredObject, requiredText } from "../required.ts";
 import type { Content, FilePart, ImagePart, Part, Spoken } from "./talk.ts";
 
-/** `place`: of the content. */
+/** Returns the content. `place` is the content's path. */
 export function contentOf(content: unknown, place: string): Content {
   if (isAbsent(content)) return [];
   return typeof content === "string" ? content : partsOf(content, place, partOf);
 }
 
-/** What an assistant said. */
+/** Returns the texts and refusals of an assistant message. */
 export function spokenIn(content: unknown, place: string): readonly Spoken[] {
   if (isAbsent(content)) return [];
   if (typeof content === "string") return [{ kind: "spoken", text: content, isRefusal: false }];
@@ -69,7 +72,10 @@ function partOf(part: Values, type: string, at: string): Part | undefined {
   }
 }
 
-/** Some clients write the object of the older form. An image that the provider is taken to hold gives none. */
+/**
+ * Reads an image. Some clients send the object of the older form. An image that the provider is expected to store gives no
+ * part.
+ */
 function imageOf(part: Values, at: string, marked: unknown): ImagePart | undefined {
   const given = part["image_url"];
   const url = optionalText(objectOf(given)?.["url"] ?? given, `${at}.image_url`);

@@ -1,8 +1,9 @@
 /**
- * A request for a response as one of the messages dialect, or as a chat completion. Source: responses reference, 2 to 5.
+ * Translates a `responses` request to one of the messages dialect, or to a chat completion. Source: responses reference, 2 to
+ * 5.
  *
- * The guard has been: what has no equivalent, or is not claimed by the channel, is left out without a word, and what is left is
- * a request that the provider takes.
+ * The guard has judged the request before: parts without an equivalent, or not claimed by the channel, are left out silently,
+ * and the rest is a request that the provider accepts.
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { type Additions, additionsOf } from "../../fidelity/response-tools.ts";
@@ -26,11 +27,11 @@ export interface TranslatedResponseRequest {
   /** JSON text. */
   readonly body: string;
   readonly answer: ResponsesTerms;
-  /** What came out in writing only; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost: readonly Loss[];
 }
 
-/** Longer names of tools are refused. */
+/** Maximum length of a tool name that providers accept. */
 const MAX_NAME_LENGTH = { messages: 128, chat: 64 } as const;
 
 const SIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["t", "r"]);
@@ -38,7 +39,7 @@ const UNSIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["c", "d"]);
 
 interface Read {
   readonly given: Values;
-  /** With what items say anew. */
+  /** Request with the settings that its items override. */
   readonly request: Values;
   readonly settings: Values;
   readonly tools: Tools;
@@ -67,13 +68,13 @@ export function responsesToMessages(
   const lost = [
     ...thoughts.lost,
     ...(isAsked && leavesOutThinking ? [WITHOUT_THINKING] : []),
-    // Tools are counted otherwise here than where they are written.
+    // Tools are counted separately where they are written.
     ...ofTools.map((loss) => ({ ...loss, place: "tools" })),
   ];
   return { body, answer: termsOf(read, model, channel), lost };
 }
 
-/** The provider would refuse to think on, where the conversation does not hold what it thought before its calls. */
+/** Loss of thinking: the provider would refuse it, since the conversation lacks the thinking before its calls. */
 const WITHOUT_THINKING: Loss = { capability: "thinking", isHard: false, place: "reasoning.effort" };
 
 /** Throws `RequestProblem`. */
@@ -165,7 +166,7 @@ function temperatureOf({ temperature }: Values, claims: ChannelTerms["claims"]):
   return 1;
 }
 
-/** The default is left to the provider, which may not know the word. */
+/** Returns the tier. The default is not sent, since the provider may not know the value. */
 function tierOf({ service_tier: tier }: Values, claims: ChannelTerms["claims"]): unknown {
   return tier === "auto" || !claims("service_tier") ? undefined : tier;
 }

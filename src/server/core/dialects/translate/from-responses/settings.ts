@@ -1,6 +1,6 @@
 /**
- * Settings of a request for a response as a chat completion has them, and what the response repeats of them. Source: responses
- * reference, 2 and 6. Schemas stay the objects that they are, so that their text is found again.
+ * Converts the settings of a `responses` request to those of a chat completion, and returns the members that the response
+ * repeats. Source: responses reference, 2 and 6. Schemas stay the same objects, so that their text can be found again.
  */
 import { objectOf, type Values } from "../../values.ts";
 import {
@@ -15,12 +15,15 @@ import {
   requiredObject,
 } from "../required.ts";
 
-/** Chat demands a name, for its provider's own use. */
+/** Name of a format, which chat requires for the provider's own use. */
 const FORMAT_NAME = "output";
 
 const LOGPROBS = "message.output_text.logprobs";
 
-/** `request`: what its items say anew is in it. Throws `RequestProblem`, which names members as the client has them. */
+/**
+ * Returns the settings in their compat form. `request` includes the settings that its items override. Throws `RequestProblem`,
+ * which names members as the client does.
+ */
 export function settingsOf(request: Values): Values {
   const reasoning = optionalObject(request["reasoning"], "reasoning");
   const text = optionalObject(request["text"], "text");
@@ -45,14 +48,14 @@ export function wantsLogprobs(request: Values): boolean {
   return (typeof count === "number" && count > 0) || optionalList(request["include"], "include").includes(LOGPROBS);
 }
 
-/** Whether the client asked to be told what the model thinks. */
+/** Returns whether the client asked for a summary of the model's reasoning. */
 export function showsSummary(request: Values): boolean {
   const reasoning = objectOf(request["reasoning"]);
   const summary = reasoning?.["summary"] ?? reasoning?.["generate_summary"];
   return typeof summary === "string" && summary !== "none";
 }
 
-/** The default is not sent: most providers do not know the member. */
+/** Returns the verbosity. The default is not sent, since most providers do not know the member. */
 function verbosityOf(text: Values | undefined): string | undefined {
   const verbosity = optionalText(text?.["verbosity"], "text.verbosity");
   return verbosity === "medium" ? undefined : verbosity;
@@ -81,7 +84,7 @@ function formatOf(text: Values | undefined): Values | undefined {
   };
 }
 
-/** Nothing is kept, whatever was asked. */
+/** Returns the request members that the response repeats. `store` is always false, since nothing is stored. */
 export function echoOf(given: Values, { reasoning, text }: Values): Values {
   const or = (name: string, usual: unknown) => given[name] ?? usual;
   const thought = objectOf(reasoning);

@@ -1,9 +1,9 @@
 /**
- * The conversation of a request for a response, in no dialect: rounds of what the assistant said and did, what its tools gave,
- * and what was said to it then. Source: responses reference, 3.1.
+ * Conversation of a `responses` request, independent of a dialect: rounds of the assistant's messages and calls, the outputs of
+ * its tools, and the messages that followed. Source: responses reference, 3.1.
  */
 
-/** `marked`: the part is a place to cache up to, as the client wrote it. */
+/** Cache mark of a part, as the client wrote it. */
 interface Marked {
   readonly marked: unknown;
 }
@@ -19,11 +19,11 @@ export interface ImagePart extends Marked {
   readonly detail: string | undefined;
 }
 
-/** Either `data` or `url` is known. */
+/** File; either `data` or `url` is known. */
 export interface FilePart extends Marked {
   readonly kind: "file";
   readonly name: string | undefined;
-  /** A data URI. */
+  /** Data URI. */
   readonly data: string | undefined;
   readonly url: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface AudioPart extends Marked {
 
 export type Part = TextPart | ImagePart | FilePart | AudioPart;
 
-/** As the client gave it: one text, or parts. */
+/** Content as the client gave it: one text, or parts. */
 export type Content = string | readonly Part[];
 
 export interface Said {
@@ -45,28 +45,28 @@ export interface Said {
 
 export interface Call {
   readonly kind: "call";
-  /** As the client has it. */
+  /** Id from the client. */
   readonly id: string;
-  /** As the provider is sent it. */
+  /** Name that the provider is sent. */
   readonly name: string;
-  /** Arguments as JSON text, or what a custom tool was given. */
+  /** Arguments as JSON text, or the input of a custom tool. */
   readonly input: string;
   readonly isCustom: boolean;
-  /** Among the calls of its round. */
+  /** Position among the calls of its round. */
   readonly position: number;
 }
 
 export interface Output {
-  /** Undefined: of no call that the conversation holds. */
+  /** Call that the output belongs to; `undefined` if the conversation does not contain it. */
   readonly call: Call | undefined;
   readonly id: string;
   readonly content: Content;
 }
 
-/** Thought before what follows it in the round. */
+/** Thinking that precedes the next step of the round. */
 export interface Thought {
   readonly kind: "thought";
-  /** Undefined: there is nothing that a provider could know again. */
+  /** Sealed reasoning; `undefined` if the item has none that a provider could recognize. */
   readonly sealed: string | undefined;
   readonly place: string;
 }
@@ -80,17 +80,17 @@ export interface Spoken {
 export type Step = Thought | Spoken | Call;
 
 export interface Round {
-  /** Empty in the first alone, or where nothing of it can be told. */
+  /** Steps of the assistant. Empty only in the first round, or if no step can be sent. */
   readonly steps: Step[];
-  /** In the order of the calls; those of no call last. */
+  /** Outputs in the order of the calls; outputs without a call come last. */
   readonly outputs: readonly Output[];
   readonly said: Said[];
 }
 
 export interface Talk {
-  /** Before anything else is said. */
+  /** Instructions before the first message. */
   readonly system: readonly Content[];
   readonly rounds: readonly Round[];
-  /** Of calls and outputs, as the client has them. */
+  /** Ids of calls and outputs, as the client has them. */
   readonly callIds: ReadonlySet<string>;
 }

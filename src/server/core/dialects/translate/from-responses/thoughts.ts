@@ -1,25 +1,26 @@
 /**
- * What became of the reasoning that a client sends back. Source: responses reference, 5.3. What is not ours, or of another
- * provider, caller or model, is dropped and counted, so that a session goes on; so is reasoning that nothing came of.
+ * Handles reasoning that a client sends back. Source: responses reference, 5.3. Reasoning that the gateway did not seal, or
+ * that belongs to another provider, caller or model, is dropped and counted, so that the session continues; so is reasoning
+ * without a result after it.
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import type { ChannelTerms, SealedBlock } from "../types.ts";
 import type { Step, Thought } from "./talk.ts";
 
 export interface Thoughts {
-  /** Empty: the provider is not told. */
+  /** Returns the blocks to send to the provider; empty if there are none. */
   blocksOf(thought: Thought): readonly SealedBlock[];
-  /** A provider cannot be told what it says. */
+  /** Records the loss of a thought that cannot be sent to the provider. */
   drop(thought: Thought): void;
   readonly lost: readonly Loss[];
 }
 
-/** `kinds`: of the blocks that the form has a place for. */
+/** Opens the handling of thoughts. `kinds` are the blocks that the form can express. */
 export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<SealedBlock["k"]>): Thoughts {
   const lost: Loss[] = [];
   const isTold = claims("thinking_replay");
 
-  // The guard has counted what the channel does not claim, and what is not sealed.
+  // Records the loss. The guard has already counted unclaimed capabilities, and unsealed reasoning.
   function drop({ sealed, place }: Thought): void {
     if (isTold && sealed !== undefined && lost.length === 0)
       lost.push({ capability: "thinking_replay", isHard: false, place });
@@ -35,7 +36,7 @@ export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<
   return { blocksOf, drop, lost };
 }
 
-/** Where the thoughts begin that nothing comes after. */
+/** Returns the index of the first trailing thought, behind the last message or call. */
 export function endOfDeeds(steps: readonly Step[]): number {
   return steps.findLastIndex((step) => (step.kind === "spoken" ? /\S/.test(step.text) : step.kind === "call")) + 1;
 }

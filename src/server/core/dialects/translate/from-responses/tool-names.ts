@@ -1,22 +1,22 @@
 /**
- * Names of tools as a provider takes them: of letters, digits, _ and -, and not too long. A tool in a namespace is called by
- * both names. What has to be changed keeps its beginning and gets digits of its SHA-256, so that a conversation names it alike
- * from turn to turn. Source: responses reference, 4.2 and 4.3; dialects reference, 8.2.
+ * Converts names of tools to names that a provider accepts: letters, digits, _ and -, and a limited length. The name of a tool
+ * in a namespace combines both names. A changed name keeps its beginning and gets digits of its SHA-256, so that it is the same
+ * in every turn of a conversation. Source: responses reference, 4.2 and 4.3; dialects reference, 8.2.
  */
 import { toolKey } from "../../fidelity/response-tools.ts";
 import type { ClientTool } from "../responses-terms.ts";
 import { shortName } from "../to-compat/tool-names.ts";
 
 export interface ToolNames {
-  /** As the provider is sent it. Different tools of one request stay different. */
+  /** Returns the name that the provider is sent. Different tools of one request get different names. */
   sent(tool: ClientTool): string;
-  /** By the name that is sent: all but functions that keep their own. Grows with what is asked of `sent`. */
+  /** Tools by the name that is sent, without functions that keep their own name. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, ClientTool>;
 }
 
 const FOREIGN = /[^A-Za-z0-9_-]/gu;
 
-/** `declared`: in the order in which a name is given, where two tools would have the same. */
+/** Opens the names of a request's tools. `declared` is in the order of precedence, if two tools would get the same name. */
 export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
   const names = new Map<string, string>();
   const taken = new Set<string>();
@@ -42,7 +42,7 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
     return short;
   }
 
-  // Those without a namespace keep their names.
+  // Tools without a namespace keep their names.
   for (const tool of declared) if (tool.namespace === undefined) sent(tool);
   for (const tool of declared) sent(tool);
   return { sent, changed };

@@ -1,5 +1,5 @@
 /**
- * Tools of a request for a response as a chat completion has them: functions, whatever they were, and the choice among them.
+ * Converts the tools of a `responses` request, and the tool choice, to those of a chat completion: all become functions.
  * Source: responses reference, 4.
  */
 import { type Additions, choiceOf, type OwnTool, offeredTools, toolKey } from "../../fidelity/response-tools.ts";
@@ -15,7 +15,7 @@ import {
 } from "../required.ts";
 import { openToolNames, type ToolNames } from "./tool-names.ts";
 
-/** What a custom tool is given, as the member of an object. */
+/** Parameters of a custom tool: its input as the member of an object. */
 const CUSTOM_PARAMETERS = {
   type: "object",
   properties: { input: { type: "string" } },
@@ -25,7 +25,7 @@ const CUSTOM_PARAMETERS = {
 
 export interface Tools {
   readonly names: ToolNames;
-  /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion; empty where no tool can be called. */
+  /** Members `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion; empty if no tool can be called. */
   readonly members: Values;
 }
 
@@ -55,7 +55,7 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
   };
 }
 
-/** A provider refuses two of one name: the later one is meant, which an item may have added. */
+/** Removes tools with a repeated name, which a provider refuses: the later one, which an item may have added, is kept. */
 function withoutTwins(own: readonly OwnTool[]): readonly OwnTool[] {
   const tools = new Map<string, OwnTool>();
   for (const tool of own) tools.set(toolKey(tool.namespace, requiredName(tool.name, `${tool.place}.name`)), tool);
@@ -80,7 +80,7 @@ function definition(own: OwnTool, names: ToolNames): Values {
   };
 }
 
-/** A grammar that nobody enforces is asked for in words. */
+/** Returns the description with the grammar, which is not enforced and so is described in words. */
 function withGrammar(description: string | undefined, tool: Values, place: string): string | undefined {
   const format = objectOf(tool["format"]);
   if (format?.["type"] !== "grammar") return description;

@@ -1,8 +1,8 @@
 /**
- * What an answer of the messages dialect says, read the same way from a whole answer and from an event. Source: dialects
+ * Reads the parts of an answer of the messages dialect, in the same way for a whole answer and for an event. Source: dialects
  * reference, 3.2, 5.2.
  *
- * An answer that breaks its grammar where that changes what is told is an `AnswerProblem`, whose message quotes nothing.
+ * An answer that violates the grammar in a way that changes its content is an `AnswerProblem`, whose message quotes nothing.
  */
 import { exactParts, type JsonSource, jsonText } from "../../json-source.ts";
 import { objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
@@ -14,7 +14,7 @@ import { foldEvents } from "./fold-events.ts";
 export interface WholeMessage {
   readonly message: Values;
   readonly blocks: readonly Values[];
-  /** Undefined where there is no call, whose input alone must be told as it is written. */
+  /** Returns parts as they are written; `undefined` without a call, since only a call's input keeps its spelling. */
   readonly exact: JsonSource["exact"] | undefined;
 }
 
@@ -40,44 +40,50 @@ function exactOf(body: string, value: unknown): JsonSource["exact"] {
   }
 }
 
-/** A block of content; its type need not be known. */
+/** Returns a content block; its type may be unknown. */
 export function readBlock(value: unknown): Values {
   const block = objectOf(value);
   if (block === undefined || typeof block["type"] !== "string") throw new AnswerProblem("a content block has no type");
   return block;
 }
 
-/** Text that the grammar demands. */
+/** Returns a text that the grammar requires. */
 export function readText(of: Values, name: string): string {
   const text = stringOf(of[name]);
   if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
   return text;
 }
 
-/** As the provider knows the tool. */
+/** Returns the provider's name of the tool. */
 export function readToolName(block: Values): string {
   const name = stringOf(block["name"]);
   if (name === undefined || name === "") throw new AnswerProblem("a tool call has no name");
   return name;
 }
 
-/** Whether a block begins with arguments, which must be read exactly. */
+/** Returns whether a block begins with arguments, which must be read exactly. */
 export function hasInput(block: Values): boolean {
   const input = block["type"] === "tool_use" ? objectOf(block["input"]) : undefined;
   return input !== undefined && Object.keys(input).length > 0;
 }
 
-/** The input of a `tool_use` block as the text of `arguments`; `exact`: of the `JsonSource` that the block is a part of. */
+/**
+ * Returns the input of a `tool_use` block as the text of `arguments`. `exact` is that of the `JsonSource` that the block is a
+ * part of.
+ */
 export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
   const input = block["input"];
   if (input === undefined || input === null) return "{}";
-  // JSON text as some bridges write it, or whatever text a model wrote.
+  // Some bridges send the input as JSON text, and a model may write any text.
   if (typeof input === "string") return input.trim() === "" ? "{}" : input;
   if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
   return jsonText(exact(input));
 }
 
-/** Undefined: it is no refusal, or one without a word. `of`: a message, or the `delta` of a `message_delta`. */
+/**
+ * Returns the explanation of a refusal, or `undefined` if it is not a refusal, or has no explanation. `of` is a message, or the
+ * `delta` of a `message_delta`.
+ */
 export function readRefusal(of: Values): string | undefined {
   if (of["stop_reason"] !== "refusal") return undefined;
   return stringOf(objectOf(of["stop_details"])?.["explanation"]) || undefined;

@@ -1,9 +1,9 @@
 /**
- * Reads the events of a messages stream for whatever is made of them. Source: dialects reference, 5.3 and 9.1.
+ * Reads the events of a messages stream for a sink. Source: dialects reference, 5.3 and 9.1.
  *
- * An answer is complete at `message_stop` and not before: a stream that ends without it has no end that could be told. A
- * second `message_start` tells only usage, as some providers send it. Blocks that interleave, or are never closed, are
- * handed on as they come; a delta without its block, or of another kind than its block, is no answer.
+ * An answer is complete only at `message_stop`: a stream that ends without it ended too early. A second `message_start` only
+ * reports usage, as some providers send it. Blocks that interleave, or are never closed, are passed on as they arrive; a delta
+ * without its block, or of another kind than its block, makes the answer invalid.
  */
 import { type JsonSource, readJson } from "../../json-source.ts";
 import { raiseUsage, type Usage } from "../../usage.ts";
@@ -12,46 +12,46 @@ import { listOf, objectOf, parsedJson, type Values } from "../../values.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
-/** A block as its writer knows it. `untold`: nothing of it is shown. */
+/** Block in the form of its writer. `untold`: nothing of it is written. */
 export interface WrittenBlock {
   readonly kind: "text" | "thinking" | "tool_use" | "untold";
 }
 
 /** Writes an answer in the client's form. Each may throw `AnswerProblem`. */
 export interface EventSink<Block extends WrittenBlock> {
-  /** `message`: as the stream begins with it. */
+  /** Starts the answer. `message` is the message that begins the stream. */
   start(message: Values): void;
-  /** `exact`: of the `JsonSource` that `block` is a part of, where its spelling may matter. */
+  /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of, if its spelling may matter. */
   open(block: Values, exact?: JsonSource["exact"]): Block;
-  /** Of a block of the kind that has it. */
+  /** Handles text of a block that has text. */
   text(text: string, block: Block): void;
   thinking(text: string, block: Block): void;
   sign(signature: string, block: Block): void;
   fragment(json: string, block: Block): void;
   close(block: Block): void;
   finish(ending: EventEnding): void;
-  /** `data`: of the provider's event, parsed. */
+  /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown): void;
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string;
 }
 
 export interface EventEnding {
   readonly stopReason: unknown;
-  /** What the provider says of it; undefined: it is no refusal, or one without a word. */
+  /** Explanation of a refusal; `undefined` if it is not a refusal, or has no explanation. */
   readonly refusal: string | undefined;
-  /** Undefined: none is known. */
+  /** Usage; `undefined` if it is unknown. */
   readonly usage: Usage | undefined;
 }
 
-/** Of blocks that were not closed; the grammar knows one. */
+/** Maximum number of unclosed blocks; the grammar allows one. */
 const MAX_OPEN_BLOCKS = 1024;
 
 const KEEP_ALIVE = ": ping\n\n";
 
 const NO_VALUES: Values = {};
 
-/** Events that are read; others by name mean nothing to any client. */
+/** Events that are read; no client handles events of other names. */
 const EVENTS: ReadonlySet<string> = new Set([
   "message_start",
   "content_block_start",
@@ -66,7 +66,7 @@ export function readEvents<Block extends WrittenBlock>(sink: EventSink<Block>): 
   return new EventReader(sink);
 }
 
-/** A class, since there is one for each stream. */
+/** A class, since there is one instance for each stream. */
 class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   readonly #sink: EventSink<Block>;
   readonly #blocks = new Map<number, Block>();
@@ -233,14 +233,16 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     this.#isUsageFinal = isFinal;
   }
 
-  /** As metering reads it: no count goes down again, and counts that are all zero are knowledge only when final. */
+  /**
+   * Returns the usage, in the same way as metering: no count decreases, and counts that are all zero are valid only when final.
+   */
   #usage(): Usage | undefined {
     const used = this.#used;
     return used === undefined || (used.totalTokens === 0 && !this.#isUsageFinal) ? undefined : used;
   }
 }
 
-/** The event once more, for the exact text of its parts. */
+/** Parses the event again, to keep the exact text of its parts. */
 function exactly(data: string): JsonSource {
   try {
     return readJson(data);
@@ -257,7 +259,7 @@ function readIndex(event: Values): number {
   return index;
 }
 
-/** A whole input may stand where its text should. */
+/** Returns the text of a fragment. Some providers send the whole input as an object instead. */
 function readFragment(json: unknown): string {
   if (typeof json === "string") return json;
   if (objectOf(json) === undefined) throw new AnswerProblem('"partial_json" is no text');

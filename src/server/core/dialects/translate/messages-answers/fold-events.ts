@@ -1,4 +1,4 @@
-/** A whole message out of the events of a stream that nobody asked for. Source: dialects reference, 5.3. */
+/** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
 import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../values.ts";
 import { eventsOf } from "../chat-answers/loose.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
@@ -6,7 +6,7 @@ import { AnswerProblem, EarlyEnd } from "../types.ts";
 /** Members of a delta, and of the block that they are added to. */
 const TEXTS = ["text", "thinking", "signature"] as const;
 
-/** Throws `AnswerProblem`; one that ended before its answer did is an `EarlyEnd`. */
+/** Folds the events. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended before its answer did. */
 export function foldEvents(body: string): Values {
   let message: Values | undefined;
   let ending: Values = {};
@@ -19,7 +19,7 @@ export function foldEvents(body: string): Values {
     if (event === undefined) throw new AnswerProblem("an event is no JSON object");
     const index = numberOf(event["index"]) ?? 0;
     switch (event["type"]) {
-      // The whole answer, as the only event.
+      // Some providers send the whole answer as the only event.
       case "message":
         message ??= event;
         usage = { ...usage, ...objectOf(event["usage"]) };
@@ -69,6 +69,6 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
   if (citation !== undefined) block["citations"] = [...listOf(block["citations"]), citation];
 }
 
-/** What a later event does not tell stays as it was told before. */
+/** Counts that a later event does not have keep their earlier values. */
 const known = (usage: Values | undefined): Values =>
   Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));

@@ -1,5 +1,5 @@
 /**
- * What an answer of the messages dialect says to a compat client: the same of a whole answer and of a stream. Source:
+ * Reads an answer of the messages dialect for a compat client, in the same way for a whole answer and a stream. Source:
  * dialects reference, 8.5.
  */
 import { objectOf, stringOf, type Values } from "../../values.ts";
@@ -8,7 +8,7 @@ import { finishReason } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 
-/** Of a whole answer and of each chunk. */
+/** Head of a whole answer and of each chunk. */
 export interface AnswerHead {
   readonly id: string;
   readonly created: number;
@@ -21,7 +21,7 @@ export interface ToolCall {
   readonly name: string;
 }
 
-/** `batch` has no equivalent. */
+/** Service tiers; `batch` has no equivalent. */
 const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
   ["standard", "default"],
   ["priority", "priority"],
@@ -36,13 +36,16 @@ export function readHead(message: Values, terms: AnswerTerms, stamp: AnswerStamp
   };
 }
 
-/** `position`: of the call among the calls of the answer, from 0. */
+/** Returns a call. `position` is its place among the calls of the answer, from 0. */
 export function readCall(block: Values, position: number, terms: AnswerTerms, stamp: AnswerStamp): ToolCall {
   const name = shownTool(terms, readToolName(block));
   return { id: stringOf(block["id"]) || `call_${stamp.seed}_${position}`, name };
 }
 
-/** Calls make the reason, whatever was said, unless the answer was cut off or refused; without any there is none to answer. */
+/**
+ * Returns the finish reason. If the answer has calls they are the reason, unless it was cut off or refused; without calls a
+ * call is never the reason.
+ */
 export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFunctions }: AnswerTerms): string {
   const named = finishReason(stopReason);
   if (named !== "stop" && named !== "tool_calls") return named;
@@ -51,8 +54,8 @@ export function readFinish(stopReason: unknown, hasCalls: boolean, { callsFuncti
 }
 
 /**
- * Thinking that a provider takes back: what a client sends again of `reasoning_details` keeps text and signature together.
- * Undefined: it is not signed, and no provider takes it.
+ * Returns thinking in the form that a client can send back: an entry of `reasoning_details` keeps text and signature together.
+ * Returns `undefined` if it is not signed, since no provider accepts that.
  */
 export function signedDetail(text: string, signature: string | undefined, index: number): object | undefined {
   return signature ? { type: "reasoning.text", text, signature, index } : undefined;

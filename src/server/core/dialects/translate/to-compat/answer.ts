@@ -1,6 +1,6 @@
 /**
- * A whole answer of the messages dialect for a compat client: as a chat completion, or as the chunks of one where a stream
- * was asked for. Source: dialects reference, 8.5 and 9.1.
+ * Translates a whole answer of the messages dialect for a compat client: to a chat completion, or to its chunks if a stream was
+ * requested. Source: dialects reference, 8.5 and 9.1.
  */
 import { normaliseUsage } from "../../usage-normalise.ts";
 import { stringOf, type Values } from "../../values.ts";
@@ -23,7 +23,7 @@ interface Call {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** JSON text of a chat completion. Throws `AnswerProblem`. */
+/** Returns a chat completion as JSON text. Throws `AnswerProblem`. */
 export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
   const answer = readMessage(body);
   const { message } = answer;
@@ -41,7 +41,7 @@ export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerSta
   });
 }
 
-/** The same answer as the frames of a whole stream. Throws `AnswerProblem`. */
+/** Returns the same answer as the frames of a whole stream. Throws `AnswerProblem`. */
 export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {
   const { message, blocks, exact } = readMessage(body);
   const writer = new ChunkWriter(terms, stamp);
@@ -92,7 +92,7 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
     hasCalls,
     message: {
       role: "assistant",
-      // An answer without a word is an empty one; null says that something else stands in its place.
+      // An answer without text has an empty string; null means that calls or a refusal replace the text.
       content: content ?? (hasCalls || refusal !== null ? null : ""),
       refusal,
       ...(annotations.length > 0 && { annotations }),

@@ -1,7 +1,7 @@
 /**
- * An assistant's turn as one compat message: texts joined, calls in their order. Source: dialects reference, 8.4.
+ * Translates an assistant's turn to one compat message: texts joined, calls in their order. Source: dialects reference, 8.4.
  *
- * Thinking is shown to a provider that claims to read it again, and kept from all others: none requires it.
+ * Thinking is sent only to a provider that claims to accept it again: none requires it.
  */
 import { jsonText } from "../../json-source.ts";
 import type { Values } from "../../values.ts";
@@ -77,7 +77,7 @@ export function openAssistantTurn(scope: Scope): Turn {
     return [
       {
         role: "assistant",
-        // Null is for calls only.
+        // Null is allowed with calls only.
         content: contentOf(texts) ?? (calls.length > 0 ? null : ""),
         reasoning_content: thought || undefined,
         reasoning_details: reasoning.length > 0 ? reasoning : undefined,
@@ -89,7 +89,10 @@ export function openAssistantTurn(scope: Scope): Turn {
   return { role: "assistant", add, messages };
 }
 
-/** Parts stay apart only where one of them carries a mark, which a plain text cannot. Undefined: there is no text. */
+/**
+ * Returns the content, or `undefined` if there is no text. Parts stay separate only if one of them has a mark, which a plain
+ * text cannot have.
+ */
 function contentOf(texts: readonly TextPart[]): ChatMessage["content"] | undefined {
   if (texts.length === 0) return undefined;
   const isMarked = texts.some(({ prompt_cache_breakpoint }) => prompt_cache_breakpoint !== undefined);

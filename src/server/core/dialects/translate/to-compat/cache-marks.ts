@@ -1,8 +1,8 @@
 /**
  * Marks for the provider's prompt cache. Source: dialects reference, 8.6.
  *
- * A provider writes the latest four marks of a request, or three beside the one that it sets itself. What a client marked
- * says where it wants to be cached, so the provider's own mark is left off unless the client asked for one at top level.
+ * A provider uses the last four marks of a request, or three in addition to the one that it sets itself. The client's marks say
+ * where it wants to cache, so the provider's own mark is disabled unless the client asked for one at the top level.
  */
 import { objectOf, type Values } from "../../values.ts";
 import type { ChatMessage, Part } from "./chat.ts";
@@ -13,7 +13,7 @@ export interface CacheOptions {
   readonly mode: keyof typeof MAX_MARKS;
 }
 
-/** Unsets all marks but the last that the provider keeps. Marks are there only where the channel claims them. */
+/** Removes all marks but the last ones that the provider keeps. There are marks only if the channel claims them. */
 export function keepLastMarks(messages: readonly ChatMessage[], mode: CacheOptions["mode"]): CacheOptions | undefined {
   const marked = messages.flatMap(({ content }) => (typeof content === "object" ? markedOf(content ?? []) : []));
   for (const part of marked.slice(0, -MAX_MARKS[mode])) part.prompt_cache_breakpoint = undefined;

@@ -1,4 +1,4 @@
-/** A compat request as it is built here, and what its parts are built with. Source: dialects reference, 3.1. */
+/** Types of a compat request, and of the functions that build it. Source: dialects reference, 3.1. */
 import type { JsonSource } from "../../json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 import type { ToolNames } from "./tool-names.ts";
@@ -18,19 +18,19 @@ export interface ChatMessage {
   readonly tool_call_id?: string;
 }
 
-/** What one side says until the other speaks: the dialect takes messages of one role in a row as one. */
+/** Turn of one side: the dialect treats consecutive messages of one role as one. */
 export interface Turn {
   readonly role: "user" | "assistant";
-  /** Content of a further message of the turn. */
+  /** Adds the content of a further message of the turn. */
   add(content: unknown, place: string): void;
-  /** Empty where there is nothing to send. */
+  /** Returns the messages of the turn; empty if there is nothing to send. */
   messages(): readonly ChatMessage[];
 }
 
 export type Part = TextPart | ImagePart | FilePart;
 
 interface Markable {
-  /** Set where the client marked the block for the cache; unset again where there are more marks than the provider keeps. */
+  /** Mark, set if the client marked the block for the cache; removed again if there are more marks than the provider keeps. */
   prompt_cache_breakpoint: CacheBreakpoint | undefined;
 }
 

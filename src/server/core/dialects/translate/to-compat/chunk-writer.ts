@@ -14,14 +14,16 @@ import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from ".
 
 export type OpenBlock =
   | { readonly kind: "text" }
-  /** Its detail goes out whole when the block is closed, so that a signature never parts from its text. */
+  /**
+   * Thinking block. Its detail is written whole when the block is closed, so that a signature is never separated from its text.
+   */
   | { readonly kind: "thinking"; readonly index: number; text: string; signature: string }
-  /** `input`: its whole arguments, said if no fragment of them comes. */
+  /** Tool call. `input` has its whole arguments, which are written if no fragment arrives. */
   | { readonly kind: "tool_use"; readonly index: number; readonly input: string; hasFragments: boolean }
-  /** Of the provider's own tools, or of a type that is not known: nothing of it is told. */
+  /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "untold" };
 
-/** Thinking and input of blocks that are not closed, in UTF-16 units. */
+/** Maximum size of thinking and input of open blocks, in UTF-16 units. */
 const MAX_HELD = 8 << 20;
 
 const UNTOLD: OpenBlock = { kind: "untold" };
@@ -30,9 +32,9 @@ const TEXT: OpenBlock = { kind: "text" };
 export class ChunkWriter implements EventSink<OpenBlock> {
   readonly #terms: AnswerTerms;
   readonly #stamp: AnswerStamp;
-  /** Empty until the answer begins. */
+  /** Beginning of each chunk; empty until the answer begins. */
   #before = "";
-  /** Of every chunk but the one that tells usage, which alone has it where the client asked for it. */
+  /** Usage member of every chunk but the one with the usage. Empty unless the client asked for usage. */
   readonly #usage: string;
   readonly #rest: string;
   #frames = "";
@@ -47,7 +49,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     this.#rest = `,"finish_reason":null}]${this.#usage}}\n\n`;
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     const frames = this.#frames;
     this.#frames = "";
@@ -61,7 +63,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     this.#delta('{"role":"assistant","content":""}');
   }
 
-  /** `exact`: of the `JsonSource` that `block` is a part of. */
+  /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of. */
   open(block: Values, exact?: (part: unknown) => unknown): OpenBlock {
     switch (block["type"]) {
       case "text":
@@ -158,7 +160,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     if (detail !== undefined) this.#delta(JSON.stringify({ reasoning_details: [detail] }));
   }
 
-  /** `delta`: JSON text. */
+  /** Writes a delta, given as JSON text. */
   #delta(delta: string): void {
     this.#frames += `${this.#before}[{"index":0,"delta":${delta}${this.#rest}`;
   }

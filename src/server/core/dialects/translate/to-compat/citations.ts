@@ -1,12 +1,12 @@
 /**
- * Citations of a web search as annotations of the text that rests on them. Source: dialects reference, 3.2 and 8.5.
+ * Converts citations of a web search to annotations of the text that cites them. Source: dialects reference, 3.2 and 8.5.
  *
- * Places count characters, not UTF-16 units, from the start of the message's content. Other kinds of citation have no
+ * Offsets count characters, not UTF-16 units, from the start of the message's content. Other kinds of citation have no
  * equivalent.
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 
-/** Is told every block of text of an answer in turn, with its text, and gives the annotations of each. */
+/** Returns a function that takes each text block of an answer in order, with its text, and returns its annotations. */
 export function openAnnotations(): (block: Values, text: string) => readonly object[] {
   let counted = 0;
   let uncounted = "";

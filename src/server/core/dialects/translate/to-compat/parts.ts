@@ -1,7 +1,7 @@
 /**
- * Content blocks of the messages dialect as parts of a compat message. Source: dialects reference, 8.4 and 8.6.
+ * Converts content blocks of the messages dialect to parts of a compat message. Source: dialects reference, 8.4 and 8.6.
  *
- * A block without a counterpart gives no part: the guard has named it. So does an empty text, which providers refuse.
+ * A block without a counterpart gives no part: the guard has reported it. Neither does an empty text, which providers refuse.
  */
 import { objectOf, type Values } from "../../values.ts";
 import { optionalText, requiredList, requiredObject, requiredText } from "../required.ts";
@@ -12,12 +12,12 @@ const BREAKPOINT: CacheBreakpoint = { mode: "explicit" };
 const PDF = "application/pdf";
 const DEFAULT_FILENAME = "document.pdf";
 
-/** The name of a block's type. */
+/** Returns the block's type. */
 export function typeOf(block: Values, place: string): string {
   return requiredText(block["type"], `${place}.type`);
 }
 
-/** A text, an image or a document. Undefined: there is nothing to send of it. */
+/** Returns a text, an image or a document, or `undefined` if there is nothing to send of the block. */
 export function partOf(block: Values, place: string, scope: Scope): Part | undefined {
   switch (typeOf(block, place)) {
     case "text":
@@ -35,7 +35,7 @@ export function textPart(block: Values, place: string, scope: Scope): TextPart |
   return textPartOf(requiredText(block["text"], `${place}.text`), breakpointOf(block, scope));
 }
 
-/** Texts of a list that holds no other blocks, as a system prompt does. */
+/** Returns the texts of a list without other blocks, such as a system prompt. */
 export function textParts(content: unknown, place: string, scope: Scope): readonly TextPart[] {
   const parts: TextPart[] = [];
   for (const [index, item] of requiredList(content, place).entries()) {
@@ -72,7 +72,7 @@ function documentPart(block: Values, place: string, scope: Scope): Part | undefi
   const source = requiredObject(block["source"], `${place}.source`);
   const breakpoint = breakpointOf(block, scope);
   switch (source["type"]) {
-    // Needs no claim: it is text, and every provider reads text.
+    // A text needs no claim, since every provider accepts text.
     case "text":
       return textPartOf(requiredText(source["data"], `${place}.source.data`), breakpoint);
     case "base64": {

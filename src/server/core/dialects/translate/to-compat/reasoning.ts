@@ -1,4 +1,6 @@
-/** How much a compat provider is to reason, from what the client said of thinking and effort. Source: dialects reference, 8.2. */
+/**
+ * Determines the reasoning effort for a compat provider from the client's thinking and effort. Source: dialects reference, 8.2.
+ */
 import type { Values } from "../../values.ts";
 import { effortOf } from "../effort.ts";
 import { optionalNumber, optionalObject, optionalText } from "../required.ts";
@@ -6,7 +8,10 @@ import type { ChannelTerms } from "../types.ts";
 
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(["enabled", "adaptive", "between_tools"]);
 
-/** An effort that the client named goes before one that is read from a budget. Undefined: as much as the provider likes. */
+/**
+ * Returns the effort, or `undefined` to leave it to the provider. An effort that the client named takes precedence over one
+ * derived from a budget.
+ */
 export function reasoningEffort(request: Values, claims: ChannelTerms["claims"]): string | undefined {
   const thinking = optionalObject(request["thinking"], "thinking");
   const output = optionalObject(request["output_config"], "output_config");
@@ -17,7 +22,7 @@ export function reasoningEffort(request: Values, claims: ChannelTerms["claims"])
   return thinking?.["type"] === "enabled" && budget !== undefined && claims("thinking") ? effortOf(budget) : undefined;
 }
 
-/** Whether the client asked for thinking and wants to see it. */
+/** Returns whether the client asked for thinking and wants to see it. */
 export function showsThinking(request: Values): boolean {
   const thinking = optionalObject(request["thinking"], "thinking");
   return THINKING_TYPES.has(thinking?.["type"]) && thinking?.["display"] !== "omitted";

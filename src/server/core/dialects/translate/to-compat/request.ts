@@ -1,8 +1,8 @@
 /**
- * A messages client's request for a compat provider. Source: dialects reference, 8.2, 8.4 and 8.6.
+ * Translates a messages client's request for a compat provider. Source: dialects reference, 8.2, 8.4 and 8.6.
  *
- * The guard has been asked before: what has no counterpart here, or is not claimed by the channel, is left out because
- * somebody allowed it. Schemas of tools, their input and schemas of output go through as they were written.
+ * The guard has judged the request before: parts without a counterpart, or not claimed by the channel, are left out because the
+ * operator allowed it. Schemas of tools, their input and schemas of output keep their spelling.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json-source.ts";
@@ -18,10 +18,13 @@ import { toolNamesOf } from "./tool-names.ts";
 import { readTools, translateTools } from "./tools.ts";
 import { translateTurns } from "./turns.ts";
 
-/** Of JSON in English, about; what bounds an image is about four times what most of them take. */
+/**
+ * Divisor that turns the upper bound of tokens into an estimate: English JSON has about four bytes per token, and the bound of
+ * an image is about four times what most images take.
+ */
 const BYTES_PER_TOKEN = 4;
 
-/** Throws `RequestProblem` for what is no request of the messages dialect. */
+/** Translates a request. Throws `RequestProblem` if it is not a request of the messages dialect. */
 export function messagesToChat(
   source: JsonSource,
   model: AnswerTerms["model"],
@@ -55,7 +58,7 @@ export function messagesToChat(
   };
 }
 
-/** The dialect of old had the format at top level. */
+/** Returns the response format. The dialect once had the format at the top level. */
 function responseFormat(request: Values, scope: Scope): object | undefined {
   const output = optionalObject(request["output_config"], "output_config");
   return (
@@ -68,7 +71,7 @@ function translateFormat(value: unknown, place: string, { source, claims }: Scop
   const format = optionalObject(value, place);
   if (format?.["type"] !== "json_schema" || !claims("json_schema")) return undefined;
   const schema = requiredObject(format["schema"], `${place}.schema`);
-  // Compat demands a name, which the messages dialect has not, and takes closed schemas alone for strict.
+  // Compat requires a name, which the messages dialect does not have, and accepts only closed schemas as strict.
   const strict = isClosedSchema(schema);
   return { type: "json_schema", json_schema: { name: "output", schema: source.exact(schema), strict } };
 }

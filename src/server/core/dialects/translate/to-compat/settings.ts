@@ -1,7 +1,8 @@
 /**
- * Top-level fields of a messages request but its turns and tools, as compat has them. Source: dialects reference, 8.2.
+ * Translates the top-level fields of a messages request, except its turns and tools, to compat. Source: dialects reference,
+ * 8.2.
  *
- * What the channel does not claim is left out, as is what has no counterpart: the guard has named it.
+ * Fields that the channel does not claim, or that have no counterpart, are left out: the guard has reported them.
  */
 import type { Values } from "../../values.ts";
 import { optionalFlag, optionalList, optionalNumber, optionalObject, optionalText, requiredText } from "../required.ts";
@@ -30,7 +31,7 @@ export function isStreamed(request: Values): boolean {
   return optionalFlag(request["stream"], "stream");
 }
 
-/** Zero fills the cache and generates nothing, which a compat provider cannot be asked for: one token comes closest. */
+/** Returns the token limit. Zero fills the cache and generates nothing, which compat cannot express: one token comes closest. */
 function maxTokens(request: Values): number | undefined {
   const max = optionalNumber(request["max_tokens"], "max_tokens");
   return max === 0 ? 1 : max;
@@ -65,7 +66,7 @@ function serviceTier({ speed, service_tier }: Values, claims: Claims): string | 
   return service_tier === "standard_only" ? "default" : undefined;
 }
 
-/** Usage is asked for in any case: the events that the client is given end with it. */
+/** Returns the stream settings. Usage is always requested, since the client's events end with it. */
 function streaming(request: Values, { claims, acceptsStreamUsage }: ChannelTerms): object {
   if (!isStreamed(request) || !claims("streaming")) return {};
   return { stream: true, stream_options: acceptsStreamUsage ? { include_usage: true } : undefined };

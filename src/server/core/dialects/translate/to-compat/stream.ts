@@ -1,4 +1,7 @@
-/** A stream of the messages dialect for a compat client: events in, chunks out. Source: dialects reference, 5.3 and 9.1. */
+/**
+ * Translates a stream of the messages dialect for a compat client, from events to chunks. Source: dialects reference, 5.3 and
+ * 9.1.
+ */
 import { readEvents } from "../messages-answers/event-reader.ts";
 import type { AnswerStamp, AnswerTerms, StreamTranslation } from "../types.ts";
 import { ChunkWriter } from "./chunk-writer.ts";

@@ -1,7 +1,7 @@
 /**
- * Names of tools that a compat provider accepts: at most 64 characters, where the messages dialect allows 128. A longer one
- * keeps its first 55 characters and gets eight digits of its SHA-256, so that a conversation names it alike from turn to
- * turn, in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
+ * Shortens names of tools for a compat provider, which accepts 64 characters, where the messages dialect allows 128. A longer
+ * name keeps its first 55 characters and gets eight digits of its SHA-256, so that it is the same in every turn of a
+ * conversation: in its tools, its choice and its history. Source: dialects reference, 3.1 and 8.2.
  */
 import { createHash } from "node:crypto";
 
@@ -9,13 +9,16 @@ const MAX_NAME_LENGTH = 64;
 const DIGEST_LENGTH = 8;
 
 export interface ToolNames {
-  /** The client's own name as the provider is sent it. Different names of one request stay different. */
+  /** Returns the name that the provider is sent. Different names of one request get different names. */
   sent(name: string): string;
-  /** Names that were changed, as they were sent, to the client's own. Grows with what is asked of `sent`. */
+  /** Client's names by the changed names. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, string>;
 }
 
-/** `declared`: the names of all tools of the request. What only its history names is shortened as it comes. */
+/**
+ * Returns the names of a request's tools. `declared` has the names of all declared tools; names that occur only in the history
+ * are shortened as they come.
+ */
 export function toolNamesOf(declared: readonly string[]): ToolNames {
   const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
   const shortened = new Map<string, string>();
@@ -37,7 +40,7 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
   return { sent, changed };
 }
 
-/** A name of at most `maxLength` characters: the beginning of `name`, and digits of what tells it from others. */
+/** Returns a name of at most `maxLength` characters: the beginning of `name`, and a digest of `digested`, which identifies it. */
 export function shortName(name: string, digested: string, maxLength: number): string {
   const digest = createHash("sha256").update(digested).digest("hex").slice(0, DIGEST_LENGTH);
   return `${name.slice(0, maxLength - DIGEST_LENGTH - 1)}_${digest}`;

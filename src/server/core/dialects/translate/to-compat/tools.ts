@@ -1,8 +1,7 @@
 /**
- * Tools of a messages request, and the choice among them, as compat has them. Source: dialects reference, 8.2.
+ * Translates the tools of a messages request, and the tool choice, to compat. Source: dialects reference, 8.2.
  *
- * A provider refuses a choice, or a flag about calls, without a tool to call: where no function is left to send, neither
- * is sent.
+ * A provider refuses a choice, or a flag about calls, without a tool: if no function is left to send, neither is sent.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import type { JsonSource } from "../../json-source.ts";
@@ -18,14 +17,14 @@ import {
 } from "../required.ts";
 import type { Scope } from "./chat.ts";
 
-/** By the types of tools that a provider runs itself. */
+/** Types of tools that a provider runs itself. */
 const SERVER_TOOLS = /^(?:web_search|web_fetch|code_execution|tool_search_tool|advisor)_|^mcp_toolset$/;
 const WEB_SEARCH = /^web_search_/;
 
-/** Compat has no such rules, and a search that keeps none of them is not the one that was asked for. */
+/** Compat has no such rules, and a search without them is not the one that was requested. */
 const SEARCH_RULES = ["allowed_domains", "blocked_domains"];
 
-/** Tools by who runs them: functions are the client's own; all others are known to a provider by their type. */
+/** Tools by who runs them: functions belong to the client; all others are known to a provider by their type. */
 export interface Tools {
   readonly functions: readonly FunctionTool[];
   /** Names of tools that have a type and no counterpart. */
@@ -96,7 +95,7 @@ function translateFunction({ name, tool, place }: FunctionTool, { source, claims
   };
 }
 
-/** An object of no named properties is refused where nothing is said of them. */
+/** Returns a schema with `properties`: an object without them is refused. */
 function withProperties(schema: Values, { exact }: JsonSource): unknown {
   if (schema["type"] !== "object" || objectOf(schema["properties"]) !== undefined) return exact(schema);
   const members = Object.entries(schema).map(([name, value]) => [
@@ -106,7 +105,7 @@ function withProperties(schema: Values, { exact }: JsonSource): unknown {
   return Object.fromEntries([...members, ["properties", {}]]);
 }
 
-/** Undefined: the provider's own choice, where the tool that was chosen cannot be sent. */
+/** Returns the tool choice, or `undefined`, which leaves the choice to the provider, if the chosen tool cannot be sent. */
 function translateChoice(choice: Values, typedNames: ReadonlySet<unknown>, { claims, names }: Scope): unknown {
   switch (choice["type"]) {
     case "none":

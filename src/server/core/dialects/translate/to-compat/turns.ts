@@ -1,8 +1,8 @@
 /**
- * System prompt and turns of a messages request as compat messages. Source: dialects reference, 8.2 and 8.4.
+ * Translates the system prompt and the turns of a messages request to compat messages. Source: dialects reference, 8.2 and 8.4.
  *
- * Turns of one role in a row are one, as the dialect has it: results of the tools of one turn may come in several messages,
- * and nothing may stand between them.
+ * Consecutive turns of one role are one, as in the dialect: results of the tools of one turn may come in several messages, and
+ * nothing may be between them.
  */
 import type { Values } from "../../values.ts";
 import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";
@@ -42,12 +42,12 @@ function translateMessages(messages: readonly unknown[], scope: Scope): readonly
     }
     turn.add(content, `${place}.content`);
   }
-  // A provider that cannot go on from the start of an answer would read it as a turn that is over.
+  // A provider without prefill would read an unfinished answer as a complete turn.
   if (turn?.role !== "assistant" || scope.claims("prefill")) endTurn();
   return translated;
 }
 
-/** Blocks stay apart, since a mark for the cache belongs to one of them. Empty: there is no text. */
+/** Returns the system message; empty without text. Blocks stay separate, since a cache mark belongs to one of them. */
 function systemMessage(content: unknown, place: string, scope: Scope): readonly ChatMessage[] {
   const texts = typeof content === "string" ? content : textParts(content, place, scope);
   return texts.length === 0 ? [] : [{ role: "system", content: texts }];

@@ -1,13 +1,15 @@
 /**
- * What a provider is told of the end user: an opaque id of at most 64 characters, and nobody's address or number.
- * Source: dialects reference, 8.1 and 8.2.
+ * Determines the id of the end user that a provider is sent: an opaque id of at most 64 characters, never an email address or a
+ * telephone number. Source: dialects reference, 8.1 and 8.2.
  */
 import { createHash } from "node:crypto";
 import { isOpaqueId } from "../../fidelity/forms.ts";
 
 const MAX_LENGTH = 64;
 
-/** Undefined: it is not to be sent. A longer id becomes its SHA-256, which is as long as an id may be. */
+/**
+ * Returns the id, or `undefined` if it must not be sent. A longer id becomes its SHA-256 digest, which has the maximum length.
+ */
 export function endUserId(id: string): string | undefined {
   if (id === "" || !isOpaqueId(id)) return undefined;
   return id.length <= MAX_LENGTH ? id : createHash("sha256").update(id).digest("hex");

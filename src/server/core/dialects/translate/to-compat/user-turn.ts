@@ -1,16 +1,16 @@
 /**
- * A user's turn as compat messages. Source: dialects reference, 8.4.
+ * Translates a user's turn to compat messages. Source: dialects reference, 8.4.
  *
- * Every call needs its answer before the next message of another role, so results of tools come first, wherever they stood
- * in the turn, and one user message follows with the rest. A tool's message holds text only: media of a result move to the
- * head of that user message, and words in the result tell where they went.
+ * Every call needs its result before the next message of another role. So tool results come first, wherever they were in the
+ * turn, and one user message follows with the rest. A tool message has text only: media of a result move to the head of that
+ * user message, and a text in the result says so.
  */
 import type { Values } from "../../values.ts";
 import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
 import { partOf, textPartOf } from "./parts.ts";
 
-/** Some providers refuse an empty result. */
+/** Placeholder for an empty result, which some providers refuse. */
 const NO_OUTPUT = "(no output)";
 const ERROR_PREFIX = "Error: ";
 
@@ -73,7 +73,7 @@ export function openUserTurn(scope: Scope): Turn {
   return { role: "user", add, messages };
 }
 
-/** Undefined: empty. A single text that was given as a string stays one. */
+/** Returns the content, or `undefined` if it is empty. A single text that was given as a string stays a string. */
 function contentOf(items: readonly (string | Part)[]): ChatMessage["content"] | undefined {
   const [first] = items;
   if (first === undefined || (items.length === 1 && typeof first === "string")) return first;

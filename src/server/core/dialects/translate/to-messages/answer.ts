@@ -1,8 +1,8 @@
 /**
- * A whole chat completion as a messages answer, or as the stream of events that was asked for though the provider
- * answered whole. Source: dialects reference, 8.5.
+ * Translates a whole chat completion to a messages answer, or to the requested stream of events although the provider answered
+ * whole. Source: dialects reference, 8.5.
  *
- * Arguments of calls stand in the answer exactly as the provider spelled them.
+ * Arguments of calls keep the provider's spelling.
  */
 import { Verbatim, writeJson } from "../../json-source.ts";
 import { objectOf, parsedJson } from "../../values.ts";
@@ -51,7 +51,7 @@ export function chatAsEvents(body: string, terms: AnswerTerms, stamp: AnswerStam
 type Block =
   | { readonly kind: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly kind: "text"; readonly text: string }
-  /** `input`: JSON text; empty: no arguments. */
+  /** `input` is JSON text; empty for no arguments. */
   | { readonly kind: "tool_use"; readonly id: string; readonly name: string; readonly input: string };
 
 interface WholeAnswer extends frames.Beginning {
@@ -117,8 +117,8 @@ function toolUses(
 }
 
 /**
- * Arguments that are no object are kept as the text that they are, since the dialect has no other place for them. Undefined:
- * they were cut off where the model ran out of tokens.
+ * Returns the input of a call. Arguments that are not an object are kept as text, since the dialect has no other place for
+ * them. Returns `undefined` if they were cut off because the model ran out of tokens.
  */
 function inputOf({ arguments: text }: CallPart, ranOut: boolean): string | undefined {
   const json = text.trim();

@@ -1,8 +1,8 @@
-/** What a request of the messages dialect holds, as far as a compat request can be told in it. Source: dialects reference, 5.1. */
+/** Types of a messages request, as far as a compat request can be expressed in it. Source: dialects reference, 5.1. */
 import type { JsonSource } from "../../json-source.ts";
 import type { ChannelTerms } from "../types.ts";
 
-/** What every part of a translation is told: the channel's claims, and the texts of what passes as it is written. */
+/** Context of every part of a translation: the channel's claims, and the texts of parts that pass unchanged. */
 export interface Scope {
   readonly claims: ChannelTerms["claims"];
   readonly exact: JsonSource["exact"];
@@ -13,15 +13,15 @@ export interface CacheControl {
   readonly ttl: "5m" | "1h" | undefined;
 }
 
-/** What a mark may stand on. */
+/** Part that can have a cache mark. */
 export interface Markable {
-  /** Taken back, or lengthened, once all marks of the request are known. */
+  /** Mark; removed, or lengthened, once all marks of the request are known. */
   cache_control?: CacheControl | undefined;
 }
 
 export interface TextBlock extends Markable {
   readonly type: "text";
-  /** Never blank: the API refuses a text in which no character shows. */
+  /** Text that is never blank: the API refuses a text without a visible character. */
   readonly text: string;
 }
 
@@ -59,11 +59,11 @@ export interface ToolUseBlock {
 export interface ToolResultBlock {
   readonly type: "tool_result";
   readonly tool_use_id: string;
-  /** Undefined: the tool gave nothing. */
+  /** Content; `undefined` if the tool returned nothing. */
   readonly content: string | readonly ContentBlock[] | undefined;
 }
 
-/** Signed by the provider that made it, which refuses any other. */
+/** Thinking block, signed by the provider that made it, which refuses any other. */
 export type ThinkingBlock =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string };

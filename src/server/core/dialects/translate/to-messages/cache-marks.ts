@@ -1,17 +1,17 @@
 /**
- * Marks of the prompt cache. Source: dialects reference, 8.6.
+ * Handles marks of the prompt cache. Source: dialects reference, 8.6.
  *
- * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several
- * compat providers take. A mark lives 30 minutes or longer in the one and five minutes or an hour in the other.
+ * A compat part is marked by `prompt_cache_breakpoint`, or by the messages dialect's own `cache_control`, which several compat
+ * providers accept. A mark lives 30 minutes or longer in the one, and five minutes or an hour in the other.
  */
 import type { Values } from "../../values.ts";
 import { objectOf } from "../../values.ts";
 import type { Block, CacheControl, Markable, Scope, Turn } from "./blocks.ts";
 
-/** More are refused. */
+/** Maximum number of marks; the API refuses more. */
 const MAX_MARKS = 4;
 
-/** Of a part or a tool, where the channel caches at all. */
+/** Returns the mark of a part or a tool, if the channel supports caching. */
 export function markOf(part: Values, { claims }: Scope): CacheControl | undefined {
   const own = objectOf(part["cache_control"]);
   const breakpoint = objectOf(part["prompt_cache_breakpoint"]);
@@ -25,8 +25,8 @@ function markFor(ttl: unknown): CacheControl {
 }
 
 /**
- * Leaves the last marks, since each covers all that is before it, and as many as the API takes. What is to live an hour may
- * not stand behind what lives five minutes, so the marks before it are lengthened. In the order of the prompt.
+ * Keeps as many of the last marks as the API allows, since each covers everything before it. A mark of an hour must not follow
+ * a mark of five minutes, so the marks before it are lengthened. The arguments are in the order of the prompt.
  */
 export function boundMarks(tools: readonly Markable[], system: readonly Markable[], turns: readonly Turn[]): void {
   const marked = [...tools, ...system, ...turns.flatMap(({ content }) => markableOf(content))].filter(

@@ -1,8 +1,8 @@
 /**
- * The system prompt and the turns of a messages request while they are put together, from whatever form they come.
- * Source: dialects reference, 8.3 and 5.1; 10.3 (15, 18, 20, 24).
+ * Assembles the system prompt and the turns of a messages request, whatever form they come from. Source: dialects reference,
+ * 8.3 and 5.1; 10.3 (15, 18, 20, 24).
  *
- * Neighbours of one role are one turn. A turn begins with what the API wants first: a user's with the results of the
+ * Consecutive turns of one role are one turn. A turn begins with what the API requires first: a user's with the results of the
  * calls before it, in the order of the calls; an assistant's with its thinking. No turn is empty.
  */
 import {
@@ -19,8 +19,8 @@ export interface Conversation {
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
   /**
-   * The latest turn of the assistant called tools, or is to be continued, and does not begin with thinking, which the API
-   * demands of it while thinking is on.
+   * Whether the assistant's latest turn called tools, or is to be continued, and does not begin with thinking, which the API
+   * requires while thinking is on.
    */
   readonly lacksThinking: boolean;
 }
@@ -30,16 +30,16 @@ export interface OpenTurn {
   readonly results: ToolResultBlock[];
   readonly thinking: ThinkingBlock[];
   readonly blocks: Block[];
-  /** Its content was given in parts, and stays so where it is one text. */
+  /** Whether its content was given in parts. It stays in parts even if it is a single text. */
   isInParts: boolean;
-  /** Of the calls before it: id to position. */
+  /** Positions of the calls before it, by id. */
   readonly callOrder: ReadonlyMap<string, number>;
 }
 
 export interface Draft {
   readonly system: TextBlock[];
   readonly turns: OpenTurn[];
-  /** Of the latest turn of calls: id to position. */
+  /** Positions of the calls in the latest turn with calls, by id. */
   callOrder: Map<string, number>;
 }
 
@@ -52,7 +52,7 @@ export function beginCalls(draft: Draft): void {
   draft.callOrder = new Map();
 }
 
-/** Undefined: there is nothing that could be answered. */
+/** Returns the conversation, or `undefined` if it has nothing to answer. */
 export function finished(draft: Draft, scope: Scope): Conversation | undefined {
   const turns = withPrefill(wellPlaced(draft), scope);
   if (turns.length === 0) return undefined;
@@ -71,7 +71,10 @@ export function turnOf({ turns, callOrder }: Draft, role: Turn["role"]): OpenTur
   return turn;
 }
 
-/** The API takes an instruction behind what the user said where nothing but the answer follows. Any other goes to the head. */
+/**
+ * Moves instructions to where the API accepts them. It accepts one behind a user's turn if only the answer follows; any other
+ * moves to the system prompt.
+ */
 function wellPlaced({ turns, system }: Draft): readonly OpenTurn[] {
   const placed: OpenTurn[] = [];
   for (const [index, turn] of turns.entries()) {
@@ -93,7 +96,7 @@ function join(turn: OpenTurn, { results, thinking, blocks, isInParts }: OpenTurn
   append(turn.blocks, blocks);
 }
 
-/** The start of the answer, where the request ends with one: the API refuses space at its end. */
+/** Handles the start of an answer at the end of the request: the API refuses white space at its end. */
 function withPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
@@ -121,7 +124,7 @@ function closed({ role, results, thinking, blocks, isInParts, callOrder }: OpenT
   return { role, content: isPlain ? only.text : content };
 }
 
-/** Results of unknown calls are last, for the provider to judge. */
+/** Sorts results by their calls. Results of unknown calls come last, for the provider to judge. */
 function inCallOrder(
   results: readonly ToolResultBlock[],
   order: ReadonlyMap<string, number>,
@@ -130,7 +133,7 @@ function inCallOrder(
   return results.length < 2 ? results : results.toSorted((one, other) => position(one) - position(other));
 }
 
-/** A list may be longer than a call takes arguments. */
+/** Appends items one by one, since a list may be longer than a call accepts arguments. */
 export function append<Of>(list: Of[], items: readonly Of[]): void {
   for (const item of items) list.push(item);
 }

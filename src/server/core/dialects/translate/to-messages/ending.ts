@@ -1,4 +1,4 @@
-/** How an answer ended, and at what price, in the words of the messages dialect. Source: dialects reference, 8.5 and 9.2. */
+/** Converts the ending of an answer, and its usage, to the messages dialect. Source: dialects reference, 8.5 and 9.2. */
 import { NO_USAGE, type Usage } from "../../usage.ts";
 import { checkFinish } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
@@ -7,17 +7,17 @@ import { messagesUsage } from "../usage-shape.ts";
 import type { Ending } from "./frames.ts";
 
 export interface Ended {
-  /** As the provider says it; many say nothing. */
+  /** Finish reason from the provider; many send none. */
   readonly finishReason: unknown;
-  /** Of all calls; empty where there is none. */
+  /** States of all calls; empty if there are none. */
   readonly arguments: ReadonlySet<Arguments>;
-  /** Empty: none. */
+  /** Text of the refusal; empty if there is none. */
   readonly refusal: string;
 }
 
 /**
- * A call may be cut off where the provider says that it ran out of tokens, before its arguments began too, and then that
- * is why the answer ended: a client that reads `tool_use` would run the tool with no arguments.
+ * Returns the ending. A call may be cut off if the provider ran out of tokens, even before its arguments began. Then the token
+ * limit is the reason: a client that reads `tool_use` would run the tool without arguments.
  */
 export function endingOf({ finishReason, arguments: came, refusal }: Ended): Ending {
   checkFinish(finishReason);
@@ -30,7 +30,7 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
   return { stop_reason: "refusal", stop_details: { type: "refusal", category: null, explanation } };
 }
 
-/** The dialect has no word for usage that is not known. */
+/** Returns the usage. The dialect has no form for unknown usage. */
 export function usageShown(usage: Usage | undefined): object {
   return messagesUsage(usage ?? NO_USAGE);
 }
@@ -44,7 +44,7 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
   ["fast", "priority"],
 ]);
 
-/** Undefined: none is told, or none that the dialect knows. */
+/** Returns the tier, or `undefined` if there is none, or none that the dialect knows. */
 export function tierShown(serviceTier: unknown): string | undefined {
   return TIERS.get(serviceTier);
 }

@@ -1,7 +1,7 @@
-/** The events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
+/** Writes the events of a messages stream as text, ready to send. Source: dialects reference, 5.3. */
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
-/** Before `message_start` no event may come. */
+/** Comment to send before `message_start`, when no event is allowed yet. */
 export const COMMENT = ": ping\n\n";
 export const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
@@ -17,8 +17,8 @@ export interface Beginning {
 }
 
 /**
- * `inputTokens`: an estimate. Usage is told at the end, but the official client wants to see it here, and some libraries
- * take the input from here.
+ * Returns the first event. `inputTokens` is an estimate. Usage is known at the end, but the official client requires it here,
+ * and some libraries read the input count from here.
  */
 export function messageStart({ id, model, serviceTier }: Beginning, inputTokens: number): string {
   const message = {
@@ -85,7 +85,7 @@ function blockStart(index: number, block: object): string {
   return frame("content_block_start", { type: "content_block_start", index, content_block: block });
 }
 
-/** The one that there are thousands of. */
+/** Writes a delta. A stream has thousands of them, so the event is assembled as text. */
 function delta(index: number, type: string, member: string, text: string): string {
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${member}":${JSON.stringify(text)}}}\n\n`;
 }

@@ -1,8 +1,11 @@
-/** Ids in an answer for a messages client: the provider's own, and those that it left out. */
+/** Creates ids in an answer for a messages client: the provider's own, and those that it left out. */
 import { stringOf } from "../../values.ts";
 import type { AnswerStamp } from "../types.ts";
 
-/** Ids of the calls of one answer, in order: the provider's own, but none twice, and one that it left out is made. */
+/**
+ * Returns a function for the ids of the calls of one answer, in order: the provider's own, made unique, or a created one if it
+ * is missing.
+ */
 export function createCallIds(stamp: AnswerStamp): (given: string) => string {
   const taken = new Set<string>();
   return (given) => {

@@ -1,18 +1,18 @@
 /**
  * Ids of tool calls in the alphabet of the messages dialect, the same for a call and its result.
  *
- * Source: dialects reference, 5.1, 8.3 and 10.3 (9). An id that is of the alphabet stays as it is, since it may be one
- * that the provider made; any other is written in it. No two calls of a request get the same id: some providers number
- * their calls anew in each answer.
+ * Source: dialects reference, 5.1, 8.3 and 10.3 (9). An id in that alphabet stays unchanged, since the provider may have made
+ * it; any other is encoded. No two calls of a request get the same id, since some providers restart the numbers of their calls
+ * in each answer.
  */
 import { listOf, objectOf } from "../../values.ts";
 
 const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
 
 export interface ToolIds {
-  /** A turn of calls begins: results that come now answer its calls, and none of an earlier turn. */
+  /** Begins a turn of calls: later results belong to its calls, and to none of an earlier turn. */
   beginTurn(): void;
-  /** `given`: not empty. */
+  /** Returns the id of a call. `given` is not empty. */
   call(given: string): string;
   result(given: string): string;
 }
@@ -22,7 +22,10 @@ interface Answerable {
   answered: number;
 }
 
-/** `givenIds`: all of the request, asked for before another one is made: those of the alphabet stay. */
+/**
+ * Opens the ids of a request's calls. `givenIds` returns all ids of the request, which are collected before a new one is made:
+ * those in the alphabet stay.
+ */
 export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();
@@ -65,7 +68,7 @@ function inAlphabet(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** Of the calls in chat messages. */
+/** Returns the ids of the calls in chat messages. */
 export function idsIn(messages: readonly unknown[]): readonly string[] {
   const ids: string[] = [];
   for (const message of messages) {

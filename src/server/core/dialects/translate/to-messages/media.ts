@@ -1,24 +1,25 @@
 /**
- * Images and documents of compat parts as sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
+ * Converts images and documents of compat parts to sources of the messages dialect. Source: dialects reference, 8.3 and 5.1.
  *
- * Undefined is what the messages dialect cannot be told: another media type, an address that is not https.
+ * The functions return `undefined` if the messages dialect has no form for it: another media type, or an address that is not
+ * https.
  */
 import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/forms.ts";
 import type { DocumentSource, ImageSource } from "./blocks.ts";
 
 const PDF = "application/pdf";
 
-/** `url`: of an `image_url` part. A PDF given there is a document, as several providers have it. */
+/** Converts the `url` of an `image_url` part. A PDF there becomes a document, as with several providers. */
 export function imageUrlSource(url: string): ImageSource | DocumentSource | undefined {
   if (isHttpsUrl(url)) return { type: "url", url };
   const type = dataUriType(url);
   if (type === PDF) return { type: "base64", media_type: PDF, data: dataOf(url) };
   if (type === undefined || !isKnownImageType(type)) return undefined;
-  // The shorter name is common, and not registered.
+  // The shorter name is common, but not registered.
   return { type: "base64", media_type: type === "image/jpg" ? "image/jpeg" : type, data: dataOf(url) };
 }
 
-/** `fileData`: of a `file` part. */
+/** Converts the `file_data` of a `file` part. */
 export function fileDataSource(fileData: string): DocumentSource | undefined {
   switch (dataUriType(fileData)) {
     case PDF:
@@ -36,12 +37,12 @@ export function isDocument(source: ImageSource | DocumentSource): source is Docu
   return source.type === "text" || (source.type === "base64" && source.media_type === PDF);
 }
 
-/** Nothing of it shows; the API refuses such a text. */
+/** Returns whether nothing of the text is visible; the API refuses such a text. */
 export function isBlank(text: string): boolean {
   return !/\S/.test(text);
 }
 
-/** Encoders break lines; the API takes base64 without them. */
+/** Returns the data without the line breaks of encoders, which the API does not accept. */
 function dataOf(dataUri: string): string {
   const data = dataUri.slice(dataUri.indexOf(",") + 1);
   return /\s/.test(data) ? data.replace(/\s+/g, "") : data;

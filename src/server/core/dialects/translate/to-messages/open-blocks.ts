@@ -1,4 +1,4 @@
-/** The blocks of an answer that is still coming, as events. Source: dialects reference, 5.3 and 9.2. */
+/** Writes the blocks of an answer in progress as events. Source: dialects reference, 5.3 and 9.2. */
 import { type Reasoning, takesIn } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
 import type { Call } from "../chat-answers/arriving-calls.ts";
@@ -29,7 +29,7 @@ type Block = TextBlock | ThinkingBlock | CallBlock;
 
 export interface OpenBlocksSettings {
   readonly stamp: AnswerStamp;
-  /** From the provider's name of a tool to the client's. */
+  /** Returns the client's name of a tool for the provider's. */
   readonly nameOf: (name: string) => string;
 }
 
@@ -41,7 +41,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   readonly #arguments = new Set<Arguments>();
   #ranOut = false;
   #lastThinking: ThinkingBlock | undefined;
-  /** Of the block that is open, or of the next. */
+  /** Index of the open block, or of the next one. */
   #index = 0;
   #frames = "";
 
@@ -50,12 +50,12 @@ export class OpenBlocks implements BlockWriter<Block> {
     this.#callId = createCallIds(stamp);
   }
 
-  /** Of the calls that are closed. */
+  /** States of the closed calls. */
   get arguments(): ReadonlySet<Arguments> {
     return this.#arguments;
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     const written = this.#frames;
     this.#frames = "";
@@ -76,7 +76,7 @@ export class OpenBlocks implements BlockWriter<Block> {
       this.#sign(last, piece.signature);
       return;
     }
-    // The block that it signs is closed, and signs nothing any more.
+    // The block that it signs is closed, so the signature is dropped.
     if (piece.text === "" && last?.signature === "") return;
     const { text: held, signature, index } = piece;
     this.#lastThinking = { kind: "thinking", held, signature, index };
@@ -96,7 +96,7 @@ export class OpenBlocks implements BlockWriter<Block> {
     this.#queue.append(block);
   }
 
-  /** Opens and closes all that are left. `ranOut`: the model ran out of tokens, maybe within a call. */
+  /** Opens and closes all remaining blocks. `ranOut` is true if the model ran out of tokens, possibly within a call. */
   close(ranOut: boolean): void {
     this.#ranOut = ranOut;
     this.#queue.close();

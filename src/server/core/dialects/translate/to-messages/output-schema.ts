@@ -1,10 +1,10 @@
 /**
- * A schema that a messages provider enforces: every object says that it has no other properties, and bounds, which it
- * refuses, are told in the description. What is within the given schema is within this one but for the bounds. Source:
- * dialects reference, 8.1 (`json_schema`); the form in which bounds are told is that of the provider's own SDK
+ * Converts a schema to one that a messages provider enforces: every object excludes other properties, and bounds, which the
+ * provider refuses, move into the description. Apart from the bounds, every value that the given schema allows is allowed by
+ * this one. Source: dialects reference, 8.1 (`json_schema`); the wording of the bounds is that of the provider's own SDK
  * (@anthropic-ai/sdk, `lib/transform-json-schema`).
  *
- * The text is changed and not the values, so that what stays has the spelling and the order that it was given.
+ * The text is changed and not the parsed values, so that unchanged parts keep their spelling and order.
  */
 import { isBound, isMoot, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
 import { JsonCursor } from "../../json-cursor.ts";
@@ -14,15 +14,15 @@ import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 const NAMED: ReadonlySet<string> = new Set(NAMED_SCHEMAS);
 const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 
-/** `schema` is `isNarrowable`. As it is written, where nothing has to be changed. */
+/** Returns the narrowed schema. `schema` is `isNarrowable`. It keeps its text if nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
   const given = exact(schema);
   return isNarrow(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));
 }
 
 /**
- * A schema, or a list of some. `beside`: the value of what the cursor stands before. Where a name stands twice in an object
- * it is that of the last one, which is the one that is kept.
+ * Narrows a schema, or a list of schemas. `beside` is the value in front of the cursor. If a name occurs twice in an object it
+ * is the last one's value, which is the one that is kept.
  */
 function narrowed(at: JsonCursor, beside: unknown): string {
   const { first } = at;

@@ -1,7 +1,7 @@
 /**
- * Content of compat messages, a text or parts, as blocks. Source: dialects reference, 8.3.
+ * Converts the content of compat messages, a text or parts, to blocks. Source: dialects reference, 8.3.
  *
- * What the channel cannot be told gives no block: the guard has named it, and the operator allowed the loss.
+ * Content that the channel has no form for gives no block: the guard has reported it, and the operator allowed the loss.
  */
 import type { Values } from "../../values.ts";
 import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";
@@ -16,7 +16,7 @@ export function contentBlocks(content: unknown, place: string, scope: Scope): re
   });
 }
 
-/** Where the messages dialect has nothing but text. */
+/** Returns the blocks for a place where the messages dialect allows only text. */
 export function textBlocks(content: unknown, place: string, scope: Scope): readonly TextBlock[] {
   return blocksOf(content, place, (part, type, at) => textPart(part, type, at, scope));
 }
@@ -39,14 +39,14 @@ function blocksOf<Of extends ContentBlock>(
   return blocks;
 }
 
-/** A refusal is text that the model said. */
+/** Returns the text block of a text or of a refusal, which is text from the model. */
 function textPart(part: Values, type: string, at: string, scope: Scope): TextBlock | undefined {
   if (type !== "text" && type !== "refusal") return undefined;
   const text = requiredText(part[type], `${at}.${type}`);
   return isBlank(text) ? undefined : textBlock(text, markOf(part, scope));
 }
 
-/** Some clients give the URL where the dialect has an object around it. */
+/** Returns the block of an image. Some clients send the URL without the object around it. */
 function imageBlock(part: Values, at: string, scope: Scope): ContentBlock | undefined {
   const image = part["image_url"];
   const url = typeof image === "string" ? image : requiredObject(image, `${at}.image_url`)["url"];

@@ -1,8 +1,8 @@
 /**
- * A compat request as one of the messages dialect. Source: dialects reference, 8.1, 8.3 and 8.6.
+ * Translates a compat request to one of the messages dialect. Source: dialects reference, 8.1, 8.3 and 8.6.
  *
- * The guard has been: what has no equivalent, or is not claimed by the channel, is left out without a word, and what is
- * left is a request that the provider takes. Members that say nothing are not sent.
+ * The guard has judged the request before: parts without an equivalent, or not claimed by the channel, are left out silently,
+ * and the rest is a request that the provider accepts. Members without an effect are not sent.
  */
 
 import type { Loss } from "../../fidelity/losses.ts";
@@ -38,23 +38,23 @@ export function chatToMessages(
 
 interface WrittenRequest {
   readonly body: string;
-  /** The client asked for a stream. */
+  /** Whether the client asked for a stream. */
   readonly streams: boolean;
   readonly callsFunctions: boolean;
-  /** Thinking was asked for, and the conversation does not begin its latest turn with it. */
+  /** Whether thinking was requested but the conversation does not begin its latest turn with it. */
   readonly leavesOutThinking: boolean;
-  /** What came out in writing only; soft. */
+  /** Losses that were found only during translation; all soft. */
   readonly lost: readonly Loss[];
 }
 
 interface Written {
-  /** As the provider is sent it. */
+  /** Name of the model that the provider is sent. */
   readonly model: string;
-  /** Of thinking, where the request does not say it itself. */
+  /** Display of thinking, if the request does not set it itself. */
   readonly display: "summarized" | undefined;
 }
 
-/** `request`: its settings and tools as compat has them. Throws `RequestProblem`. */
+/** Writes the request. Settings and tools in `request` have their compat form. Throws `RequestProblem`. */
 export function writeRequest(
   request: Values,
   { system, turns, lacksThinking }: Conversation,
@@ -81,7 +81,7 @@ export function writeRequest(
     stop_sequences: stopSequences(request, scope),
     metadata: metadataOf(request, scope),
     service_tier: serviceTier(request, scope),
-    // A channel that cannot stream answers whole, and the answer is cut into a stream afterwards.
+    // A channel that cannot stream answers whole, and the answer is split into a stream afterwards.
     stream: streams && scope.claims("streaming") ? true : undefined,
   });
   const leavesOutThinking = thinking === undefined && lacksThinking && !chosen;

@@ -1,4 +1,4 @@
-/** Settings of a compat request that stand by themselves. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
+/** Translates independent settings of a compat request. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
 import { isToldUserId } from "../../fidelity/forms.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
 import type { Values } from "../../values.ts";
@@ -16,13 +16,13 @@ import type { Scope } from "./blocks.ts";
 import { isBlank } from "./media.ts";
 import { narrowSchema } from "./output-schema.ts";
 
-/** Of a request that names none, which the API demands; nought would fill the cache and say nothing. */
+/** Default for a request without a limit, since the API requires one; zero would fill the cache without an answer. */
 const DEFAULT_MAX_TOKENS = 8192;
 
-/** What is left for the answer where thinking would take all of its tokens. */
+/** Tokens left for the answer if thinking would take all of them. */
 const ANSWER_TOKENS = 1024;
 
-/** The API refuses a default as well where it has no sampling, so a default is not sent. */
+/** Default value, which is not sent: without sampling the API refuses even a default. */
 const DEFAULT_SAMPLING = 1;
 const MAX_TEMPERATURE = 1;
 
@@ -33,7 +33,7 @@ const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
   ["fast", "auto"],
 ]);
 
-/** `thinkingBudget`: tokens, which count as part of the answer. */
+/** Returns the token limit. `thinkingBudget` is in tokens, which count as part of the answer. */
 export function maxTokens(request: Values, thinkingBudget: number | undefined): number {
   const asked = tokensAt(request, "max_completion_tokens") ?? tokensAt(request, "max_tokens") ?? DEFAULT_MAX_TOKENS;
   return thinkingBudget !== undefined && thinkingBudget >= asked ? thinkingBudget + ANSWER_TOKENS : asked;
@@ -53,10 +53,13 @@ export interface Sampling {
 
 const NO_SAMPLING: Sampling = { temperature: undefined, top_p: undefined, top_k: undefined };
 
-/** Beside thinking the API takes none that narrows more. */
+/** Minimum `top_p` that the API accepts together with thinking. */
 const LEAST_THINKING_TOP_P = 0.95;
 
-/** Where a model does not take the pair, the temperature is the one that stays. `isThinking`: the request asks for it. */
+/**
+ * Returns the sampling settings. If a model does not accept the pair, the temperature is kept. `isThinking` is true if the
+ * request asks for thinking.
+ */
 export function samplingOf(request: Values, isThinking: boolean, { claims }: Scope): Sampling {
   const temperature = samplingAt(request, "temperature");
   const top_p = samplingAt(request, "top_p");
@@ -70,7 +73,7 @@ export function samplingOf(request: Values, isThinking: boolean, { claims }: Sco
   return {
     temperature: isSampled && temperature !== undefined ? Math.min(temperature, MAX_TEMPERATURE) : undefined,
     top_p: isSampled && (!isPair || claims("top_p_pair")) ? top_p : undefined,
-    // Below one it is switched off, in the words of the providers that have it.
+    // Providers that have this extension disable it for values below one.
     top_k: top_k !== undefined && top_k > 0 && claims("top_k") ? top_k : undefined,
   };
 }
@@ -80,7 +83,7 @@ function samplingAt(request: Values, name: string): number | undefined {
   return value === DEFAULT_SAMPLING ? undefined : value;
 }
 
-/** Sequences of nothing but space are refused by the API. */
+/** Returns the stop sequences. The API refuses sequences of white space only. */
 export function stopSequences(request: Values, { claims }: Scope): readonly string[] | undefined {
   const stop = request["stop"];
   if (isAbsent(stop)) return undefined;
@@ -89,7 +92,7 @@ export function stopSequences(request: Values, { claims }: Scope): readonly stri
   return kept.length > 0 && claims("stop") ? kept : undefined;
 }
 
-/** Formats without a schema have no equivalent. */
+/** Returns the output format. Formats without a schema have no equivalent. */
 export function outputFormat(request: Values, { claims, exact }: Scope): unknown {
   const format = optionalObject(request["response_format"], "response_format");
   if (format?.["type"] !== "json_schema") return undefined;
@@ -103,7 +106,7 @@ export function serviceTier(request: Values, { claims }: Scope): string | undefi
   return claims("service_tier") ? SERVICE_TIERS.get(request["service_tier"]) : undefined;
 }
 
-/** The API refuses an id that says who the user is, or that is too long. */
+/** Returns the metadata. The API refuses an id that identifies the user, or that is too long. */
 export function metadataOf(request: Values, { claims }: Scope): { readonly user_id: string } | undefined {
   const identifier = optionalText(request["safety_identifier"], "safety_identifier");
   const user_id = identifier || optionalText(request["user"], "user");

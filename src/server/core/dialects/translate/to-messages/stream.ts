@@ -1,4 +1,7 @@
-/** Chunks of a compat stream as events of a messages stream. Source: dialects reference, 3.3 (with its deviations) and 9.2. */
+/**
+ * Translates the chunks of a compat stream to events of a messages stream. Source: dialects reference, 3.3 (with its
+ * deviations) and 9.2.
+ */
 import type { Usage } from "../../usage.ts";
 import type { Values } from "../../values.ts";
 import { callsOf, reasoningOf, refusalOf, textOf } from "../chat-answers/answer-parts.ts";
@@ -23,7 +26,7 @@ class EventStream implements ChunkSink {
   readonly #stamp: AnswerStamp;
   readonly #blocks: OpenBlocks;
   readonly #calls = new ArrivingCalls();
-  /** Before those of the blocks. */
+  /** Frames to send before those of the blocks. */
   #frames = "";
   #hasStarted = false;
   #refusal = "";

@@ -1,9 +1,9 @@
 /**
- * Thinking that a client sends back, as blocks that the provider knows by its own signature.
+ * Converts thinking that a client sends back to blocks with the provider's own signature.
  *
- * Source: dialects reference, 8.3, 8.5 and 10.3 (20). `reasoning_details` is what our own answers hold; a client that
- * gathered them from a stream may have the signature apart from the text (9.1), which then is in `reasoning_content`.
- * `thinking_blocks` is another gateway's form. What is not signed is refused by the API and gives no block.
+ * Source: dialects reference, 8.3, 8.5 and 10.3 (20). `reasoning_details` is the form of the gateway's own answers; a client
+ * that collected them from a stream may have the signature separate from the text (9.1), which then is in `reasoning_content`.
+ * `thinking_blocks` is another gateway's form. Unsigned thinking is refused by the API and gives no block.
  */
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 import type { ThinkingBlock } from "./blocks.ts";
@@ -34,13 +34,13 @@ function fromDetails(message: Values): readonly ThinkingBlock[] {
   const isAlone = details.filter(({ type }) => type === "reasoning.text").length === 1;
   return details.flatMap((detail) => {
     if (detail.type === "reasoning.encrypted") return redacted(detail.data);
-    // Whose text it is cannot be told when there are several; the signature of another text is refused.
+    // With several details it is unknown whose text it is, and a signature of another text is refused.
     if (detail.text === "" && spoken !== "") return isAlone ? signed(spoken, detail.signature) : [];
     return signed(detail.text, detail.signature);
   });
 }
 
-/** Those of one index are pieces of one thought. */
+/** Joins the details of one index, which are pieces of one thought. */
 function detailsOf(items: readonly unknown[]): readonly Detail[] {
   const details: Detail[] = [];
   const byIndex = new Map<string, Detail>();
@@ -62,7 +62,7 @@ function detailsOf(items: readonly unknown[]): readonly Detail[] {
   return details;
 }
 
-/** The text may be empty: a provider that is asked to omit its thinking signs it nevertheless. */
+/** Returns the block of signed thinking. The text may be empty: a provider that is asked to omit its thinking still signs it. */
 function signed(thinking: string | undefined, signature: string | undefined): readonly ThinkingBlock[] {
   return thinking === undefined || !signature ? [] : [{ type: "thinking", thinking, signature }];
 }

@@ -1,8 +1,8 @@
 /**
- * How much a model is to think, which the compat dialect says by effort and its extensions by budgets. Source: dialects
- * reference, 8.1; 10.3 (24). Budgets are tokens.
+ * Determines how much a model thinks. The compat dialect sets it by effort, and its extensions by budgets. Source: dialects
+ * reference, 8.1; 10.3 (24). Budgets are in tokens.
  *
- * A channel that claims `effort` decides by itself how long it thinks; any other is given a budget.
+ * A channel that claims `effort` decides itself how long it thinks; any other is sent a budget.
  */
 import type { Values } from "../../values.ts";
 import { effortOf } from "../effort.ts";
@@ -11,7 +11,7 @@ import type { Scope } from "./blocks.ts";
 
 type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
-/** What is said of effort: `some` is a word that the other dialect does not have, and asks for thinking all the same. */
+/** Effort in the request. `some` is a value that the other dialect does not have, and also asks for thinking. */
 type Said = Effort | "none" | "some";
 
 const EFFORTS: ReadonlyMap<string, Said> = new Map<string, Said>([
@@ -28,7 +28,7 @@ const BUDGETS: Readonly<Record<Effort, number>> = { low: 1024, medium: 2048, hig
 
 const MIN_BUDGET = 1024;
 
-/** Of those who ask for thinking and not for how much. */
+/** Effort for requests that ask for thinking without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
 type Wish =
@@ -43,11 +43,11 @@ export interface ThinkingSettings {
   readonly effort: Effort | undefined;
 }
 
-/** What stands against a budget of thinking, which the API then refuses. A model that decides by itself is not hindered. */
+/** Reasons against a thinking budget, which the API would refuse. A model that decides itself is not affected. */
 export interface Hindrances {
-  /** A tool must be called. */
+  /** Whether a tool must be called. */
   readonly isForced: boolean;
-  /** Of the conversation. */
+  /** Whether the conversation lacks thinking. */
   readonly lacksThinking: boolean;
 }
 
@@ -60,7 +60,7 @@ export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: 
   const level = said === "none" || said === "some" ? undefined : said;
   const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
-  // A budget that the channel is not told as one.
+  // The channel is not sent the budget itself.
   return {
     thinking,
     effort: level ?? (thinking?.type === "adaptive" && wish.kind === "budget" ? effortOf(wish.tokens) : undefined),
@@ -83,7 +83,10 @@ function sentThinking(
   return { type: "enabled", budget_tokens: wish.tokens, display: wish.display };
 }
 
-/** The `thinking` extension is the API's own word; then a budget, which says more than an effort. */
+/**
+ * Returns the requested thinking. The `thinking` extension has the API's own form and comes first; a budget is next, since it
+ * is more precise than an effort.
+ */
 function wishOf(request: Values, reasoning: Values | undefined, said: Said | undefined): Wish {
   const own = optionalObject(request["thinking"], "thinking");
   const ownWish = own === undefined ? undefined : wishOfExtension(own);
@@ -96,7 +99,7 @@ function wishOf(request: Values, reasoning: Values | undefined, said: Said | und
   return { kind: said !== undefined || isEnabled === true ? "on" : "unsaid" };
 }
 
-/** Undefined: of a type that the API is not known to have. */
+/** Returns the requested thinking, or `undefined` if the API has no such type. */
 function wishOfExtension(thinking: Values): Wish | undefined {
   const { type, display } = thinking;
   switch (type) {
@@ -119,7 +122,7 @@ function effortAt(value: unknown, place: string): Said | undefined {
   return word === undefined ? undefined : (EFFORTS.get(word) ?? "some");
 }
 
-/** What is less than the API takes is raised to that. */
+/** Returns a budget, raised to the minimum of the API. */
 function budgetAt(value: unknown, place: string): number | undefined {
   const tokens = optionalNumber(value, place);
   if (tokens === undefined) return undefined;

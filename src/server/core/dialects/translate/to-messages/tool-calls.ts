@@ -1,4 +1,4 @@
-/** Tool calls of an assistant message as `tool_use` blocks. Source: dialects reference, 8.3. */
+/** Converts tool calls of an assistant message to `tool_use` blocks. Source: dialects reference, 8.3. */
 import { type JsonSource, Verbatim } from "../../json-source.ts";
 import { objectOf, parsedJson, type Values } from "../../values.ts";
 import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
@@ -7,13 +7,13 @@ import type { ToolIds } from "./ids.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Of a tool. The compat dialect allows half of that length, so that no name of its own is refused. */
+/** Returns the name of a tool. The compat dialect allows half of that length, so its names are never refused. */
 export function toolName(value: unknown, place: string): string {
   const name = requiredName(value, place);
   return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");
 }
 
-/** `place`: of the message. The legacy form makes one call, which has no id but its function's name. */
+/** Returns the calls of a message at `place`. The legacy form makes one call, whose id is derived from its function's name. */
 export function toolUses(
   message: Values,
   place: string,
@@ -37,7 +37,7 @@ export function toolUses(
   return uses;
 }
 
-/** Stands for the id that a call of the legacy form does not have; it is no id of a request. */
+/** Returns an id for a call of the legacy form, which has none. It never occurs in a request. */
 export function legacyId(functionName: string): string {
   return `function.${functionName}`;
 }
@@ -52,14 +52,14 @@ function functionUse(value: unknown, at: string, id: string, exact: JsonSource["
   };
 }
 
-/** Its input is a text of any form. */
+/** Returns the call of a custom tool. Its input is free text. */
 function customUse(call: Values, at: string, id: string): ToolUseBlock {
   const custom = requiredObject(call["custom"], `${at}.custom`);
   const name = toolName(custom["name"], `${at}.custom.name`);
   return { type: "tool_use", id, name, input: { _raw: custom["input"] ?? "" } };
 }
 
-/** Arguments that are no object, as a model may have written them, are kept as the text that they are. */
+/** Returns the input. Arguments that are not an object, as a model may write them, are kept as text. */
 export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
   if (isAbsent(written) || written === "") return {};
   if (typeof written === "string") {
@@ -68,7 +68,10 @@ export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]
   return exact(objectOf(written) ?? refuse(at, "must be a string"));
 }
 
-/** Half a surrogate pair, which only a string within the text can hold, has no bytes but as an escape. */
+/**
+ * Returns well-formed text. Half a surrogate pair, which only a string within the text can contain, has no UTF-8 bytes and is
+ * written as an escape.
+ */
 function wellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   return text.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);

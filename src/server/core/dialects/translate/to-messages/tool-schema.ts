@@ -1,8 +1,8 @@
 /**
- * Parameters of a tool without `anyOf`, `oneOf` or `allOf` at the top, which messages providers refuse with the whole request.
- * The alternatives are merged: every member that any of them has, and as required those that all of them require. What the
- * alternatives demand beyond that is told in the description. Arguments keep their form, so that nothing needs to be undone
- * in answers. Source: dialects reference, 8.1; design decisions, section 20.
+ * Merges the top-level `anyOf`, `oneOf` or `allOf` of a tool's parameters, since messages providers refuse the whole request
+ * because of them. The result has every member that any alternative has, and requires those that all of them require. Further
+ * constraints of the alternatives move into the description. Arguments keep their form, so that answers need no conversion
+ * back. Source: dialects reference, 8.1; design decisions, section 20.
  */
 import type { JsonSource } from "../../json-source.ts";
 import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
@@ -10,16 +10,16 @@ import { listOf, objectOf, stringOf, type Values } from "../../values.ts";
 const UNIONS = ["anyOf", "oneOf"] as const;
 const COMBINED: ReadonlySet<string> = new Set([...UNIONS, "allOf", "$ref"]);
 
-/** Schemas within schemas that are followed, and in all. */
+/** Maximum depth of the schemas that are followed, and their maximum number. */
 const MAX_DEPTH = 16;
 const MAX_SCHEMAS = 1_000;
 
-/** Whether a messages provider refuses the schema for what is at its top. */
+/** Returns whether a messages provider refuses the schema because of its top-level keywords. */
 export const isCombined = (schema: Values): boolean =>
   Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
 
 interface Shape {
-  /** Schemas of each member, all of which hold. */
+  /** Schemas of each member, all of which apply. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly required: ReadonlySet<string>;
 }
@@ -28,7 +28,7 @@ const NOTHING: Shape = { properties: new Map(), required: new Set() };
 
 export interface MergedSchema {
   readonly schema: Values;
-  /** It takes arguments that the original refuses, or says less of them. */
+  /** Whether it accepts arguments that the original refuses, or describes them less precisely. */
   readonly isLossy: boolean;
 }
 
@@ -51,12 +51,12 @@ export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Merged
   return { schema: merged, isLossy: merging.isLossy };
 }
 
-/** Written anew. `additionalProperties` of one alternative would refuse the members of another. */
+/** Members that are rewritten. `additionalProperties` of one alternative would refuse the members of another. */
 const OWN: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "description", "additionalProperties", "unevaluatedProperties"],
 ]);
 
-/** Members of a schema within the schema that are merged, or that say nothing of arguments. */
+/** Members of a nested schema that are merged, or that do not constrain arguments. */
 const MERGED: ReadonlySet<string> = new Set([
   ...COMBINED,
   ...["type", "properties", "required", "title", "$defs", "definitions", "$schema", "$id", "$comment"],
@@ -75,7 +75,7 @@ class Merging {
     this.#exact = exact;
   }
 
-  /** Undefined: no object matches it, or it says nothing of one. */
+  /** Returns the shape, or `undefined` if no object matches the schema, or it does not describe one. */
   shapeOf(schema: Values, depth: number): Shape | undefined {
     if (depth > MAX_DEPTH || --this.#left < 0) {
       this.isLossy = true;
@@ -134,7 +134,7 @@ class Merging {
 
 const OPENNESS = ["additionalProperties", "unevaluatedProperties"] as const;
 
-/** What merging leaves out. At the top all stays but for what is written anew. */
+/** Returns whether merging loses part of the schema. At the top level everything stays except the rewritten members. */
 function saysMore(schema: Values, depth: number): boolean {
   if (OPENNESS.some((name) => (schema[name] ?? true) !== true)) return true;
   return depth > 0 && Object.keys(schema).some((name) => !MERGED.has(name));

@@ -1,7 +1,7 @@
 /**
- * Tools of a compat request, and which of them the model is to call. Source: dialects reference, 8.1; 10.3 (2).
+ * Translates the tools of a compat request, and the tool choice. Source: dialects reference, 8.1; 10.3 (2).
  *
- * The legacy `functions` and `function_call` are tools by other names, of which an answer calls one at most.
+ * The legacy `functions` and `function_call` are tools under other names; an answer calls at most one.
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
@@ -42,18 +42,18 @@ interface ToolChoice {
   readonly disable_parallel_tool_use?: true;
 }
 
-/** What `tool_choice` says. `allowed`: the only tools that may be called. */
+/** Meaning of `tool_choice`. `allowed` has the only tools that may be called. */
 interface Asked {
   readonly choice: ToolChoice | undefined;
   readonly allowed: ReadonlySet<string> | undefined;
 }
 
 export interface Tools {
-  /** Empty: nothing can be called. */
+  /** Tools to send; empty if none can be called. */
   readonly tools: readonly (Definition | WebSearch)[];
   readonly choice: ToolChoice | undefined;
   readonly callsFunctions: boolean;
-  /** The first of what came out in writing only; soft. */
+  /** First of the losses that were found only during translation; soft. */
   readonly lost: readonly Loss[];
 }
 
@@ -61,7 +61,7 @@ const NO_PARAMETERS = { type: "object", properties: {} };
 
 const NOTHING_ASKED: Asked = { choice: undefined, allowed: undefined };
 
-/** Any other word says nothing that could be told. */
+/** Modes of `tool_choice`. Any other value has no translation. */
 const MODES: ReadonlyMap<unknown, ToolChoice> = new Map([
   ["none", { type: "none" }],
   ["auto", { type: "auto" }],
@@ -84,7 +84,7 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   const tools = search === undefined ? offered : [...offered, search];
   if (tools.length === 0) return { tools, choice: undefined, callsFunctions, lost };
   const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
-  // A choice among tools that are not sent would force a search that nobody asked for.
+  // A choice among tools that are not sent would force a search that was not requested.
   const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
   return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions, lost };
 }
@@ -104,7 +104,7 @@ interface Defining {
   readonly lost: Loss[];
 }
 
-/** Tools of other types have no equivalent. */
+/** Returns the definitions. Tools of other types have no equivalent. */
 function definitions(request: Values, functions: readonly unknown[], defining: Defining): readonly Definition[] {
   const tools = optionalList(request["tools"], "tools");
   if (functions.length > 0) {
@@ -137,7 +137,7 @@ function definition(value: unknown, at: string, { scope, lost }: Defining, mark?
   };
 }
 
-/** The API takes no schema that does not say that it is an object's. */
+/** Returns the input schema. The API accepts only schemas that declare the type object. */
 function inputSchema(parameters: Values | undefined, made: (schema: Values) => unknown): unknown {
   if (parameters === undefined || Object.keys(parameters).length === 0) return made(NO_PARAMETERS);
   if (Object.hasOwn(parameters, "type")) return made(parameters);
@@ -160,7 +160,7 @@ function toolChoice(request: Values): Asked {
       return named(requiredObject(of["function"], "tool_choice.function"), "tool_choice.function.name");
     case "allowed_tools":
       return allowedTools(requiredObject(of["allowed_tools"], "tool_choice.allowed_tools"));
-    // A custom tool, and what no dialect is known to have.
+    // Custom tools and unknown types.
     default:
       return NOTHING_ASKED;
   }

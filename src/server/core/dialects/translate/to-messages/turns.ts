@@ -1,6 +1,6 @@
 /**
- * Messages of a compat request as the system prompt and the turns of the messages dialect. Source: dialects reference,
- * 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
+ * Translates the messages of a compat request to the system prompt and the turns of the messages dialect. Source: dialects
+ * reference, 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
  */
 import { objectOf, type Values } from "../../values.ts";
 import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
@@ -33,7 +33,7 @@ function isInstruction(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** `isClosing`: nobody says anything after it, and an answer stands before it. */
+/** Adds a message. `isClosing` is true if only instructions follow, and an answer precedes it. */
 function addMessage(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   switch (message["role"]) {
     case "system":
@@ -59,7 +59,7 @@ function addMessage(draft: ChatDraft, message: Values, place: string, isClosing:
 
 function addInstruction(draft: ChatDraft, message: Values, place: string, isClosing: boolean, scope: Scope): void {
   const blocks = textBlocks(message["content"], `${place}.content`, scope);
-  // What closes the conversation after an answer asks for another; without it the answer would be one to go on with.
+  // An instruction at the end, behind an answer, asks for another answer; without it the last answer would be continued.
   if (isClosing && draft.turns.length > 0) add(draft, "user", blocks);
   else if (draft.turns.length > 0 && scope.claims("mid_system")) add(draft, "system", blocks);
   else append(draft.system, blocks);
@@ -77,7 +77,7 @@ function addAssistant(draft: ChatDraft, message: Values, place: string, scope: S
     draft.callOrder.set(use.id, draft.callOrder.size);
     blocks.push(use);
   }
-  // Thinking alone is no turn: nothing came of it.
+  // Thinking alone does not make a turn.
   if (blocks.length === 0) return;
   add(draft, "assistant", blocks);
   if (scope.claims("thinking_replay")) append(turnOf(draft, "assistant").thinking, signedThinking(message));

@@ -1,22 +1,19 @@
-/**
- * Ids of the calls of one answer, by which their outputs are told apart in the whole conversation. Source: responses
- * reference, 5.2.
- */
+/** Ids of the calls of one answer, which identify their outputs in the whole conversation. Source: responses reference, 5.2. */
 import { createHash } from "node:crypto";
 import type { AnswerStamp } from "../types.ts";
 
-/** The published limit, in characters. */
+/** Published limit, in characters. */
 const MAX_LENGTH = 64;
 
-/** What is left of that for a seed beside `call_`, numbers and what parts them. */
+/** Maximum length of a seed within that, beside `call_`, numbers and separators. */
 const MAX_SEED_LENGTH = 40;
 
-/** In characters of the alphabet: 132 bits. */
+/** Length of the hash in characters of the alphabet: 132 bits. */
 const HASH_LENGTH = 22;
 
 /**
- * The provider's own id, in the alphabet of ids, where no other call of the conversation has it; else one that is made.
- * `taken`: those of the request.
+ * Returns a function for the ids: the provider's own, in the alphabet of ids, if no other call of the conversation has it;
+ * otherwise a created one. `taken` are the ids of the request.
  */
 export function createCallIds(
   stamp: AnswerStamp,
@@ -34,7 +31,7 @@ export function createCallIds(
     if (spelled === "" || spelled.length > MAX_LENGTH || !isFree(spelled)) {
       const made = `call_${shortSeed(stamp.seed)}_${position}`;
       id = made;
-      // A client may have given two of its requests one id.
+      // A client may have used one id for two of its requests.
       for (let count = 2; !isFree(id); count++) id = `${made}_${count}`;
     }
     given.add(id);

@@ -1,4 +1,4 @@
-/** Why an answer is not complete, from the reason for its end in the words of the compat dialect. Source: responses reference, 6.2. */
+/** Determines why an answer is incomplete, from its finish reason in the compat dialect. Source: responses reference, 6.2. */
 import type { Shortage } from "./response-object.ts";
 
 const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([
@@ -6,7 +6,7 @@ const SHORTAGES: ReadonlyMap<string, Shortage> = new Map<string, Shortage>([
   ["content_filter", "content_filter"],
 ]);
 
-/** Undefined: it is complete. Whatever else ends an answer is a plain end. */
+/** Returns the shortage, or `undefined` if the answer is complete. Any other reason is a plain end. */
 export function shortageOf(finishReason: string): Shortage | undefined {
   return SHORTAGES.get(finishReason);
 }

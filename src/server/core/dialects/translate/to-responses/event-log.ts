@@ -1,13 +1,12 @@
 /**
- * The events of a stream of responses as text, numbered from 0 without gaps. Source: responses reference, 7 and 7.2.
+ * Writes the events of a `responses` stream as text, numbered from 0 without gaps. Source: responses reference, 7 and 7.2.
  *
- * There are thousands of deltas in a stream, so that events are put together as text: `members` are JSON members, each with
- * a comma behind it.
+ * A stream has thousands of deltas, so events are assembled as text: `members` are JSON members, each followed by a comma.
  */
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
 import { AnswerProblem } from "../types.ts";
 
-/** Means nothing; an event of a name that is not known breaks the official client. */
+/** Comment without a meaning; an event with an unknown name breaks the official client. */
 export const COMMENT = ": ping\n\n";
 
 export class EventLog {
@@ -16,12 +15,12 @@ export class EventLog {
   #next = 0;
   #heldSize = 0;
 
-  /** `isKept`: false where only the response itself is wanted. */
+  /** `isKept` is false if only the response itself is needed. */
   constructor(isKept: boolean) {
     this.#isKept = isKept;
   }
 
-  /** Of the event that comes next. */
+  /** Sequence number of the next event. */
   get sequence(): number {
     return this.#next;
   }
@@ -35,14 +34,14 @@ export class EventLog {
     if (this.#isKept) this.#frames += COMMENT;
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     const frames = this.#frames;
     this.#frames = "";
     return frames;
   }
 
-  /** All of an answer is held until its end, since its last event repeats it. `size`: UTF-16 units. */
+  /** Counts text that is kept until the end of the answer, since its last event repeats it. `size` is in UTF-16 units. */
   hold(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated at its end");

@@ -1,24 +1,24 @@
 /**
- * How a stream of responses ends as a failure. Source: responses reference, 1 (6) and 7.5.
+ * Ends a `responses` stream as a failure. Source: responses reference, 1 (6) and 7.5.
  *
- * Two events, the first in two forms at once: of the clients, some know only one form of `error`, some only
- * `response.failed`, and what ends without either is asked for again as a whole turn.
+ * Two events are sent, the first in two forms at once: some clients know only one form of `error`, some only `response.failed`,
+ * and a stream that ends without either is requested again as a whole turn.
  */
 import type { Values } from "../../values.ts";
 import { eventFrame } from "./event-log.ts";
 import type { Failure } from "./response-object.ts";
 
-/** What a stream has told of its response so far. */
+/** Data of a response that its stream has sent so far. */
 export interface ResponseStamp {
-  /** As it was told last: the one of `response.created`, say. */
+  /** Response as it was last sent, for example in `response.created`. */
   readonly response: Values;
-  /** Of the next event. */
+  /** Sequence number of the next event. */
   readonly sequence: number;
 }
 
 /**
- * The last frames of a stream that the gateway ends itself. No item is repeated, since what ends the stream may be what
- * was in one. `stamp`: undefined where the client was told nothing yet.
+ * Returns the last frames of a stream that the gateway ends itself. No item is repeated, since an item may contain the reason
+ * for the end. `stamp` is `undefined` if nothing was sent to the client yet.
  */
 export function responsesFailure(failure: Failure, stamp?: ResponseStamp): string {
   const { response = { object: "response" }, sequence = 0 } = stamp ?? {};
@@ -28,8 +28,8 @@ export function responsesFailure(failure: Failure, stamp?: ResponseStamp): strin
 }
 
 /**
- * The last frame of a stream whose answer a guardrail denies, as the API tells what was filtered: an agent does not ask
- * for it again. No item is repeated. `requestId`: the gateway's own.
+ * Returns the last frame of a stream whose answer a guardrail denies, in the form in which the API reports filtered content, so
+ * that an agent does not retry. No item is repeated. `requestId` is the gateway's own.
  */
 export function responsesFiltered({ code, message }: Failure, requestId: string, stamp: ResponseStamp): string {
   const filtered = JSON.stringify({
@@ -43,7 +43,7 @@ export function responsesFiltered({ code, message }: Failure, requestId: string,
   return eventFrame("response.incomplete", `"response":${filtered},`, stamp.sequence);
 }
 
-/** `response`: JSON text of the response that failed. */
+/** Returns the frames of a failure. `response` is the JSON text of the failed response. */
 export function failureFrames({ code, message }: Failure, response: string, sequence: number): string {
   const told = { code, message, param: null };
   const members = JSON.stringify({ ...told, error: { type: code, ...told } }).slice(1, -1);

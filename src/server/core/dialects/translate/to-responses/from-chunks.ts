@@ -1,4 +1,4 @@
-/** An answer of chat completions as a response. Source: responses reference, 5.3, 6 and 7.4. */
+/** Converts an answer of chat completions to a response. Source: responses reference, 5.3, 6 and 7.4. */
 import type { Usage } from "../../usage.ts";
 import { listOf, stringOf, type Values } from "../../values.ts";
 import {
@@ -47,9 +47,9 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #arriving = new ArrivingCalls();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
-  /** JSON texts; of text that is not written yet. */
+  /** JSON texts for text that is not written yet. */
   #logprobs: readonly string[] = [];
-  /** The answer ended for want of tokens, or was cut for another reason. */
+  /** Whether the answer ran out of tokens, or was cut off for another reason. */
   #ranOut = false;
   #failed = "";
 
@@ -58,7 +58,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.#wantsLogprobs = wantsLogprobs;
   }
 
-  /** `answer`: whole, or its first chunk. */
+  /** Starts the response with the whole answer, or its first chunk. */
   start(answer: Values): void {
     this.#writer.begin(answer["model"], stringOf(answer["service_tier"]) || undefined);
   }
@@ -67,7 +67,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.say(delta, choice, { callOf: (part) => this.#arriving.of(part), written });
   }
 
-  /** `message`: whole, or a delta of it. `callOf`: which call a part of one belongs to. */
+  /** Writes a whole message, or a delta of one. `callOf` returns the call that a part belongs to. */
   say(
     message: Values,
     choice: Values,
@@ -129,7 +129,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     }
   }
 
-  /** Whatever is not known to be cut off ends when the next begins, or all is over. */
+  /** Ends a block. A block that is not known to be cut off ends when the next one begins, or with the answer. */
   end(block: Block): void {
     if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.cutCall();
   }
@@ -163,7 +163,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   }
 
   #call(call: Call, fragment: string): void {
-    // The form has text for arguments, whatever they are.
+    // The form has text for arguments, whatever they contain.
     const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
     call.scan.take(fragment);
     const known = this.#calls.get(call);

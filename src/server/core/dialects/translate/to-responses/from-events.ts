@@ -1,4 +1,4 @@
-/** An answer of the messages dialect as a response. Source: responses reference, 5.3, 6 and 7.3. */
+/** Converts an answer of the messages dialect to a response. Source: responses reference, 5.3, 6 and 7.3. */
 import type { JsonSource } from "../../json-source.ts";
 import { normaliseUsage } from "../../usage-normalise.ts";
 import { objectOf, stringOf, type Values } from "../../values.ts";
@@ -13,19 +13,19 @@ import type { ResponseWriter } from "./writer.ts";
 type Block =
   | { readonly kind: "text" }
   | { readonly kind: "thinking" }
-  /** `input`: its whole arguments, said if no fragment of them comes. Empty: none. */
+  /** Tool call. `input` has its whole arguments, which are written if no fragment arrives; it may be empty. */
   | { readonly kind: "tool_use"; readonly input: string; hasFragments: boolean }
-  /** Of the provider's own tools, or of a type that is not known: nothing of it is told. */
+  /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "untold" };
 
 const UNTOLD: Block = { kind: "untold" };
 
-/** Others have no equivalent. */
+/** Service tiers; others have no equivalent. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([["priority", "priority"]]);
 
 export class EventsToResponse implements EventSink<Block> {
   readonly #writer: ResponseWriter;
-  /** The one that deltas may belong to: items of a response do not interleave. */
+  /** Block that deltas may belong to: items of a response do not interleave. */
   #current: Block | undefined;
   #failed = "";
 
@@ -91,7 +91,7 @@ export class EventsToResponse implements EventSink<Block> {
   close(block: Block): void {
     if (block !== this.#current) return;
     if (block.kind === "tool_use" && !block.hasFragments) this.fragment(block.input, block);
-    // Each block of thinking is signed by itself.
+    // Each block of thinking has a signature of its own.
     if (block.kind === "thinking") this.#writer.endReasoning();
   }
 

@@ -1,7 +1,7 @@
 /**
- * The items of a response, each with the events from its beginning to its end. Source: responses reference, 6.1, 7.1, 7.2.
+ * Items of a response, each with its events from beginning to end. Source: responses reference, 6.1, 7.1, 7.2.
  *
- * `close` gives the item as JSON text, exactly as it stands in the response.
+ * `close` returns the item as JSON text, exactly as it appears in the response.
  */
 import { objectOf, parsedJson, stringOf } from "../../values.ts";
 import type { ClientTool } from "../responses-terms.ts";
@@ -10,7 +10,7 @@ import type { EventLog } from "./event-log.ts";
 
 export type ItemStatus = "completed" | "incomplete";
 
-/** Of one item. */
+/** Place of one item. */
 export interface Place {
   readonly id: string;
   readonly index: number;
@@ -29,7 +29,7 @@ function done(events: EventLog, index: number, item: string): string {
 
 interface Part {
   readonly kind: "output_text" | "refusal";
-  /** Members of events that tell where it is. */
+  /** Event members with the part's position. */
   readonly at: string;
   text: string;
   /** JSON texts. */
@@ -41,7 +41,7 @@ export class MessageItem {
   readonly id: string;
   readonly #index: number;
   readonly #events: EventLog;
-  /** JSON texts of those that are over. */
+  /** JSON texts of the finished parts. */
   readonly #parts: string[] = [];
   #open: Part | undefined;
 
@@ -52,7 +52,7 @@ export class MessageItem {
     added(events, index, `{"id":"${id}","type":"message","status":"in_progress","role":"assistant","content":[]}`);
   }
 
-  /** More text goes to a part of its own. */
+  /** Ends the open part; further text goes into a new part. */
   endPart(): void {
     const part = this.#open;
     if (part === undefined) return;
@@ -66,7 +66,7 @@ export class MessageItem {
     this.#parts.push(whole);
   }
 
-  /** `logprobs`: JSON texts of those of its tokens. */
+  /** Adds text. `logprobs` has the JSON texts of its tokens. */
   text(text: string, logprobs: readonly string[]): void {
     const part = this.#partOf("output_text");
     if (text === "") return;
@@ -111,7 +111,7 @@ function refusalPart(text: string): string {
   return `{"type":"refusal","refusal":${text}}`;
 }
 
-/** What its provider must be sent back stands in it sealed; what the client may read of it is its summary. */
+/** Reasoning item. It has, sealed, what its provider must be sent back, and a summary that the client may read. */
 export class ReasoningItem {
   readonly kind = "reasoning";
   readonly id: string;
@@ -139,7 +139,7 @@ export class ReasoningItem {
     if (text === "") return;
     this.#text += text;
     if (!this.#showsSummary) {
-      // The client sees nothing for as long as the model thinks, and what lies between may take it for dead.
+      // The client sees nothing while the model thinks, and a proxy in between may consider the connection dead.
       this.#events.comment();
       return;
     }
@@ -195,7 +195,7 @@ export class CallItem {
     added(events, index, this.#text("in_progress", '""'));
   }
 
-  /** Of its arguments; those of a custom tool are told at the end, since its input lies within them. */
+  /** Adds a fragment of the arguments. Those of a custom tool are sent at the end, since its input is part of them. */
   fragment(json: string): void {
     if (json === "") return;
     this.#arguments += json;
@@ -204,7 +204,7 @@ export class CallItem {
   }
 
   close(status: ItemStatus): string {
-    // No arguments are those of a tool that takes none, unless they were cut off before they began.
+    // Empty arguments are those of a tool without parameters, unless they were cut off before they began.
     if (this.#arguments === "" && status === "completed" && !this.#isCustom) this.fragment("{}");
     const item = this.#isCustom ? this.#endCustom(status) : this.#endFunction(status);
     return done(this.#events, this.#index, item);

@@ -1,7 +1,10 @@
 /** Log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference, 2. */
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../values.ts";
 
-/** JSON texts, one for each token. `choice`: of a whole answer or of a chunk. What is no log probability is left out. */
+/**
+ * Returns the JSON texts of the log probabilities, one for each token. `choice` is that of a whole answer or of a chunk.
+ * Invalid entries are left out.
+ */
 export function logprobsOf(choice: Values): readonly string[] {
   return listOf(objectOf(choice["logprobs"])?.["content"]).flatMap((value) => {
     const token = tokenOf(value);

@@ -1,4 +1,4 @@
-/** How an answer to a request for a response becomes one. Source: responses reference, 6 and 7. */
+/** Converts the answer to a `responses` request. Source: responses reference, 6 and 7. */
 import { readChunks } from "../chat-answers/chunk-reader.ts";
 import { readEvents } from "../messages-answers/event-reader.ts";
 import type { ResponsesTerms } from "../responses-terms.ts";
@@ -8,12 +8,12 @@ import { EventsToResponse, writeMessage } from "./from-events.ts";
 import type { Failure } from "./response-object.ts";
 import { ResponseWriter } from "./writer.ts";
 
-/** `from`: the form of the channel's answers. */
+/** Returns the reading of the channel's answers. `from` is their form. */
 export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerReading {
   return new ResponsesReading(from, terms);
 }
 
-/** A class, since there is one for each request. */
+/** A class, since there is one instance for each request. */
 class ResponsesReading implements AnswerReading {
   readonly #from: "messages" | "chat";
   readonly #terms: ResponsesTerms;

@@ -1,13 +1,13 @@
 /**
- * `reasoning_details` of a chat answer, which a provider wants back as it said them. A stream tells one in pieces of the
- * same type and index; they are put together again, so that what is sent back is the same as of a whole answer.
+ * Keeps `reasoning_details` of a chat answer, which a provider expects back unchanged. A stream sends one in pieces of the same
+ * type and index; they are joined, so that the result is the same as for a whole answer.
  */
 import { objectOf, type Values } from "../../values.ts";
 
-/** Members whose pieces make one text. */
+/** Members whose pieces form one text. */
 const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
-/** Whether there is anything in it to keep. `isOpen`: the reasoning that it would sign is not over. */
+/** Returns whether the detail has content to keep. `isOpen` is true if the reasoning that it would sign is not finished. */
 export function tellsDetail(value: unknown, isOpen: boolean): value is Values {
   const detail = objectOf(value);
   if (detail === undefined) return false;

@@ -1,4 +1,4 @@
-/** The response as JSON text, which events of its life and a whole answer carry. Source: responses reference, 6. */
+/** Writes the response as JSON text, which events and a whole answer contain. Source: responses reference, 6. */
 import { writeJson } from "../../json-source.ts";
 import type { Usage } from "../../usage.ts";
 import type { Values } from "../../values.ts";
@@ -17,7 +17,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Why an answer is not complete. */
+/** Reason why an answer is incomplete. */
 export type Shortage = "max_output_tokens" | "content_filter";
 
 export type Progress =
@@ -43,7 +43,10 @@ const OWN: ReadonlySet<string> = new Set([
   "usage",
 ]);
 
-/** Nothing is stored, whatever was asked for; the object says so. `output`: JSON texts of items. */
+/**
+ * Object of a response. Nothing is stored, whatever was requested, and the object says so. `output` has the JSON texts of
+ * items.
+ */
 export class ResponseObject {
   readonly #before: string;
   readonly #between: string;
@@ -53,7 +56,7 @@ export class ResponseObject {
     this.#before = `{"id":${JSON.stringify(id)},"object":"response","created_at":${createdAt}`;
     this.#between = `,"background":false,"previous_response_id":null,"store":false,"model":${JSON.stringify(model)},"service_tier":${JSON.stringify(serviceTier)}`;
     const repeated = Object.fromEntries(Object.entries(echo).filter(([name]) => !OWN.has(name)));
-    // Its members without the braces.
+    // The members without the braces.
     const members = writeJson(repeated).slice(1, -1);
     this.#echo = members === "" ? "" : `,${members}`;
   }

@@ -1,10 +1,10 @@
 /**
- * Writes an answer as a response: as the events of a stream, or as the one object that ends it, by the same steps. Source:
- * responses reference, 5 to 7.
+ * Writes an answer as a response: as the events of a stream, or as the final object alone, by the same steps. Source: responses
+ * reference, 5 to 7.
  *
- * Invariants: one item is open at a time, and what begins another ends it; indexes and sequence numbers have no gaps; the
- * ids of an item are the same in all its events; what the last event carries is what was told before it. Only the last item
- * can have been cut off, and which that is shows at the end, so that an item is left open until then.
+ * Invariants: one item is open at a time, and a new item ends it; indexes and sequence numbers have no gaps; the ids of an item
+ * are the same in all its events; the last event repeats exactly what was sent before. Only the last item can have been cut
+ * off, which is known only at the end, so an item stays open until then.
  */
 import type { Usage } from "../../usage.ts";
 import type { ClientTool, ResponsesTerms } from "../responses-terms.ts";
@@ -16,12 +16,12 @@ import { failureFrames } from "./failure.ts";
 import { CallItem, type Item, type ItemStatus, MessageItem, type Place, ReasoningItem } from "./items.ts";
 import { type Failure, type Progress, ResponseObject, type Shortage } from "./response-object.ts";
 
-/** What an item costs beside its text, roughly, in UTF-16 units. */
+/** Approximate cost of an item in addition to its text, in UTF-16 units. */
 const ITEM_COST = 512;
 
 const NO_LOGPROBS: readonly string[] = [];
 
-/** What is to be sealed of reasoning that is open, beside its text. */
+/** Parts of open reasoning that are sealed, in addition to its text. */
 interface Kept {
   signature: string;
   redacted: string | undefined;
@@ -33,15 +33,15 @@ export class ResponseWriter {
   readonly #stamp: AnswerStamp;
   readonly #events: EventLog;
   readonly #callId: (given: string, position: number) => string;
-  /** JSON texts of the items that are over. */
+  /** JSON texts of the finished items. */
   readonly #output: string[] = [];
   #response: ResponseObject | undefined;
   #open: Item | undefined;
   #kept: Kept = nothingKept();
   #begun = 0;
-  /** A message or a call: an answer without either would be asked for again, without end, by some clients. */
+  /** Whether there was a message or a call: some clients would request an answer without either again, endlessly. */
   #hasAnswered = false;
-  /** The response as it ended. */
+  /** Final response as JSON text. */
   #last = "";
 
   constructor(terms: ResponsesTerms, stamp: AnswerStamp, isStream: boolean) {
@@ -51,12 +51,12 @@ export class ResponseWriter {
     this.#callId = createCallIds(stamp, terms.takenCallIds);
   }
 
-  /** Frames written since the last time. */
+  /** Returns the frames written since the last call. */
   take(): string {
     return this.#events.take();
   }
 
-  /** JSON text; once it has ended. */
+  /** Final response as JSON text. */
   get whole(): string {
     return this.#last;
   }
@@ -65,7 +65,7 @@ export class ResponseWriter {
     return this.#open?.kind === "reasoning";
   }
 
-  /** `model`, `serviceTier`: as the provider says them, the latter in the words of the compat dialect. */
+  /** Begins the response. `model` and `serviceTier` come from the provider, the latter in the compat dialect's values. */
   begin(model?: unknown, serviceTier = "default"): void {
     if (this.#response !== undefined) return;
     const { created: createdAt, seed } = this.#stamp;
@@ -76,7 +76,7 @@ export class ResponseWriter {
     this.#events.put("response.in_progress", response);
   }
 
-  /** `logprobs`: JSON texts of those of its tokens. */
+  /** Writes text. `logprobs` has the JSON texts of its tokens. */
   text(text: string, logprobs = NO_LOGPROBS): void {
     if (text === "") return;
     this.#events.hold(text.length);
@@ -90,7 +90,7 @@ export class ResponseWriter {
     this.#message().refusal(text);
   }
 
-  /** More text of the message that is open, if one is, goes to a part of its own. */
+  /** Ends the part of the open message, if there is one; further text goes into a new part. */
   endPart(): void {
     if (this.#open?.kind === "message") this.#open.endPart();
   }
@@ -108,7 +108,7 @@ export class ResponseWriter {
     this.#kept.signature += signature;
   }
 
-  /** An item by itself. */
+  /** Writes redacted thinking as an item of its own. */
   redacted(data: string): void {
     this.#end("completed");
     this.#events.hold(data.length);
@@ -117,19 +117,19 @@ export class ResponseWriter {
     this.#end("completed");
   }
 
-  /** `details`: all of the reasoning that is open. `size`: of what is new in them. */
+  /** Sets the details of the open reasoning. `details` has all of them; `size` is the size of the new ones. */
   details(details: readonly unknown[], size: number): void {
     this.#events.hold(size);
     this.#reasoning();
     this.#kept.details = details;
   }
 
-  /** What is said next is other reasoning. */
+  /** Ends the open reasoning, so that the next reasoning is a new item. */
   endReasoning(): void {
     if (this.isReasoning) this.#end("completed");
   }
 
-  /** `name`: as the provider knows the tool. `id`: empty where it gave none. */
+  /** Begins a call. `name` is the provider's name of the tool; `id` is empty if the provider gave none. */
   call(name: string, id: string): void {
     this.#end("completed");
     const tool = this.#terms.tools.get(name) ?? functionOf(name);
@@ -138,19 +138,19 @@ export class ResponseWriter {
     this.#open = new CallItem(place, this.#events, tool, this.#callId(id, place.index));
   }
 
-  /** Of the arguments of the call that is open. */
+  /** Adds a fragment of the arguments of the open call. */
   fragment(json: string): void {
     if (this.#open?.kind !== "call") return;
     this.#events.hold(json.length);
     this.#open.fragment(json);
   }
 
-  /** The call that is open was cut off. */
+  /** Ends the open call as cut off. */
   cutCall(): void {
     if (this.#open?.kind === "call") this.#end("incomplete");
   }
 
-  /** `shortage`: undefined where the answer is complete. */
+  /** Finishes the response. `shortage` is `undefined` if the answer is complete. */
   finish(shortage: Shortage | undefined, usage: Usage | undefined): void {
     const status = shortage === undefined ? "completed" : "incomplete";
     if (!this.#hasAnswered) this.#message().text("", NO_LOGPROBS);
@@ -164,7 +164,7 @@ export class ResponseWriter {
     this.#events.put(`response.${status}`, `"response":${this.#last},`);
   }
 
-  /** What is open stays open: it never came to its end. Returns the last frames. */
+  /** Fails the response and returns the last frames. The open item stays open, since it was never completed. */
   fail(failure: Failure, usage: Usage | undefined): string {
     this.begin();
     this.#last = this.#response?.text({ status: "failed", error: failure }, this.#output, usage) ?? "";

@@ -14,7 +14,7 @@ export const ALPHABETS = {
 
 export type AlphabetName = keyof typeof ALPHABETS;
 
-/** Types that are numbers, whatever separates their digits. */
+/** Types that are numbers, with any separators between their digits. */
 export const NUMBER_TYPES: ReadonlySet<string> = new Set(
   (
     "CREDIT_CARD PHONE_NUMBER US_SSN US_ITIN US_EIN US_BANK_NUMBER ABA_ROUTING_NUMBER US_NPI UK_NHS CA_SIN AU_ABN AU_ACN " +
@@ -24,7 +24,7 @@ export const NUMBER_TYPES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** The configured alphabet of a type, else the built-in one; undefined: its values cannot be encrypted. */
+/** Returns the configured alphabet of a type, otherwise the built-in one; `undefined` if its values cannot be encrypted. */
 export function alphabetOf(type: string, configured: Readonly<Record<string, AlphabetName>>): AlphabetName | undefined {
   if (Object.hasOwn(configured, type)) return configured[type];
   return NUMBER_TYPES.has(type) ? "digits" : undefined;

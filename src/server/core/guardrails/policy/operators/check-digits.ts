@@ -1,6 +1,6 @@
 /**
  * Check digits for format-preserving encryption: the written digit is always wrong by five, so that an encrypted value can be
- * told from a genuine one. Also proofs for types without a check digit. Source: guardrails reference, 4.3.
+ * distinguished from a genuine one. Also proofs for types without a check digit. Source: guardrails reference, 4.3.
  */
 
 import {
@@ -31,7 +31,7 @@ export type CheckDigit = (body: string) => number;
 
 const DIGITS = [..."0123456789"];
 
-/** For schemes with exactly one check digit per body. */
+/** Schemes with exactly one check digit per body. */
 const digitThat =
   (isRight: (value: string) => boolean): CheckDigit =>
   (body) =>
@@ -58,11 +58,11 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
   ["SA_NATIONAL_ID", luhn],
   ["AE_EMIRATES_ID", luhn],
   ["ZA_ID_NUMBER", luhn],
-  // The century of the long form takes no part.
+  // The century of the long form is not included.
   ["SE_PERSONNUMMER", (body) => luhn(body.slice(-9))],
 ]);
 
-/** For other types, returns whether digits without separators are valid; types that are not listed cannot be checked. */
+/** Validators of other types, for digits without separators. Types that are not listed cannot be checked. */
 export const PROOFS: ReadonlyMap<string, (value: string) => boolean> = new Map<string, (value: string) => boolean>([
   ["UK_NHS", isNhs],
   ["AU_ABN", isAbn],

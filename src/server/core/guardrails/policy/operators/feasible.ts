@@ -4,12 +4,12 @@ import type { ValueFormat } from "../../index.ts";
 import type { AlphabetName } from "./alphabets.ts";
 import type { Fpe } from "./fpe.ts";
 
-/** Values that are tried; each takes about as long as a handful of encryptions. */
+/** Number of values that are tried; each takes about as long as a few encryptions. */
 const SAMPLES = 24;
 const SEED = 20_240_229;
 
 export interface Feasibility {
-  /** Why hardly any value keeps its format. `undefined`: most do. */
+  /** Returns why hardly any value keeps its format, or `undefined` if most do. */
   readonly reason: string | undefined;
   /** Some values do not. */
   readonly isPartial: boolean;
@@ -33,7 +33,7 @@ export function feasibilityOf(type: string, alphabet: AlphabetName, fpe: Fpe, fo
   return { reason, isPartial: false };
 }
 
-/** The same numbers on every node. */
+/** Returns the same pseudorandom numbers on every node. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

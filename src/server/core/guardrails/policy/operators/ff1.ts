@@ -6,20 +6,23 @@
 
 import { type Cipher, createCipheriv } from "node:crypto";
 
-/** Fewest texts that a permutation is of; below it, it can be found by trying. */
+/** Minimum number of texts of a permutation; a smaller one can be found by trying. */
 export const MIN_DOMAIN = 1_000_000;
 
 const FLOOR = 100;
 const ROUNDS = 10;
 const BLOCK = 16;
 
-/** Numerals are from 0 to the radix, exclusive, the most significant first. Both directions throw on what is refused. */
+/**
+ * Cipher in both directions. Numerals are from 0 to the radix, exclusive, the most significant first. Both directions throw on
+ * invalid input.
+ */
 export interface Ff1 {
   readonly encrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
   readonly decrypt: (numerals: readonly number[], radix: number, tweak: Uint8Array) => number[];
 }
 
-/** `key`: 16, 24 or 32 bytes. Use an instance in one thread only, since it keeps its cipher. */
+/** Creates the cipher. `key` is 16, 24 or 32 bytes long. An instance keeps its state, so it must be used in one thread only. */
 export function createFf1(key: Uint8Array): Ff1 {
   // Blocks are independent in ECB, so one cipher serves every call; chaining for the MAC is done here.
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null);
@@ -50,7 +53,7 @@ function feistel(
   header(input, radix, u, n, tweak.length);
   input.set(tweak, BLOCK);
   const roundAt = input.length - numberBytes - 1;
-  // Blocks before that of the round are equal in all ten rounds.
+  // The blocks before the one of the round are equal in all ten rounds.
   const changesAt = roundAt - (roundAt % BLOCK);
   const before = mac(cipher, Buffer.alloc(BLOCK), input.subarray(0, changesAt));
   const changing = input.subarray(changesAt);
@@ -88,7 +91,7 @@ function refuseOutside(numerals: readonly number[], radix: number): void {
 
 const byteLength = (value: bigint): number => Math.ceil(value.toString(16).length / 2);
 
-/** `P`: version, method, rounds, radix, length of the left half, lengths of text and tweak. */
+/** Writes block `P`: version, method, rounds, radix, length of the left half, lengths of text and tweak. */
 function header(into: Buffer, radix: number, u: number, n: number, tweakLength: number): void {
   into.set([1, 2, 1]);
   into.writeUIntBE(radix, 3, 3);
@@ -99,7 +102,7 @@ function header(into: Buffer, radix: number, u: number, n: number, tweakLength: 
 
 const scratch = Buffer.alloc(BLOCK);
 
-/** The CBC-MAC of whole blocks, going on from `state`. */
+/** Returns the CBC-MAC of whole blocks, continued from `state`. */
 function mac(cipher: Cipher, state: Buffer, input: Buffer): Buffer {
   let last = state;
   for (let at = 0; at < input.length; at += BLOCK) {
@@ -109,7 +112,7 @@ function mac(cipher: Cipher, state: Buffer, input: Buffer): Buffer {
   return last;
 }
 
-/** A MAC drawn out to `bytes`, as a number. */
+/** Returns a MAC expanded to `bytes`, as a number. */
 function keyStream(cipher: Cipher, first: Buffer, bytes: number): bigint {
   if (bytes === 8) return first.readBigUInt64BE();
   const blocks = [first];
@@ -132,7 +135,7 @@ function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): vo
   into.write(value.toString(16).padStart(bytes * 2, "0"), at, bytes, "hex");
 }
 
-/** Whether all texts of such a length are numbers that doubles hold exactly. */
+/** Returns whether all texts of such a length are numbers that a double represents exactly. */
 const isSmall = (radix: number, length: number): boolean => radix ** length < Number.MAX_SAFE_INTEGER;
 
 function numberOf(numerals: readonly number[], radix: number): bigint {

@@ -1,8 +1,8 @@
 /**
- * Format-preserving encryption of values in texts: symbols of an alphabet change, in order and as one, everything else
- * stays: separators, length, the script of digits, literal characters of the type's pattern. What comes of it matches the
- * pattern again: a text that does not is encrypted once more until one does (cycle walking), which the way back repeats.
- * Source: guardrails reference, 4.3; design decisions, section 20.
+ * Format-preserving encryption of values in texts. Symbols of an alphabet are encrypted in order and together; everything else
+ * stays: separators, length, the script of digits, literal characters of the type's pattern. The result matches the pattern
+ * again: a text that does not is encrypted again until one does (cycle walking), which decryption repeats. Source: guardrails
+ * reference, 4.3; design decisions, section 20.
  */
 
 import { callingCodeLength, DIGIT_FORMS, digitBlock, type FormatOf, type ValueFormat } from "../../index.ts";
@@ -11,21 +11,21 @@ import { CHECK_DIGITS, type CheckDigit } from "./check-digits.ts";
 import { createFf1 } from "./ff1.ts";
 import { permutationOf } from "./permutation.ts";
 
-/** How far an encrypted value's check digit is from the right one. */
+/** Distance of an encrypted value's check digit from the right one. */
 const DISPLACEMENT = 5;
 
-/** A value longer than this is no value of a format: one permutation costs with the square of its length. */
+/** Maximum length of a value, since the cost of one permutation grows with the square of its length. */
 export const MAX_SYMBOLS = 256;
 
-/** Most times that one value is encrypted until it matches its pattern again. */
+/** Maximum number of encryptions of one value until it matches its pattern again. */
 const MOST_STEPS = 256;
 
 export interface Fpe {
   /** Returns `undefined` if too few texts have this format, or it is longer than `MAX_SYMBOLS`. */
   readonly encrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** Also returns `undefined` if the check digit shows that the text was not encrypted here. */
+  /** Decrypts a value. It also returns `undefined` if the check digit shows that the text was not encrypted here. */
   readonly decrypt: (type: string, alphabet: AlphabetName, text: string) => string | undefined;
-  /** How many texts have the form of this one. */
+  /** Returns the number of texts with the form of this one. */
   readonly sizeOf: (type: string, alphabet: AlphabetName, text: string) => number;
   /** Returns whether the check digit shows that the text was encrypted here; `undefined` if the type has none. */
   readonly isDisplaced: (type: string, alphabet: AlphabetName, text: string) => boolean | undefined;
@@ -33,7 +33,7 @@ export interface Fpe {
 
 const UNKNOWN: FormatOf = () => undefined;
 
-/** `key`: 16, 24 or 32 bytes. */
+/** Creates the encryption. `key` is 16, 24 or 32 bytes long. */
 export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = UNKNOWN): Fpe {
   const ff1 = createFf1(key);
   const turn =
@@ -75,7 +75,7 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
 
 /** Encrypted characters of a text, and characters that stay. */
 interface Value {
-  /** Code points. */
+  /** Code points of the text. */
   readonly characters: readonly string[];
   readonly positions: readonly Position[];
   /** Allowed characters by position and letter case; equal for the text and its encryption. */
@@ -87,7 +87,7 @@ interface Position {
   /** Symbols allowed at this position, in alphabet order. */
   readonly symbols: string;
   readonly numeral: number;
-  /** Added to a digit, and to a letter, of ASCII to write it in the script of the position. */
+  /** Offset of a digit, and of a letter, from ASCII to the script of the position. */
   readonly digitShift: number;
   readonly letterShift: number;
   readonly isLower: boolean;
@@ -140,11 +140,11 @@ interface Casing {
   readonly cased: string;
 }
 
-/** Symbols by what they are of; classes are those of patterns, so that there are few. */
+/** Symbols by the characters of a class; classes are those of patterns, so there are few. */
 const known = new Map<string, string>();
 const MOST_KNOWN = 4_096;
 
-/** A position with only one symbol stays unchanged. */
+/** Returns the symbols that are allowed at a position. A position with only one symbol stays unchanged. */
 function symbolsAt(
   alphabet: string,
   classes: readonly (string | undefined)[] | undefined,
@@ -168,7 +168,7 @@ function symbolsAt(
   return symbols;
 }
 
-/** A digit of any script, and a letter of full width, as the one of ASCII. Forms of digits (`①`) come back as plain digits. */
+/** Returns a digit of any script, and a full-width letter, as ASCII. Forms of digits (`①`) become plain digits. */
 function asciiOf(character: string): Pick<Position, "digitShift" | "letterShift"> & { readonly symbol: string } {
   const codePoint = character.codePointAt(0) ?? 0;
   const block = digitBlock(codePoint);
@@ -189,7 +189,7 @@ function caseOf(symbols: readonly string[]): "upper" | "lower" | "mixed" {
   return symbols.some((symbol) => /^[A-Z]$/.test(symbol)) ? "mixed" : "lower";
 }
 
-/** Only for digits whose last one is not a literal of the pattern. */
+/** Returns the scheme of the check digit, if the last digit is not a literal of the pattern. */
 function checkOf(type: string, alphabet: AlphabetName, { characters, positions }: Value): CheckDigit | undefined {
   const check = alphabet === "digits" ? CHECK_DIGITS.get(type) : undefined;
   const last = characters.findLastIndex((character) => /^[0-9]$/.test(asciiOf(character).symbol));
@@ -203,8 +203,8 @@ const digitsOf = (characters: readonly string[]): string =>
     .replace(/[^0-9]/g, "");
 
 /**
- * How far the check digit is from the right one. It stays so far off, and five more: that is a bijection, a genuine value
- * never becomes one, and what is off by five on the way back is known to come from a genuine one.
+ * Returns the distance of the check digit from the right one. The distance is kept and increased by five: this is a bijection,
+ * a genuine value never becomes one, and a text that is off by five when decrypting is known to come from a genuine value.
  */
 function offOf({ characters }: Value, check: CheckDigit): number {
   const digits = digitsOf(characters);
@@ -230,7 +230,7 @@ function writtenOf(value: Value, numerals: readonly number[], check: CheckDigit 
   return written.join("");
 }
 
-/** Whether a text has the form that the value has: only of such a text the way back leads to it. */
+/** Returns whether a text has the form of the value: decryption finds the value only from such a text. */
 function isOfForm(
   value: Value,
   written: string,

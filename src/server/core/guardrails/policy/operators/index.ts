@@ -1,4 +1,4 @@
-/** How values are rewritten, and turned back. */
+/** Operators that rewrite values, and the reverse operation. */
 export { ALPHABETS, alphabetOf } from "./alphabets.ts";
 export { type Feasibility, feasibilityOf } from "./feasible.ts";
 export { formsIn, type Span } from "./forms.ts";

@@ -1,15 +1,18 @@
-/** `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
+/** Operator `mask`: covers letters and digits and keeps separators. Source: design decisions, section 16. */
 
 export interface Mask {
   readonly character: string;
-  /** How many letters and digits are covered; 0: all. */
+  /** Number of letters and digits that are covered; 0 for all. */
   readonly count: number;
   readonly fromEnd: boolean;
 }
 
 const COVERED = /^[\p{L}\p{M}\p{N}]$/u;
 
-/** Counts code points. A value without letters and digits is covered completely, since it would otherwise stay as it is. */
+/**
+ * Masks a value, counting code points. A value without letters and digits is covered completely, since it would otherwise stay
+ * as it is.
+ */
 export function mask(text: string, { character, count, fromEnd }: Mask): string {
   const characters = [...text];
   const alphanumerics = characters.flatMap((one, at) => (COVERED.test(one) ? [at] : []));

@@ -1,20 +1,20 @@
-/** Normalization: decides when two texts are the same value. Source: guardrails reference, 4.5. */
+/** Normalization, which decides whether two texts are the same value. Source: guardrails reference, 4.5. */
 
 import { CONTROLS, foldDigits, INVISIBLE, MARKS } from "../../index.ts";
 import { NUMBER_TYPES } from "./alphabets.ts";
 
 /** Invisible characters that may occur within a value. */
 const UNSEEN = new RegExp(`[${INVISIBLE}${CONTROLS}]`, "gu");
-/** Marks that nothing but a digit or a separator carries. */
+/** Marks that only a digit or a separator carries. */
 const MARKED = new RegExp(`(?<![\\p{L}${MARKS}])[${MARKS}]+`, "gu");
 
-/** Codes whose spaces and hyphens say nothing: national types, and account numbers. */
+/** Types whose spaces and hyphens have no meaning: national types, and account numbers. */
 const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.test(type);
 
-/** Most values are, and then nothing need be folded. */
+/** Most values are plain ASCII, and then nothing needs to be folded. */
 const PLAIN = /^[\t-\r -~]*$/;
 
-/** `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
+/** Normalizes a value: `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
 export function norm(type: string, text: string): string {
   const plain = PLAIN.test(text) ? text : foldDigits(text.normalize("NFC").replace(UNSEEN, "").replace(MARKED, ""));
   const folded = plain.replace(/\s+/g, " ").trim();

@@ -1,4 +1,4 @@
-/** A redact rule's operator, compiled. Source: document 3, `guardrails.rules[]`; guardrails reference, 2.6 and 4.5. */
+/** Compiles the operator of a redact rule. Source: document 3, `guardrails.rules[]`; guardrails reference, 2.6 and 4.5. */
 
 import type { FormatOf, GuardrailRule, Guardrails, Issued, Rewriting } from "../../index.ts";
 import { alphabetOf } from "./alphabets.ts";
@@ -11,7 +11,7 @@ import { norm } from "./norm.ts";
 export interface OperatorKeys {
   readonly pseudonym: Buffer | undefined;
   readonly fpe: Fpe | undefined;
-  /** Values that `fpe` wrote lately. */
+  /** Values that `fpe` wrote recently. */
   readonly issued: Issued | undefined;
   readonly alphabets: NonNullable<Guardrails["fpe_alphabets"]>;
 }
@@ -28,13 +28,13 @@ export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, i
   };
 }
 
-/** Replacement of a value. `isCounted`: `fpe` could not keep its format. */
+/** Replacement of a value. `isCounted` is true if `fpe` could not keep its format. */
 export interface Written {
   readonly text: string;
   readonly lacksDomain: boolean;
 }
 
-/** `label`: of the annotation, without its category. `text`: the value as written. */
+/** `label` is that of the annotation, without its category. `text` is the value as written. */
 export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {

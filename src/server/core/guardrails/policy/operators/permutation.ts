@@ -1,13 +1,13 @@
-/** A permutation of the texts of one form: at each position one of its own symbols, fixed positions left out. */
+/** Permutation of the texts of one form: each position has its own symbols; fixed positions are left out. */
 
 import { type Ff1, MIN_DOMAIN } from "./ff1.ts";
 
 export type Permute = (numerals: readonly number[]) => readonly number[];
 
 /**
- * `sizes`: number of symbols at each position. If all are equal, the numerals are encrypted directly. Otherwise the index of
- * the text among all texts of its form is encrypted in binary, repeatedly until it is a valid index (cycle walking: at most
- * twice on average). Returns `undefined` if too few texts have this form.
+ * Returns the permutation of texts whose positions have `sizes` symbols each. If all are equal, the numerals are encrypted
+ * directly. Otherwise the index of the text among all texts of its form is encrypted in binary, repeatedly until it is a valid
+ * index (cycle walking: at most twice on average). Returns `undefined` if too few texts have this form.
  */
 export function permutationOf(
   ff1: Ff1,

@@ -1,10 +1,9 @@
 /**
- * The pure half of `restore`: values that `fpe` wrote, recognised in a text and decrypted. Source: design decisions,
- * section 20.
+ * Pure half of `restore`: values that `fpe` wrote are recognized in a text and decrypted. Source: design decisions, section 20.
  *
- * A candidate matches its type's own pattern, checks off. Those that this process is known to have written come first, then
- * those that are proven, by the displaced check digit or by a check of the decrypted value, then those whose form is one
- * of its type, and last those of types that nothing proves, of which every match is decrypted. Each place is taken once.
+ * A candidate matches its type's own pattern, without checks. Values that this process is known to have written come first,
+ * then those that are proven by the displaced check digit or by a check of the decrypted value, then those whose form belongs
+ * to their type, and last those of types without any proof, of which every match is decrypted. Each place is used once.
  */
 
 import type { FormatOf, Issued } from "../../index.ts";
@@ -20,11 +19,11 @@ export interface Restored {
 
 export interface Restoration {
   readonly text: string;
-  /** Values turned back, by type. */
+  /** Number of restored values, by type. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Decryptions that texts of one message may take; each costs some 50 microseconds. */
+/** Maximum number of decryptions for the texts of one message; each takes about 50 microseconds. */
 export interface RestoreBudget {
   left: number;
 }
@@ -35,15 +34,15 @@ export class RestoreLimit extends Error {}
 /** Cost of a candidate that is examined but not decrypted, as a fraction of a decryption. */
 const LOOK_COST = 1 / 32;
 
-/** Longest value that is looked for, in UTF-16 units. */
+/** Maximum length of a candidate, in UTF-16 units. */
 const LONGEST_VALUE = 256;
 
-/** How sure it is that what a candidate decrypts to is the value that was encrypted. */
+/** Certainty that the decrypted candidate is the value that was encrypted. */
 export type Proof = "issued" | "check" | "form" | "none";
 
 const ORDER: readonly Proof[] = ["issued", "check", "form", "none"];
 
-/** A value in a text that is turned back. */
+/** Value in a text that is restored. */
 export interface Turned {
   readonly start: number;
   readonly end: number;
@@ -72,13 +71,16 @@ interface Candidate extends Restored {
   readonly rank: number;
 }
 
-/** The sign of a telephone number proves its form as a check does: digits behind it are no number of another type. */
+/**
+ * Returns the rank of a proof. The sign of a telephone number proves its form as a check does: the digits behind it are not a
+ * number of another type.
+ */
 const rankOf = (proof: Proof, text: string, start: number): number =>
   proof === "form" && /^\(?[+\uff0b]/.test(text.slice(start, start + 2))
     ? ORDER.indexOf("check")
     : ORDER.indexOf(proof);
 
-/** Types in the order of the document, which decides where nothing else does. Throws `RestoreLimit`. */
+/** Restores values. `types` are in the order of the document, which breaks ties. Throws `RestoreLimit`. */
 export function turnedIn(
   text: string,
   types: readonly Restored[],
@@ -94,7 +96,7 @@ export function turnedIn(
       if (end - start > LONGEST_VALUE) return;
       spend(budget, LOOK_COST);
       const label = issued?.labelOf(text.slice(start, end));
-      // Known as a value of another type: it is none of this one.
+      // The value is known as one of another type, so it is not one of this type.
       if (label !== undefined && label !== one.type) return;
       const known = label === undefined ? proof : "issued";
       candidates.push({ ...one, start, end, proof: known, rank: rankOf(known, text, start) });
@@ -102,7 +104,7 @@ export function turnedIn(
   }
   candidates.sort((a, b) => a.rank - b.rank || a.start - b.start || b.end - a.end);
   const taken: Turned[] = [];
-  /** Values that are right as they are, so that no part of one is another. */
+  /** Valid values, no part of which can be another value. */
   const genuine: { readonly start: number; readonly end: number }[] = [];
   for (const { type, alphabet, start, end, proof } of candidates) {
     if (taken.some((other) => start < other.end && other.start < end)) continue;
