@@ -1,4 +1,4 @@
-/** The operator's terminal. Light until it is opened: React and Ink are loaded by `openConsole`. */
+/** Console of the operator. Light until it is opened: `openConsole` loads React and Ink. */
 
 export type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "./model/documents.ts";
 export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";

@@ -1,9 +1,9 @@
 /**
- * Opens the console on this process's terminal and runs it to its end: events go through `step`, what they want done goes
- * to the effects, what is to be seen goes to the screen, and what is on the screen says what the watch keeps up to date.
+ * Opens the console on this process's terminal and runs it until it ends. Events go through `step`, effects go to the effect
+ * runner, the state is rendered, and the visible view decides what the watch keeps up to date.
  *
- * React is loaded here and not before, once it is told to be its production build: the other keeps a record of every frame
- * for ever (operator console reference, A3).
+ * React is imported here, after `NODE_ENV` selects its production build: the development build keeps a record of every frame
+ * (operator console reference, A3).
  */
 
 import type { AdminDoor } from "../admin-api/index.ts";
@@ -43,7 +43,7 @@ import { withRemembered } from "./workbench/memory.ts";
 import { stepWorkbench } from "./workbench/step.ts";
 
 export interface ConsoleOptions {
-  /** Of nodes of one cluster, tried in this order. */
+  /** Admin endpoints of the nodes of one cluster, tried in this order. */
   readonly doors: readonly [AdminDoor, ...AdminDoor[]];
   readonly ports: ConsolePorts;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -51,46 +51,46 @@ export interface ConsoleOptions {
   readonly isAscii: boolean;
   readonly metricsUrl: string | undefined;
   readonly auditFile: string | undefined;
-  /** How often and how soon it reads, where it is to be otherwise than usual. */
+  /** Overrides of the default polling intervals. */
   readonly pace?: Partial<Pace>;
-  /** As the operator set them, and what was wrong with the file where they are not. */
+  /** The operator's settings; `settingsWords` says what is wrong with the settings file. */
   readonly settings: Settings;
   readonly settingsWords: string | undefined;
-  /** Undefined: by the terminal's background. Where there are to be no colours none has any. */
+  /** Color theme; `undefined` selects one by the terminal's background. Ignored if colors are disabled. */
   readonly theme: ThemeSpec | undefined;
   readonly hasMouse: boolean;
-  /** Gateways that can be gone to by name, and the name of this one. */
+  /** Named gateways to switch to, and the name of this one. */
   readonly contexts: readonly NamedContext[];
   readonly context: string | undefined;
-  /** Undefined: nothing is recorded. */
+  /** File that the session is recorded to; `undefined` records nothing. */
   readonly record: RecordFile | undefined;
-  /** Aborts with the signal that ends the process. */
+  /** Aborted by the signal that ends the process. */
   readonly signal: AbortSignal;
 }
 
 export type ConsoleEnd =
   | { readonly kind: "left" }
-  /** For another gateway. */
+  /** The operator chose another gateway. */
   | { readonly kind: "context"; readonly name: string }
-  /** Left before any gateway had answered. */
+  /** The operator left before any gateway had answered. */
   | { readonly kind: "never_reached"; readonly words: string }
   | { readonly kind: "signal"; readonly signal: "SIGTERM" | "SIGINT" | "SIGHUP" };
 
 const TICK_MS = 1_000;
-/** A key that was pressed so long ago has nobody behind it who waits for what it led to. */
+/** Maximum age of a key press whose result the operator is still waiting for, in milliseconds. */
 const ATTENDED_MS = 5_000;
-/** A screen reader is told of changes at this pace, since it reads each one out. */
+/** Interval of clock updates for a screen reader, in milliseconds: it reads each change out. */
 const SPOKEN_TICK_MS = 30_000;
-/** A history is read from a disk that may be slow, and a door may hang while it is closed. */
+/** Time limit of closing, in milliseconds: a slow disk may delay the history, and a connection may hang while it closes. */
 const CLOSE_LIMIT_MS = 2_000;
 
-/** The terminal is as it was when this settles. Rejects with a fault of the console's own. */
+/** Restores the terminal before it settles. Rejects only with an internal error of the console. */
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
   const { ports, env, metricsUrl, auditFile } = options;
   const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
-  // Not as an assignment: the bundle has the value written in its place.
+  // Not an assignment: the bundler replaces `process.env.NODE_ENV` with its value.
   Reflect.set(process.env, "NODE_ENV", "production");
-  // Ink draws only its last frame where this says that nobody looks; there is a terminal, so somebody does.
+  // Ink draws only the last frame if `CI` is set; there is a terminal, so every frame is drawn.
   Reflect.deleteProperty(process.env, "CI");
   const { renderConsole } = await import("./parts/render.tsx");
   const { renderPlain } = await import("./parts/plain.ts");
@@ -295,7 +295,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   return by;
 }
 
-/** Nobody at the keyboard waits to see it. */
+/** Returns whether an event happens without a key press, so that no operator waits for its frame. */
 const isByItself = ({ kind }: Event): boolean =>
   kind === "data" || kind === "tick" || kind === "tail" || kind === "tail_waiting";
 
@@ -304,7 +304,7 @@ function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
   return { kind: "never_reached", words: link.state.failure.message };
 }
 
-/** The reason is the verb's `Interrupted`, whose `by` names the signal. */
+/** Reads the signal's name from `by` of the command's `Interrupted` error. */
 function signalled({ reason }: AbortSignal): ConsoleEnd {
   const by: unknown = reason instanceof Error ? Reflect.get(reason, "by") : undefined;
   return { kind: "signal", signal: by === "SIGTERM" || by === "SIGINT" ? by : "SIGHUP" };

@@ -1,6 +1,5 @@
 /**
- * The actions, alerts and pages of the console for verbs of the command line, which show and do the same without a screen:
- * one set of checks, one set of words.
+ * Actions, alerts and pages of the console for commands that do the same without a screen, so that both share checks and texts.
  */
 
 export {

@@ -1,6 +1,6 @@
 /**
- * What the console does to a gateway: one operation of the admin API with its input, the same object that the verbs and
- * the typed client take. From it follow the request that is shown, the command line that does the same, and the call.
+ * A change that the console makes to a gateway: one operation of the admin API with its input, the same object that the
+ * commands and the typed client take. The request preview, the equivalent command line and the call are derived from it.
  */
 
 import {
@@ -15,9 +15,9 @@ import {
 } from "../../admin-api/index.ts";
 
 export interface Outcome {
-  /** For the flash line: what is so now. */
+  /** Message of the flash line: the new state. */
   readonly words: string;
-  /** Shown in the dialog once and forgotten when it closes: the text of a key. Never anywhere else. */
+  /** Text of a key. Shown once in the dialog, forgotten when it closes, and shown nowhere else. */
   readonly secret?: string;
 }
 
@@ -27,14 +27,17 @@ export interface Action {
     readonly method: string;
     readonly path: string;
     readonly body?: unknown;
-    /** Revision that is to be replaced. */
+    /** Revision that is replaced. */
     readonly ifMatch?: number;
   };
-  /** Calls it once; rejects with `AdminError`. */
+  /** Calls the operation once. Rejects with `AdminError`. */
   run(client: AdminClient, options: CallOptions & { readonly idempotencyKey: string }): Promise<Outcome>;
 }
 
-/** As part of a path. Half of a surrogate pair, which a name may hold, has no encoding; no drawing may fail of it. */
+/**
+ * Encodes a text as part of a path. A lone surrogate, which a name may contain, has no encoding and is replaced, since no frame
+ * may fail because of it.
+ */
 export const encoded = (text: string): string => encodeURIComponent(text.replace(/\p{Cs}/gu, "\ufffd"));
 
 export function actionOf<Id extends OperationId>(

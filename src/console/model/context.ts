@@ -1,4 +1,4 @@
-/** What a view, a dialog or a verb may look at: readings, the clock, and who asks. */
+/** Input of a view, a dialog or a command: readings, the clock and the signed-in caller. */
 
 import type { Data } from "./data.ts";
 import type { Chord } from "./key.ts";
@@ -9,24 +9,24 @@ import type { Verification } from "./verification.ts";
 
 export interface Context {
   readonly data: Data;
-  /** Milliseconds since 1970; steps once a second, and not while the screen is frozen. */
+  /** Time in milliseconds since 1970. Advances once a second, except while the screen is frozen. */
   readonly now: number;
-  /** What follows the view's name: the provider whose errors, the source whose revisions. */
+  /** Argument after the view's name, such as the provider whose errors or the source whose revisions are listed. */
   readonly subject: string | undefined;
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
-  /** How a command line names this door: `-socket /run/gateway/admin.sock`. */
+  /** Flags that select this admin endpoint on a command line: `-socket /run/gateway/admin.sock`. */
   readonly doorFlags: string;
-  /** Lines of the audit stream that was given, newest last; undefined: none was. */
+  /** Lines of the audit stream, newest last; `undefined` if no audit file was passed. */
   readonly tail: readonly string[] | undefined;
-  /** Why that stream cannot be read; left out where it can. */
+  /** Reason why the audit stream cannot be read; missing if it can. */
   readonly tailWhy?: string | undefined;
-  /** Of an audit trail, the newest; undefined: none was asked for. */
+  /** Newest verification of an audit trail; `undefined` if none was requested. */
   readonly verification: Verification | undefined;
-  /** Left out: nothing was seen. */
+  /** Recurrences of acknowledged alerts; missing if nothing was observed. */
   readonly recurrences?: Recurrences;
-  /** Views kept under function keys; left out: none. */
+  /** Views saved under function keys; missing if there are none. */
   readonly favorites?: ReadonlyMap<Chord, Favorite>;
-  /** Of the guardrails, the newest; undefined: none was asked for. */
+  /** Newest threshold sweep of the guardrails; `undefined` if none was requested. */
   readonly sweep?: Sweep | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What the console reads, and how it stands. A view names its needs; the watch keeps each with one blocking read while it
- * is on the screen (design decisions, section 3), and what the store holds of it is a `Reading`.
+ * Data that the console reads, with its freshness. A view names its needs; while the view is on the screen, the watch keeps
+ * each one up to date with one blocking read (design decisions, section 3). The store keeps the result as a `Reading`.
  */
 
 import type {
@@ -17,44 +17,44 @@ import type {
 } from "../../admin-api/index.ts";
 import type { PackShelf, PackTrial, Trial } from "./documents.ts";
 
-/** Reads whose answer is kept up to date. Lists hold their items. */
+/** Reads whose answer is kept up to date. A list holds its items. */
 export type Readable = { readonly [T in TableName as `list_${T}`]: readonly RowOf<T>[] } & {
   readonly get_status: NodeStatus;
   readonly get_whoami: OperationAnswer<"get_whoami">;
   readonly get_config: Configuration;
   readonly list_query_tables: QueryTables["items"];
   readonly list_audit_records: readonly AuditRecord[];
-  /** Of the provider `name`. */
+  /** Errors of the provider `name`. */
   readonly list_backend_errors: readonly BackendFailure[];
-  /** Of the provider `name`. */
+  /** Members of the provider `name`. */
   readonly list_backend_members: readonly BackendMember[];
-  /** Of the source `name`. */
+  /** Revisions of the source `name`. */
   readonly list_source_revisions: readonly SourceRevision[];
-  /** Packs and what a document holds of each; `name` is the subject of the view. Worked out on this machine. */
+  /** Available packs and what a document contains of each; `name` is the subject of the view. Computed on this machine. */
   readonly packs: PackShelf;
-  /** What adding a pack comes to; `name` by `namedOf`. */
+  /** Result of adding a pack; `name` is built by `namedOf`. */
   readonly pack_trial: PackTrial;
-  /** What writing a `score_threshold` comes to; `name` by `namedOf`. */
+  /** Result of writing a `score_threshold`; `name` is built by `namedOf`. */
   readonly threshold_trial: Trial;
-  /** Series of the metrics address given; never an operation of the admin API. */
+  /** Series of the configured metrics address; not an operation of the admin API. */
   readonly metrics: Metrics;
 };
 
 export type ReadableId = keyof Readable;
 
-/** One thing to read: an operation and its path parameters. */
+/** One read: an operation and its path parameter. */
 export interface Need<Id extends ReadableId = ReadableId> {
   readonly id: Id;
-  /** The `name` of its path; undefined for a read without one. */
+  /** Path parameter `name`; `undefined` for a read without one. */
   readonly name?: string;
 }
 
-/** Two needs of one key are one read. */
+/** Returns the key of a read. Two needs with the same key share one read. */
 export const keyOf = ({ id, name }: Need): string => (name === undefined ? id : `${id}:${name}`);
 
-/** What went wrong, in words that may be shown. */
+/** Error of a read, in text that is safe to show. */
 export interface Failure {
-  /** Of the answer; 0: there was none. */
+  /** Status of the answer; 0 if there was none. */
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -62,49 +62,52 @@ export interface Failure {
   readonly at: number;
 }
 
-/** What an answer about every node leaves out, by the ids of the nodes. */
+/** Nodes that are missing from an answer about every node, by id. */
 export interface Gaps {
-  /** Gave no answer in time. */
+  /** Nodes that did not answer in time. */
   readonly unanswered: readonly string[];
-  /** Had more than an answer takes. */
+  /** Nodes with more rows than an answer can carry. */
   readonly cut: readonly string[];
-  /** The node asked is of an earlier version, and told of itself alone. */
+  /** The node asked runs an earlier version and answered for itself only. */
   readonly isOfOne?: boolean;
 }
 
 export interface Reading<T> {
-  /** The last good answer; undefined until there was one. It stays through failures. */
+  /** Last good answer; `undefined` until there was one. Failures do not clear it. */
   readonly value: T | undefined;
-  /** Of `value`; undefined: nothing is left out of it. */
+  /** Nodes missing from `value`; `undefined` if it is complete. */
   readonly gaps?: Gaps | undefined;
-  /** When `value` was last known to be what the gateway has; milliseconds since 1970. */
+  /** Time at which `value` was last known to be current, in milliseconds since 1970. */
   readonly freshAt: number | undefined;
-  /** Since when it is asked for; milliseconds since 1970. */
+  /** Time of the first request, in milliseconds since 1970. */
   readonly askedAt: number;
-  /** What the newest read failed with; undefined once one succeeded. A `forbidden` is not asked again until `r`. */
+  /** Error of the newest read; `undefined` once one succeeded. After `forbidden` the read is repeated only on `r`. */
   readonly failure: Failure | undefined;
-  /** Of what this machine works out: how far it is, in one line; undefined: nothing is under way. */
+  /** Progress of a local computation, in one line; `undefined` if none is running. */
   readonly progress?: string | undefined;
 }
 
-/** Readings by `keyOf`. Replaced whole with each change; a reading that did not change is the same object. */
+/** Readings by `keyOf`. Immutable: each change makes a new object, and an unchanged reading stays the same object. */
 export interface Data {
   get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined;
 }
 
-/** Rows of a list, none while it is not known. */
+/** Returns the rows of a list; empty until the list is known. */
 export function rowsOf<T extends TableName>(data: Data, table: T): readonly RowOf<T>[] {
   const reading = data.get({ id: `list_${table}` as ReadableId });
   return (reading?.value ?? []) as readonly RowOf<T>[];
 }
 
-/** What a Prometheus text page came to, over the last scrapes. */
+/** Values derived from the last scrapes of a Prometheus text page. */
 export interface Metrics {
-  /** Every `SCRAPE_MS`, oldest first, at most `KEPT_POINTS`: a second's rate, or a value; null: no scrape. */
+  /**
+   * One point per `SCRAPE_MS`, oldest first, at most `KEPT_POINTS`: a rate per second or a value; null if the scrape is
+   * missing.
+   */
   readonly requests: readonly (number | null)[];
   readonly errors: readonly (number | null)[];
   readonly inFlight: readonly (number | null)[];
-  /** Milliseconds that the gateway itself added, of the newest interval; null: no request in it. */
+  /** Latency that the gateway itself added in the newest interval, in milliseconds; null if it had no request. */
   readonly overhead: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
 }
 

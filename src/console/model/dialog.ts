@@ -1,6 +1,6 @@
 /**
- * A question before something is done: what will happen, the values that may be changed, and the one way to confirm. It
- * is data; the store steps it, the screen draws it. Source: operator console reference, B5 and B6.
+ * Dialog that asks before an action: the effects, the editable values, and the one way to confirm. A dialog is data; the store
+ * steps it and the screen draws it. Source: operator console reference, B5 and B6.
  */
 
 import type { Action } from "./action.ts";
@@ -11,21 +11,23 @@ import type { PreferenceChange } from "./preferences.ts";
 import type { Line } from "./text.ts";
 
 export type Field =
-  /** Text may be empty unless `isRequired`; `why` says what is wrong with it, undefined when nothing. */
+  /**
+   * Text field. May be empty unless `isRequired` is set; `why` returns what is wrong with the text, `undefined` if it is valid.
+   */
   | {
       readonly kind: "text";
       readonly id: string;
       readonly label: string;
       readonly initial: string;
       readonly isRequired?: boolean;
-      /** What it begins with is a proposal: the first character that is typed takes its place. */
+      /** The initial text is a proposal: the first typed character replaces it. */
       readonly isProposal?: boolean;
-      /** Tab completes the name of a file of this machine, and goes on where there is nothing to complete. */
+      /** Tab completes the name of a local file, and moves to the next field if there is nothing to complete. */
       readonly isFile?: true;
-      /** A secret: only how long it is shows. */
+      /** Secret: only the length is visible. */
       readonly isUnseen?: boolean;
       why?(text: string): string | undefined;
-      /** Offered by Tab-less completion: left and right walk through them. */
+      /** Suggested values; left and right cycle through them. */
       readonly suggestions?: readonly string[];
     }
   | {
@@ -35,7 +37,7 @@ export type Field =
       readonly initial: string;
       readonly choices: readonly string[];
     }
-  /** Boxes to tick; the value is the ticked names joined by commas, in the order of `choices`. */
+  /** Check boxes. The value is the selected names joined by commas, in the order of `choices`. */
   | {
       readonly kind: "boxes";
       readonly id: string;
@@ -44,48 +46,51 @@ export type Field =
       readonly choices: readonly string[];
     };
 
-/** By the id of the field. */
+/** Values by the id of the field. */
 export type FieldValues = Readonly<Record<string, string>>;
 
-/** What is done once it is confirmed. */
+/** What runs once the dialog is confirmed. */
 export type Deed =
   | SingleDeed
-  /** One after the other, as a snapshot before what cannot be undone; the first that fails ends the row. */
+  /** Steps in order, such as a snapshot before an irreversible change; the first failure ends the sequence. */
   | { readonly kind: "steps"; readonly steps: readonly SingleDeed[] };
 
-/** How tables are shown from now on; nothing is sent. */
+/** Change of how tables are shown; nothing is sent to the gateway. */
 export interface Keeping {
   readonly change: PreferenceChange;
-  /** Said once it is kept. */
+  /** Message after the preference was saved. */
   readonly words: string;
 }
 
 export type SingleDeed =
-  /** One after the other; the first that fails ends the row, and what was done is said. */
+  /** Actions in order; the first failure ends the sequence, and the message reports those that succeeded. */
   | { readonly kind: "actions"; readonly actions: readonly Action[] }
-  /** Work of this machine by a port: `job` names it. */
+  /** Local work through a port; `job` selects it. */
   | { readonly kind: "job"; readonly job: JobRequest };
 
-/** `what`: what is saved, in words: `12 rows`. */
+/** `what` describes what is saved: `12 rows`. */
 export interface SaveText {
   readonly kind: "save_text";
   readonly file: string;
   readonly text: string;
   readonly what: string;
-  /** A file of that name may be replaced; left out: it is asked first. */
+  /** Replaces an existing file; if missing, the console asks first. */
   readonly replaces?: true;
 }
 
-/** Local verbs that the command line hands in; `ports.ts`. */
+/** Local commands that the command line provides; see `ports.ts`. */
 export type JobRequest =
-  /** `isStale`: also of a node that does not lead, which may lack the newest writes. */
+  /** `isStale` allows a node that is not the leader, which may lack the newest writes. */
   | { readonly kind: "save_snapshot"; readonly file: string; readonly isStale?: true }
-  /** A program of this machine, with its arguments as they are. */
+  /** Local program with its arguments unchanged. */
   | { readonly kind: "run_command"; readonly name: string; readonly argv: readonly string[] }
   | { readonly kind: "restore_snapshot"; readonly file: string }
   /** Changes nothing at the gateway. */
   | SaveText
-  /** Into its file, which is then reloaded; or as a new revision over the one that was looked at. `does`: for what is said. */
+  /**
+   * Writes to the source's file and reloads it, or stores a new revision over the one that was shown. `does` is used in the
+   * message.
+   */
   | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
   | {
       readonly kind: "put_document";
@@ -93,34 +98,37 @@ export type JobRequest =
       readonly file: string;
       readonly revision: number | undefined;
     }
-  /** Seals what a file of this machine holds, without the line end it ends with. */
+  /** Seals the content of a local file without its trailing line end. */
   | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
-/** Asks before it takes back what was done, as things stand then; its `why` says when there is nothing left to undo. */
+/** Builds the dialog that reverts an action in the current state; its `why` says when there is nothing left to undo. */
 export type Undoing = (context: Context) => Dialog;
 
 export interface Dialog {
   readonly title: string;
-  /** Red, with its button reversed. */
+  /** Drawn red, with an inverted button. */
   readonly isDangerous?: boolean;
-  /** Changes nothing at the gateway, and so may be confirmed without contact to it. */
+  /** Changes nothing at the gateway, so it can be confirmed while offline. */
   readonly isLocal?: boolean;
   readonly fields: readonly Field[];
-  /** Label and words, drawn anew with each answer, so that they stay true while the dialog is open. */
+  /** Returns labels and lines. Called again after each answer, so that they stay current while the dialog is open. */
   lines(values: FieldValues, context: Context): readonly (readonly [label: string, line: Line])[];
-  /** Read and shown below the words, where it can be scrolled; anew when it is another. Undefined: nothing yet. */
+  /**
+   * Returns the page that is read and shown below the lines, scrollable; read again when the request changes. `undefined` reads
+   * nothing yet.
+   */
   attached?(values: FieldValues): PageRequest | undefined;
   readonly confirm:
     | { readonly kind: "yes"; readonly does: string }
-    /** Enter in its own text field, once the text is exactly this. */
+    /** Confirmed by Enter in a separate text field that contains exactly the expected text. */
     | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
-  /** Why it cannot be confirmed as it stands; undefined when it can. */
+  /** Returns the reason why the dialog cannot be confirmed now; `undefined` if it can. */
   why?(values: FieldValues, context: Context): string | undefined;
   deed(values: FieldValues, context: Context): Deed;
-  /** Changes how tables are shown, in place of the deed, which has no actions then. */
+  /** Returns a change of how tables are shown. It replaces the action, which is then empty. */
   keeps?(values: FieldValues): Keeping;
-  /** What takes it back, as things stand when it is confirmed; left out, or undefined: it is for good. */
+  /** Returns how to revert the action, in the state at confirmation. Missing or `undefined` means irreversible. */
   undo?(values: FieldValues, context: Context): Undoing | undefined;
-  /** Command lines that do the same; left out, those of the deed's actions. */
+  /** Returns equivalent command lines; if missing, they are derived from the actions. */
   commands?(values: FieldValues, context: Context): readonly string[];
 }

@@ -1,16 +1,18 @@
-/** What this machine works out of a stored document: packs, what adding one comes to, and what else may be written into it. */
+/** Data derived locally from a stored document: packs, the result of adding one, and other edits. */
 
-/** The document of a source as it is in force, or empty where nothing is stored yet. */
+/** Active document of a source; empty if nothing is stored yet. */
 export interface OwnedDocument {
   readonly source: string;
-  /** 0: there is none yet. */
+  /** Active revision; 0 if there is none. */
   readonly revision: number;
-  /** Path of the file that is its single writer, as its node names it; undefined: the admin API writes it. */
+  /**
+   * Path of the file that owns the source, as its node reports it; `undefined` if the source is written through the admin API.
+   */
   readonly file: string | undefined;
   readonly text: string;
 }
 
-/** A document before and after; both as they are, credentials written into it included, so neither is ever shown unmasked. */
+/** Document before and after a change. Both contain credentials as written, so neither is shown unmasked. */
 export interface DocumentChange extends OwnedDocument {
   readonly after: string;
 }
@@ -18,22 +20,22 @@ export interface DocumentChange extends OwnedDocument {
 export type Compiling =
   | { readonly kind: "compiles"; readonly warnings: readonly string[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] }
-  /** The document as it stands cannot be compiled on this machine either, as where it takes variables of its node. */
+  /** The current document cannot be compiled on this machine either, for example because it uses variables of its node. */
   | { readonly kind: "not_here"; readonly why: string };
 
-/** What a change to a document comes to, tried on this machine; nothing is written. */
+/** Result of trying a change to a document on this machine. Nothing is written. */
 export interface Trial {
-  /** Why there is none: lines for a person. */
+  /** Reasons why the change is impossible, one line each. */
   readonly problems: readonly string[];
-  /** Undefined where there are problems; `after` is `text` where nothing would change. */
+  /** `undefined` if there are problems; `after` equals `text` if nothing would change. */
   readonly change: DocumentChange | undefined;
   readonly compiling: Compiling | undefined;
-  /** Why it cannot be written from here; undefined: it can. */
+  /** Reason why it cannot be written from here; `undefined` if it can. */
   readonly why: string | undefined;
 }
 
 export interface PackFacts {
-  /** As it is named: the id of one that comes with the program, else a path. */
+  /** Id of a bundled pack, otherwise its path. */
   readonly name: string;
   readonly id: string;
   readonly version: string;
@@ -43,7 +45,10 @@ export interface PackFacts {
   readonly rules: number;
   readonly controls: readonly { readonly id: string; readonly title: string; readonly citation: string }[];
   readonly readme: string;
-  /** Of its objects, those that the document has; `problem`: it has another of that name, or lacks what it needs. */
+  /**
+   * `there` counts the pack's objects that the document already has. `problem` says that an object of the same name differs, or
+   * that a dependency is missing.
+   */
   readonly there: number;
   readonly objects: number;
   readonly problem: string | undefined;
@@ -61,14 +66,14 @@ export interface PackTrial extends Trial {
     readonly change: "added" | "present" | "controls";
     readonly controls: readonly string[];
   }[];
-  /** Lines of its own cases, and of those their sum; undefined: they could not be run. */
+  /** Results of the pack's own test cases and whether all passed; `undefined` if they could not be run. */
   readonly cases: { readonly lines: readonly string[]; readonly passes: boolean } | undefined;
 }
 
-/** The name of a need that is about a source (undefined: the first) and something more. */
+/** Builds the name of a need that concerns a source (`undefined`: the first) and one more value. */
 export const namedOf = (source: string | undefined, of: string): string => JSON.stringify([source ?? null, of]);
 
-/** As what a trial of a threshold is about; with a detector, its own. */
+/** Encodes the subject of a threshold trial; with a detector, its own threshold is tried. */
 export const thresholdNamed = (threshold: string, detector: string | undefined): string =>
   detector === undefined ? threshold : `${threshold} ${detector}`;
 export function thresholdOf(text: string): { readonly threshold: number; readonly detector: string | undefined } {
@@ -76,6 +81,9 @@ export function thresholdOf(text: string): { readonly threshold: number; readonl
   return { threshold: Number(threshold), detector };
 }
 
-/** As what a trial of a pack is about: the pack, and those of this machine that it builds on. No path holds a NUL. */
+/**
+ * Encodes the subject of a pack trial: the pack, and the local packs that it builds on. Separated by NUL, which no path
+ * contains.
+ */
 export const packsNamed = (names: readonly string[]): string => names.join("\0");
 export const packNamesOf = (text: string): readonly string[] => text.split("\0");

@@ -1,23 +1,23 @@
 /**
- * Every key of the console, in one table: the hint bar, the help screen, the README and the handler read it. A letter
- * means one thing in all views; what a view offers of it is the view's own list. Source: operator console reference, B2.
+ * Table of all keys of the console, used by the hint bar, the help screen, the README and the key handler. A letter means the
+ * same in all views; each view lists which of them it offers. Source: operator console reference, B2.
  */
 
 import { type Chord, FAVORITE_CHORDS } from "./key.ts";
 
-/** `write`: it can change the gateway, once confirmed; read-only mode neither shows nor takes it. */
+/** `write` verbs can change the gateway after confirmation; read-only mode hides and ignores them. */
 export type VerbGroup = "read" | "write";
 
 interface VerbKey {
   readonly chord: Chord;
-  /** Two or three words for the hint bar. */
+  /** Text of the hint bar, two or three words. */
   readonly does: string;
   readonly group: VerbGroup;
-  /** For the help screen: when it differs between views, what is common. */
+  /** Text of the help screen: the common part if it differs between views. */
   readonly help: string;
 }
 
-/** What a view can offer on its rows. */
+/** Verbs that a view can offer on its rows. */
 export const VERBS = {
   suspend: { chord: "s", does: "suspend", group: "write", help: "suspend what the row names" },
   lift: {
@@ -86,7 +86,7 @@ export const VERBS = {
 export type VerbId = keyof typeof VERBS;
 
 export interface CommonKey {
-  /** The first is the one that hints show. */
+  /** Chords; hints show the first. */
   readonly chords: readonly Chord[];
   readonly does: string;
   readonly help: string;
@@ -94,7 +94,7 @@ export interface CommonKey {
   readonly isHinted?: true;
 }
 
-/** What works everywhere. */
+/** Keys that work everywhere. */
 export const COMMON = {
   view: { chords: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], does: "view", help: "go to the view of that number" },
   command: {
@@ -130,7 +130,7 @@ export const COMMON = {
   suspend_process: { chords: ["ctrl-z"], does: "to the shell", help: "stop the console; `fg` brings it back" },
 } as const satisfies Readonly<Record<string, CommonKey>>;
 
-/** What works in tables and in pages of text. */
+/** Keys that work in tables and pages of text. */
 export const MOVING = {
   up: { chords: ["up", "k"], does: "up", help: "one row up" },
   down: { chords: ["down", "j"], does: "down", help: "one row down" },
@@ -170,7 +170,7 @@ export const MOVING = {
   tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
 } as const satisfies Readonly<Record<string, CommonKey>>;
 
-/** What works in charts, beside what works everywhere. */
+/** Keys that work in charts, besides those that work everywhere. */
 export const CHARTS = {
   earlier: { chords: ["left"], does: "earlier", help: "ten seconds earlier: the values are those of that moment" },
   later: { chords: ["right"], does: "later", help: "ten seconds later" },
@@ -181,7 +181,7 @@ export const CHARTS = {
   copy: { chords: ["c"], does: "copy", help: "copy the values of the moment as text" },
 } as const satisfies Readonly<Record<string, CommonKey>>;
 
-/** What works in a dialog. Any other letter leaves it with nothing done; Enter does nothing. */
+/** Keys that work in a dialog. Any other letter closes it without an effect; Enter does nothing. */
 export const DIALOG = {
   confirm: { chords: ["y"], does: "yes", help: "do it" },
   leave: { chords: ["esc"], does: "leave", help: "nothing is done" },

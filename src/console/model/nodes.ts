@@ -1,6 +1,6 @@
 /**
- * Whose numbers a reading holds. What each node measures by itself is asked of every node where the question is how the
- * gateway as a whole does, and told as one; the rest is of the node asked. Source: design decisions, section 3
+ * Determines which nodes the numbers of a reading cover. Values that each node measures are read from every node and merged
+ * where they describe the whole gateway; everything else comes from the connected node. Source: design decisions, section 3
  * (`?nodes=all`).
  */
 
@@ -9,8 +9,8 @@ import { type Data, type Need, type ReadableId, rowsOf } from "./data.ts";
 import { remember } from "./remember.ts";
 
 /**
- * Lists that are asked of every node; and how long, in milliseconds, an answer is held back for a change of the node asked,
- * as another's is not heard of meanwhile.
+ * Lists that are read from every node, with the blocking time in milliseconds: an answer waits at most this long for a change
+ * on the connected node, since changes on other nodes are not noticed meanwhile.
  */
 export const EVERY_NODE_MS: ReadonlyMap<TableName, number> = new Map([
   ["refusals", 3_000],
@@ -32,7 +32,10 @@ const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
   "list_audit_records",
 ]);
 
-/** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`; undefined: the same on every node, or not known yet. */
+/**
+ * Returns `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`; `undefined` if the reading is the same on every node, or not known
+ * yet.
+ */
 export function whoseNumbers(data: Data, need: Need): string | undefined {
   if (!OF_EVERY_NODE.has(need.id)) return undefined;
   const reading = data.get(need);
@@ -50,21 +53,21 @@ export function nodesOf(data: Data): { readonly own: string; readonly members: n
   return own === undefined ? undefined : { own, members: rowsOf(data, "cluster_members").length };
 }
 
-/** Lists of what calls go to. */
+/** Lists of upstreams. */
 export type CalledTable = "backends" | "mcp_servers" | "a2a_agents";
 
-/** What all of them have, and what providers have beside it. */
+/** Fields that all upstreams have, and those that only providers have. */
 type Called = Omit<RowOf<"a2a_agents">, "url" | "protocol" | "suspended_until"> &
   Partial<Pick<BackendRecord, "retries" | "failovers_in" | "failovers_out" | "members">>;
 
 export interface Summed<Row> {
-  /** Counts and rates are sums, a state is the worst, times to the first byte are those of the slowest node. */
+  /** Merged row: counts and rates are sums, the state is the worst, times to the first byte are those of the slowest node. */
   readonly record: Row;
-  /** As each node has it, in the order of the answer. */
+  /** Rows of the nodes, in the order of the answer. */
   readonly parts: readonly Row[];
 }
 
-/** One row for each name, in the order of the node asked. */
+/** Merges the rows of each name, in the order of the connected node. */
 export function summedRows<T extends CalledTable>(data: Data, table: T): readonly Summed<RowOf<T>>[] {
   return summed(rowsOf(data, table)) as readonly Summed<RowOf<T>>[];
 }
@@ -79,11 +82,11 @@ const summed = remember((rows: readonly Called[]): readonly Summed<Called>[] => 
   return [...byName.values()].map((parts) => ({ parts, record: sumOf(parts) }));
 }, 6);
 
-/** Worst first; a state that is not known yet is as bad as a suspension. */
+/** Rank of each state, worst first; an unknown state ranks like a suspension. */
 const RANKS: Readonly<Record<string, number>> = { failing: 0, suspended: 1, ok: 2, idle: 3 };
 const rankOf = ({ state }: Called): number => RANKS[state] ?? 1;
 
-/** Of rows of one name, at least one. */
+/** Merges rows of one name; there is at least one. */
 export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is nothing to sum");
@@ -96,7 +99,7 @@ export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
     }, null);
   const met = parts.filter(({ error_ratio: ratio }) => ratio !== null);
   const rate = met.reduce((total, row) => total + row.rate, 0);
-  // What counted once within the minute may have a rate of 0 as it is told.
+  // The reported rate is rounded, so a single request within the minute may have rate 0.
   const weights = met.map((row) => (rate === 0 ? 1 / met.length : row.rate / rate));
   const worst = parts.reduce((a, b) => (rankOf(b) < rankOf(a) ? b : a));
   return {

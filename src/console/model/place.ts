@@ -1,6 +1,5 @@
-/** A place in the console, as `:` names it. */
 
-/** Where the operator is: a view, and what it is about. */
+/** Location in the console: a view and its subject, as `:` names it. */
 export interface Place {
   readonly view: string;
   readonly subject?: string;

@@ -1,7 +1,7 @@
 /**
- * How an operator wants tables shown, kept over runs in one JSON object: columns that are hidden, by view; views kept under
- * function keys; whether wide terminals show the detail beside the table. The file may hold anything: what does not fit is
- * left out.
+ * Table preferences of an operator, kept in one JSON object between runs: hidden columns by view, views saved under function
+ * keys, and whether wide terminals show the detail pane beside the table. The file may contain anything: invalid parts are
+ * ignored.
  */
 
 import { type Chord, FAVORITE_CHORDS } from "./key.ts";
@@ -11,15 +11,15 @@ export interface Favorite {
   readonly place: Place;
   readonly filter: string;
   readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
-  /** Only rows that want attention. */
+  /** Show only rows that need attention. */
   readonly isNarrowed: boolean;
 }
 
 export interface Preferences {
-  /** Ids of columns by view. */
+  /** Ids of hidden columns, by view. */
   readonly hidden: ReadonlyMap<string, readonly string[]>;
   readonly favorites: ReadonlyMap<Chord, Favorite>;
-  /** Two panes where the terminal is wide enough. */
+  /** Two panes if the terminal is wide enough. */
   readonly isSplit: boolean;
 }
 
@@ -27,7 +27,7 @@ export const NO_PREFERENCES: Preferences = { hidden: new Map(), favorites: new M
 
 export type PreferenceChange =
   | { readonly kind: "columns"; readonly view: string; readonly hidden: readonly string[] }
-  /** `favorite` undefined: nothing is kept under the key any more. */
+  /** `favorite: undefined` removes the saved view of the key. */
   | { readonly kind: "favorite"; readonly key: Chord; readonly favorite: Favorite | undefined }
   | { readonly kind: "split"; readonly isSplit: boolean };
 
@@ -54,7 +54,7 @@ function withEntry<T>(map: ReadonlyMap<string, T>, key: string, value: T | undef
   return next;
 }
 
-/** UTF-16 units of a text in the file, and entries of a list. */
+/** Limits of the file: UTF-16 units of a text, and entries of a list. */
 const MAX_TEXT = 4_096;
 const MAX_ENTRIES = 200;
 
@@ -81,7 +81,7 @@ export function preferencesOf(text: string): Preferences {
   };
 }
 
-/** Returns the text to keep from now on; `kept` may have been written by another console of the same user. */
+/** Returns the new text to store; `kept` may have been written by another console of the same user. */
 export const preferencesTextAfter = (kept: string, change: PreferenceChange): string =>
   preferencesText(preferencesAfter(preferencesOf(kept), change));
 

@@ -1,15 +1,15 @@
-/** What this console has seen of rows of attention that are acknowledged: whether their trouble went away, and came back. */
+/** Recurrence of an acknowledged alert in this console: whether it cleared and came back. */
 
 export interface Recurrence {
-  /** When it was acknowledged: an acknowledgement that is put again is another. */
+  /** Time of the acknowledgement, which identifies it: a renewed acknowledgement is a different one. */
   readonly of: string;
-  /** Since when nothing of it wants attention; milliseconds since 1970. Undefined: it does, or did when it was last looked at. */
+  /** Time since when the alert is clear, in milliseconds since 1970; `undefined` if it was active at the last look. */
   readonly awaySince: number | undefined;
-  /** For how long it was away before it came back; undefined: it has not. */
+  /** Time that the alert was clear before it came back, in milliseconds; `undefined` if it did not come back. */
   readonly backAfterMs: number | undefined;
 }
 
-/** By the names of acknowledgements. */
+/** Recurrences by the name of the acknowledgement. */
 export type Recurrences = ReadonlyMap<string, Recurrence>;
 
 export const NO_RECURRENCES: Recurrences = new Map();

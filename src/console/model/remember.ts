@@ -1,12 +1,9 @@
-/**
- * Results kept for as long as what they were made of is the same, by identity. The clock is never among it, so that a
- * second's passing sorts nothing.
- */
+/** Memoization by identity of the inputs. The clock is never an input, so that a passing second does not sort again. */
 
-/** Gives what was made of the same things, if that is among the newest, and else makes it. */
+/** Returns the cached result for the same inputs if it is among the newest, otherwise computes it. */
 export type Recall<T> = (madeOf: readonly unknown[], make: () => T) => T;
 
-/** Keeps the newest `kept` results. */
+/** Creates a cache of the newest `kept` results. */
 export function createRecall<T>(kept = 4): Recall<T> {
   let results: readonly { readonly madeOf: readonly unknown[]; readonly result: T }[] = [];
   return (madeOf, make) => {
@@ -18,7 +15,7 @@ export function createRecall<T>(kept = 4): Recall<T> {
   };
 }
 
-/** The same function, asked again only for arguments that are not among its newest. */
+/** Memoizes a function for its newest arguments. */
 export function remember<Args extends readonly unknown[], T>(
   make: (...args: Args) => T,
   kept = 4,

@@ -1,24 +1,24 @@
-/** The rows of a table as a statement of the query workbench, for `o`. */
+/** Rows of a table as a statement of the query workbench, for `o`. */
 
 import type { TableName } from "../../admin-api/index.ts";
 
 export interface RowsQuery {
   readonly table: TableName;
-  /** What is selected: a column, or an expression `AS` a name. */
+  /** Selected columns or expressions (`… AS name`). */
   readonly columns: readonly string[];
-  /** Columns that tell the rows of the view apart, named as in the row's JSON. */
+  /** Columns that identify a row of the view, named as in the row's JSON. */
   readonly key: readonly string[];
-  /** Columns by which rows of several nodes become the one row that the view shows. */
+  /** Columns that group the rows of several nodes into one row of the view. */
   readonly group?: readonly string[];
-  /** `ORDER BY`, unless the operator sorts by another column that is selected. */
+  /** `ORDER BY` expression, unless the operator sorts by another selected column. */
   readonly order?: string;
-  /** Rows that the view reads, where the table has more. */
+  /** Maximum number of rows that the view reads, if the table has more. */
   readonly limit?: number;
 }
 
-/** Sum over the nodes, under the column's own name. */
+/** Returns the sum over the nodes, under the column's own name. */
 export const summed = (column: string): string => `sum(${column}) AS ${column}`;
 export const largest = (column: string): string => `max(${column}) AS ${column}`;
 export const smallest = (column: string): string => `min(${column}) AS ${column}`;
-/** Different values of the nodes, joined by commas. */
+/** Returns the distinct values of the nodes, joined by commas. */
 export const valuesOf = (column: string): string => `group_concat(DISTINCT ${column}) AS ${column}`;

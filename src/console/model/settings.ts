@@ -1,9 +1,9 @@
-/** What an operator set for every console: colours, keys, commands of their own, gateways by name. Plain data. */
+/** Settings of an operator for every console: colors, keys, custom commands and named gateways. Plain data. */
 
 import type { Chord } from "./key.ts";
 import type { Tone } from "./text.ts";
 
-/** One of the 256 colours of a terminal, of which its own theme defines the first sixteen; or red, green and blue. */
+/** One of 256 terminal colors, of which the terminal's theme defines the first sixteen; or red, green and blue. */
 export type Colour = number | readonly [red: number, green: number, blue: number];
 
 export type Attribute = "bold" | "dim" | "italic" | "underline" | "reverse";
@@ -14,20 +14,20 @@ export interface Paint {
   readonly attributes: readonly Attribute[];
 }
 
-/** What is painted: the meanings of text, and the row under the cursor. */
+/** What can be colored: the meanings of text, and the selected row. */
 export type Role = Exclude<Tone, "plain"> | "selected";
 
 export const ROLES: readonly Role[] = ["strong", "dim", "warn", "fail", "off", "changed", "selected"];
 
 export type ThemeSpec = Readonly<Record<Role, Paint>>;
 
-/** How keys were given to others. Dialogs, prompts and editors keep theirs, and Ctrl-C leaves whatever is set. */
+/** Reassigned keys. Dialogs, prompts and editors keep theirs, and Ctrl-C always leaves. */
 export interface KeyMap {
-  /** By what is pressed, the chord that the tables of keys name for what it does. */
+  /** Standard chord of the key tables, by the pressed chord. */
   readonly ownOf: ReadonlyMap<Chord, Chord>;
-  /** By that chord, what is to be pressed for it. */
+  /** Chord to press, by the standard chord. */
   readonly shown: ReadonlyMap<Chord, Chord>;
-  /** Chords of the tables that do nothing any more, unless they are in `ownOf`. */
+  /** Standard chords that no longer have an effect, unless they are in `ownOf`. */
   readonly freed: ReadonlySet<Chord>;
 }
 
@@ -36,18 +36,18 @@ export const NO_KEYS: KeyMap = { ownOf: new Map(), shown: new Map(), freed: new 
 export interface CustomCommand {
   readonly key: Chord;
   readonly name: string;
-  /** Ids of the views where it works; undefined: in all. */
+  /** Ids of the views where it works; `undefined` means all. */
   readonly views: readonly string[] | undefined;
   /**
-   * Words that are a program and its arguments, each of which may hold `{field}`; or a text that `/bin/sh` is given,
-   * where a field is a parameter and never a part of the text.
+   * Program and its arguments, each of which may contain `{field}`; or a text for `/bin/sh`, where a field becomes a parameter
+   * and never part of the text.
    */
   readonly run:
     | { readonly kind: "words"; readonly words: readonly string[] }
     | { readonly kind: "shell"; readonly text: string };
 }
 
-/** A gateway that has a name here. */
+/** Admin endpoint with a name. */
 export interface NamedDoor {
   readonly name: string;
   readonly door:
@@ -55,15 +55,15 @@ export interface NamedDoor {
     | { readonly kind: "url"; readonly urls: readonly string[] };
 }
 
-/** The same for those who only choose one. */
+/** Named gateway without its connection, for code that only selects one. */
 export interface NamedContext {
   readonly name: string;
-  /** Where it is. */
+  /** Address in words. */
   readonly about: string;
 }
 
 export interface Settings {
-  /** Name of a theme; undefined: by the terminal's background. */
+  /** Name of a theme; `undefined` selects one by the terminal's background. */
   readonly theme: string | undefined;
   readonly themes: ReadonlyMap<string, ThemeSpec>;
   readonly keys: KeyMap;
@@ -72,7 +72,7 @@ export interface Settings {
   readonly contexts: readonly NamedDoor[];
 }
 
-/** Maximum length of a settings file, in bytes; what operators write is a few. */
+/** Maximum length of a settings file, in bytes; usual ones are far smaller. */
 export const MAX_SETTINGS_BYTES = 64 << 10;
 
 export const NO_SETTINGS: Settings = {
