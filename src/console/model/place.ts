@@ -1,4 +1,3 @@
-
 /** Location in the console: a view and its subject, as `:` names it. */
 export interface Place {
   readonly view: string;

@@ -1,7 +1,7 @@
 /**
- * Everything that the console is at a moment, and what moves it. `step(state, event)` of `store/` is the one function
- * that makes the next state; what it wants done comes out as effects. Both are plain data, so that what a key does can be
- * tested, and a hundred thousand random keys tried, without a terminal.
+ * State of the console and the events that change it. The reducer `step(state, event)` of `store/` is the only function that
+ * makes the next state; side effects are returned as data. Both are plain data, so that key handling can be tested without a
+ * terminal, also with a hundred thousand random keys.
  */
 
 import type { QueryResult } from "../../admin-api/index.ts";
@@ -20,32 +20,32 @@ import type { Intent, LocalJob, Place, SaveText } from "./view.ts";
 
 export type { Verification } from "./verification.ts";
 
-/** A text under the cursor of an editor. */
+/** Text and cursor of an editor. */
 export interface Edit {
   readonly text: string;
   /** UTF-16 index of the cursor, never inside a code point. */
   readonly at: number;
 }
 
-/** Of one table; kept while the console runs, by `placeKey`. */
+/** State of one table, kept by `placeKey` while the console runs. */
 export interface TableState {
-  /** The row under the cursor; it stays under it wherever it moves. Undefined: the first. */
+  /** Id of the row under the cursor, which the cursor follows when rows are reordered; `undefined` is the first row. */
   readonly cursorId: string | undefined;
-  /** Where that row was last, for when it goes. */
+  /** Last position of that row, used once it disappears. */
   readonly cursorAt: number;
-  /** The first row on the screen. */
+  /** Index of the first row on the screen. */
   readonly offset: number;
-  /** Undefined: as the view says. */
+  /** Sort chosen by the operator; `undefined` uses the view's default. */
   readonly sort: { readonly column: string; readonly isDescending: boolean } | undefined;
-  /** As typed: text, `/regex/`, `!` before inverts; empty: none. */
+  /** Filter as typed: text, `/regex/`, or either after `!`, which inverts; empty for none. */
   readonly filter: string;
   readonly marks: ReadonlySet<string>;
   readonly isWide: boolean;
-  /** Columns scrolled out at the left. */
+  /** Number of columns scrolled out at the left. */
   readonly scrolled: number;
-  /** Only rows that want attention. */
+  /** Shows only rows that need attention. */
   readonly isNarrowed: boolean;
-  /** Of charts: the moment under the cursor, milliseconds since 1970; undefined: now. */
+  /** Moment under the cursor of charts, in milliseconds since 1970; `undefined` is now. */
   readonly moment?: number | undefined;
 }
 
@@ -53,69 +53,72 @@ export interface DialogState {
   readonly id: number;
   readonly dialog: Dialog;
   readonly values: FieldValues;
-  /** Index of the field with the focus; -1: none, where `y` confirms. For a typed confirmation its field is the last. */
+  /** Index of the field with the focus; -1 for none, where `y` confirms. The field of a typed confirmation is the last one. */
   readonly focus: number;
-  /** Of a typed confirmation. */
+  /** Text of a typed confirmation. */
   readonly typed: Edit;
-  /** What was read beside it, by the id it was asked under; `lines` undefined: it is under way. */
+  /** Attached page, by the id of its request; `lines` is `undefined` while it is loading. */
   readonly attachment?:
     | { readonly id: number; readonly asked: string; readonly lines: readonly Line[] | undefined }
     | undefined;
-  /** Number of its lines that are scrolled out above; `undefined` until it is scrolled, when the field with the focus is in view. */
+  /**
+   * Number of lines of the dialog that are scrolled out above; `undefined` until it is scrolled, when the field with the focus
+   * is in view.
+   */
   readonly scrolled?: number | undefined;
-  /** Of the text field with the focus; of a field of boxes, `at` is the index of the box that space ticks. */
+  /** Editor of the focused text field; for check boxes, `at` is the index of the box that the space bar toggles. */
   readonly edit: Edit;
-  /** Letters were typed where no field has the focus, so that `y` may be one of them. */
+  /** Letters were typed while no field had the focus, so a `y` may be one of them. */
   readonly hasStray?: boolean;
-  /** Names of files that begin as the text with the focus does, several; undefined: none were looked for. */
+  /** Several file names that begin with the focused text; `undefined` if none were looked up. */
   readonly found?: readonly string[] | undefined;
   readonly stage:
     | { readonly kind: "asking" }
-    /** `since`: when what is under way now began, milliseconds since 1970. */
+    /** `since` is the start of the current step, in milliseconds since 1970. */
     | { readonly kind: "running"; readonly words: string; readonly since: number }
-    /** The dialog stays, with the gateway's words. */
+    /** The dialog stays open and shows the gateway's error. */
     | { readonly kind: "failed"; readonly words: string }
-    /** Only where something is shown once; otherwise a dialog that is done is gone. */
+    /** Only for a result that is shown once; otherwise a completed dialog closes. */
     | { readonly kind: "done"; readonly words: string; readonly secret: string };
-  /** Of what is under way. */
+  /** Undo of the running action. */
   readonly undo?: Undoing | undefined;
 }
 
-/** The last thing done here that can be taken back. */
+/** Last action of this console that can be undone. */
 export interface Undoable {
   readonly make: Undoing;
-  /** What was said when it was done. */
+  /** Message shown when it was done. */
   readonly did: string;
   readonly at: number;
 }
 
-/** A page of text over the view. */
+/** Page of text over the view. */
 export interface PageState {
   readonly id: number;
   readonly title: string;
-  /** Undefined while it is loaded. */
+  /** `undefined` while it is loading. */
   readonly lines: readonly Line[] | undefined;
   readonly offset: number;
   readonly filter: string;
-  /** Row of the view that the page is about: the verbs of the view act on it. */
+  /** Row of the view that the page describes: the view's verbs act on it. */
   readonly row?: string;
-  /** The page describes the row, and is made again when the data changes. */
+  /** The page describes the row, and is rebuilt when the data changes. */
   readonly isDescription?: true;
 }
 
 export interface PromptState {
-  /** `help`: what is searched for in the help, which is open as long as this is. */
+  /** `help` is the search text of the help, which is open as long as this prompt is. */
   readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
-  /** Of `ask`. */
+  /** For `ask`: the intent that follows. */
   readonly next?: (text: string) => Intent;
-  /** Of `ask`: Tab completes the names of files, and found these, of which one may be chosen. */
+  /** For `ask`: Tab completes file names; `found` lists the matches, one of which can be selected. */
   readonly isFile?: true | "many";
   readonly found?: readonly string[] | undefined;
-  /** Of `command`, `help` and of what was found: the one that was gone to; undefined: none was chosen. */
+  /** Index of the selected entry for `command`, `help` and found file names; `undefined` if none is selected. */
   readonly chosen?: number | undefined;
-  /** What the line was before a filter was typed, which Esc brings back. */
+  /** Filter before typing began, which Esc restores. */
   readonly before: string;
 }
 
@@ -123,9 +126,9 @@ export interface Flash {
   readonly words: string;
   readonly tone: "plain" | "warn" | "fail";
   readonly at: number;
-  /** It goes with it: the answer to a key with the next key, how the console stands to a gateway once that is otherwise. */
+  /** Event that removes the message: `key` the next key, `link` the next change of the connection. */
   readonly cause?: "key" | "link" | undefined;
-  /** Of what the operator did: news that come within its time stand behind it, and not in its place. */
+  /** Outcome of an operator's action. Other messages within its display time are appended to it and do not replace it. */
   readonly outcome?: {
     readonly words: string;
     readonly tone: Flash["tone"];
@@ -134,17 +137,17 @@ export interface Flash {
   };
 }
 
-/** How the console stands to the gateway. */
+/** Connection to the gateway. */
 export interface Link {
   readonly door: ConsoleDoor;
-  /** Of those given. */
+  /** Number of configured admin endpoints. */
   readonly doors: number;
   readonly state:
     | { readonly kind: "connecting" }
     | { readonly kind: "online" }
-    /** `retryAt`: milliseconds since 1970. */
+    /** `retryAt` is in milliseconds since 1970. */
     | { readonly kind: "offline"; readonly since: number; readonly retryAt: number; readonly failure: Failure }
-    /** A 401: nothing is asked until the operator signs in again and presses `r`. */
+    /** Status 401: nothing is requested until the operator signs in again and presses `r`. */
     | { readonly kind: "signed_out"; readonly failure: Failure };
 }
 
@@ -158,53 +161,53 @@ export interface State {
   readonly now: number;
   readonly data: Data;
   readonly link: Link;
-  /** What is shown instead while the screen is held still. */
+  /** Data and time that are shown while the screen is frozen. */
   readonly frozen: { readonly data: Data; readonly now: number } | undefined;
   readonly place: Place;
-  /** Places gone through, newest last, at most `MAX_PAST`. */
+  /** Visited places, newest last, at most `MAX_PAST`. */
   readonly past: readonly Place[];
-  /** Each place once, the one looked at last first, at most `MAX_PAST`. */
+  /** Visited places without duplicates, most recent first, at most `MAX_PAST`. */
   readonly recent: readonly Place[];
   readonly tables: ReadonlyMap<string, TableState>;
   readonly page: PageState | undefined;
   readonly dialog: DialogState | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
-  /** The letter of a column is awaited: after `S` to sort by it, after `Y` to copy its cell. */
+  /** Waiting for the letter of a column: after `S` to sort by it, after `Y` to copy its cell. */
   readonly awaits: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
   readonly preferences: Preferences;
-  /** The audit stream that was given; undefined: none was. */
+  /** Lines of the audit stream; `undefined` if no audit file was passed. */
   readonly tail: readonly string[] | undefined;
-  /** Why that stream cannot be read; undefined while it can. */
+  /** Reason why the audit stream cannot be read; `undefined` while it can. */
   readonly tailWhy: string | undefined;
   readonly verification: Verification | undefined;
   readonly recurrences: Recurrences;
   readonly sweep: Sweep | undefined;
   readonly flash: Flash | undefined;
-  /** What happened, newest last, at most `MAX_LOG`; shown by `:log`. */
+  /** Messages, newest last, at most `MAX_LOG`; shown by `:log`. */
   readonly log: readonly LogLine[];
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
   readonly keys: KeyMap;
   readonly commands: readonly CustomCommand[];
-  /** Gateways by name, and the name of the one on the screen where it has one. */
+  /** Named gateways, and the name of the current one if it has one. */
   readonly contexts: readonly NamedContext[];
   readonly context: string | undefined;
-  /** Whether a metrics address was given. */
+  /** Whether a metrics address is configured. */
   readonly hasMetrics: boolean;
-  /** Counts up; names dialogs, pages and what is under way. */
+  /** Counter for the ids of dialogs, pages and running work. */
   readonly nextId: number;
 }
 
 export const MAX_PAST = 50;
 export const MAX_LOG = 500;
 
-/** The nodes whose rows a result has. */
+/** Nodes whose rows a result contains. */
 export interface Asked {
-  /** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`. */
+  /** `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
   readonly words: string;
-  /** What is missing, or undefined. */
+  /** Missing nodes in words; `undefined` if the result is complete. */
   readonly missing: string | undefined;
 }
 
@@ -212,37 +215,37 @@ export interface WorkbenchState {
   readonly edit: Edit;
   /** Whether letters go to the editor. */
   readonly isEditing: boolean;
-  /** One a line, as `-p` takes them. */
+  /** Parameters as `-p` takes them. */
   readonly params: readonly string[];
   readonly isEditingParams: boolean;
-  /** Lists that each node measures are asked of the connected node alone; otherwise of all nodes. */
+  /** Queries only the connected node for lists that each node measures; otherwise all nodes. */
   readonly isOfOneNode: boolean;
-  /** Their text while they are edited, a value a line. */
+  /** Editor of the parameters, one value per line. */
   readonly paramsEdit?: Edit | undefined;
-  /** What is asked for in a line of the workbench's own: the name of a statement, or of a file for the result. */
+  /** Prompt of the workbench: the name of a statement, or of a file for the result. */
   readonly asking?:
     | {
         readonly kind: "save" | "recall" | "export";
         readonly edit: Edit;
-        /** Names of files that begin so, once they were looked for. */
+        /** Matching file names, once they were looked up. */
         readonly found?: readonly string[] | undefined;
       }
     | undefined;
-  /** Newest last. */
+  /** Executed statements, newest last. */
   readonly history: readonly string[];
-  /** Index into `history`; undefined: what is typed. */
+  /** Index into `history`; `undefined` while the operator's own text is shown. */
   readonly recalled: number | undefined;
   readonly draft: string;
-  /** Statements kept by name. */
+  /** Saved statements by name. */
   readonly statements: ReadonlyMap<string, string>;
   readonly completion: { readonly words: readonly string[]; readonly at: number; readonly from: number } | undefined;
   readonly run:
     | { readonly kind: "none" }
     | { readonly kind: "running"; readonly id: number; readonly sql: string; readonly since: number }
     | { readonly kind: "failed"; readonly words: string }
-    /** `asked`: whose rows these are, as shown. */
+    /** `asked` says which nodes' rows the result contains. */
     | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number; readonly asked: Asked };
-  /** First row and first column of the result on the screen, and the row under the cursor. */
+  /** Row under the cursor, and first row (`offset`) and column of the result on the screen. */
   readonly result: { readonly row: number; readonly offset: number; readonly column: number; readonly isJson: boolean };
 }
 
@@ -256,22 +259,22 @@ export type Event =
   | { readonly kind: "deed_progress"; readonly id: number; readonly words: string }
   | { readonly kind: "deed_done"; readonly id: number; readonly words: string; readonly secret?: string }
   | { readonly kind: "deed_failed"; readonly id: number; readonly words: string }
-  /** On how many nodes it is seen. `deed`: what it said when it was done. */
+  /** Number of nodes that have applied the change. `deed` is the message shown when it was done. */
   | { readonly kind: "deed_seen"; readonly deed: string; readonly words: string }
-  /** The head of a column of the table on the screen, by the id of the column. */
+  /** Click on the head of a column, by the id of the column. */
   | { readonly kind: "pointed_head"; readonly column: string }
-  /** A row of the table on the screen, by its place in the order that is shown. */
+  /** Click on a row, by its index in the displayed order. */
   | { readonly kind: "pointed"; readonly index: number }
-  /** A text was not saved: the file exists. */
+  /** A text was not saved because the file exists. */
   | { readonly kind: "file_exists"; readonly job: SaveText; readonly path: string }
-  /** A page of what a program of this machine said. */
+  /** Page with the output of a local program. */
   | { readonly kind: "output"; readonly title: string; readonly lines: readonly Line[] }
-  /** A document was edited: asks before it is written. */
+  /** A document was edited; the dialog asks before it is written. */
   | { readonly kind: "edited"; readonly dialog: Dialog }
   | { readonly kind: "page_loaded"; readonly id: number; readonly lines: readonly Line[] }
   | { readonly kind: "verification"; readonly verification: Verification }
   | { readonly kind: "sweep"; readonly sweep: Sweep }
-  /** `isOfOneNode`: the gateway was asked for its own rows alone, or is too old to ask the others. */
+  /** `isOfOneNode`: only the connected node was queried, either on request or because it is too old to query the others. */
   | {
       readonly kind: "query_done";
       readonly id: number;
@@ -281,20 +284,20 @@ export type Event =
     }
   | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
   | { readonly kind: "remembered"; readonly name: Remembered; readonly text: string }
-  /** Names of files that begin with `text`, folders with a slash at their end. */
+  /** File names that begin with `text`; folders end with a slash. */
   | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
   | { readonly kind: "tail_waiting"; readonly why: string | undefined };
 
-/** What is kept over runs, and added to what is kept already: other consoles of this user may have added to it too. */
+/** Addition to persistent storage. It is merged into the stored text, which other consoles of this user may have changed. */
 export type Remembering =
   | { readonly name: "history"; readonly statement: string }
-  /** An empty statement: none has the name any more. */
+  /** An empty statement deletes the name. */
   | { readonly name: "statements"; readonly as: string; readonly statement: string }
   | { readonly name: "preferences"; readonly change: PreferenceChange };
 
 export type Effect =
-  /** The only effect that changes a gateway. It comes out of a confirmed dialog and of nothing else. */
+  /** The only effect that changes a gateway. Only a confirmed dialog produces it. */
   | { readonly kind: "deed"; readonly id: number; readonly deed: Deed }
   | { readonly kind: "load"; readonly id: number; readonly request: PageRequest }
   | { readonly kind: "job"; readonly id: number; readonly job: LocalJob }
@@ -303,17 +306,17 @@ export type Effect =
       readonly id: number;
       readonly sql: string;
       readonly params: readonly string[];
-      /** Left out: all nodes are asked. */
+      /** Missing: all nodes are queried. */
       readonly isOfOneNode?: true;
     }
-  /** Ends a query, a load or a deed that runs. */
+  /** Cancels a running query, load or action. */
   | { readonly kind: "cancel"; readonly id: number }
-  /** Ends what this machine works out for a reading. */
+  /** Cancels a local computation of a reading. */
   | { readonly kind: "stop_reading"; readonly need: Need }
   | { readonly kind: "remember"; readonly what: Remembering }
-  /** `what` is said in the flash line; the text itself never is. */
+  /** Copies the text to the clipboard; the flash line never shows the text itself. */
   | { readonly kind: "copy"; readonly text: string }
-  /** Looks for files of this machine whose names begin so. */
+  /** Looks up local files whose names begin with the text. */
   | { readonly kind: "complete"; readonly id: number; readonly text: string }
   | { readonly kind: "refresh" }
   | { readonly kind: "redraw" }

@@ -1,6 +1,6 @@
 /**
- * How a sweep of the guardrails stands: marked texts of this machine at every threshold. There is at most one, the newest
- * that was asked for. Texts are the operator's own: they are shown, and go nowhere else.
+ * Threshold sweep of the guardrails: labeled local texts, evaluated at every threshold. There is at most one, the newest. The
+ * texts belong to the operator: they are shown, and sent nowhere.
  */
 
 export const SCORE_KINDS = ["exact", "overlap", "labels"] as const;
@@ -10,7 +10,7 @@ export interface SweepFigures {
   readonly tp: number;
   readonly fp: number;
   readonly fn: number;
-  /** Null where it is not defined: nothing was found, nothing is marked. */
+  /** Null if undefined: nothing was found, or nothing is labeled. */
   readonly precision: number | null;
   readonly recall: number | null;
   readonly f1: number | null;
@@ -18,57 +18,57 @@ export interface SweepFigures {
 
 export interface SweepStep {
   readonly threshold: number;
-  /** It is a decile of the seen scores. */
+  /** The threshold is a decile of the observed scores. */
   readonly isQuantile: boolean;
-  /** Null: nothing of that kind is marked. */
+  /** Null if nothing of that kind is labeled. */
   readonly figures: Readonly<Record<ScoreKind, SweepFigures | null>>;
-  /** Which cases are wrong: a bit each, in the order of the data. */
+  /** Bit set of the wrong cases, in the order of the data. */
   readonly wrong: Uint8Array;
 }
 
-/** A case that is not the same at all thresholds. */
+/** Case whose result differs between thresholds. */
 export interface TurningCase {
-  /** In the order of the data, from 0. */
+  /** Index in the order of the data, from 0. */
   readonly index: number;
   readonly file: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** Of its text, around the first place that turns; as it stands in the file, controls included. */
+  /** Excerpt of the text around the first differing match, unchanged from the file, including control characters. */
   readonly excerpt: string;
-  /** What is wrong from the step of that index on, ascending; empty: nothing is. */
+  /** Error of the case from the step with index `from` on, ascending; empty if there is none. */
   readonly sides: readonly { readonly from: number; readonly words: string }[];
 }
 
 export interface SweepResult {
   readonly files: readonly string[];
   readonly cases: number;
-  /** Ascending; the threshold in force is one of them. */
+  /** Ascending; includes the active threshold. */
   readonly steps: readonly SweepStep[];
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
-  /** The detector that was named; otherwise all count. */
+  /** Detector to which the sweep is limited; `undefined` covers all. */
   readonly detector: string | undefined;
   /** The detector's own `threshold` was swept; otherwise `guardrails.score_threshold`. */
   readonly isOwnThreshold: boolean;
-  /** Of the threshold that was swept; a `score_threshold` that is left out is 0. */
+  /** Active value of the swept threshold; a missing `score_threshold` is 0. */
   readonly inForce: number;
   /** Source whose document was tried. */
   readonly source: string;
-  /** In the order of the data, the first `turning.length` of `turned`. */
+  /** First cases in the order of the data; `turned` is the total. */
   readonly turning: readonly TurningCase[];
   readonly turned: number;
-  /** Warnings, and detectors that failed: a line each. */
+  /** Warnings and failed detectors, one line each. */
   readonly notes: readonly string[];
 }
 
 export type SweepAnswer =
   | { readonly kind: "done"; readonly result: SweepResult }
-  /** A line each. */
+  /** One line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export interface Sweep {
-  /** As they were given: flags and data files. */
+  /** Flags and data files as typed. */
   readonly words: string;
-  readonly state: /** `words`: how far it is; `id` ends it. */
+  readonly state: /** `words` describes the progress; `id` cancels it. */
     | { readonly kind: "running"; readonly id: number; readonly words: string }
     | { readonly kind: "failed"; readonly problems: readonly string[] }
     | { readonly kind: "done"; readonly result: SweepResult };

@@ -1,43 +1,43 @@
 /**
- * Rows as a table that knows nothing of their type: the view closes over its rows, and what draws, sorts, filters and
- * moves asks by position. Cells are made for the rows on the screen alone, so ten thousand rows cost no more than forty.
+ * Table that hides the type of its rows: the view closes over its rows, and the code that draws, sorts, filters and moves
+ * addresses them by position. Cells are made only for the rows on the screen, so ten thousand rows cost no more than forty.
  */
 
 import type { Span } from "./text.ts";
 
 export interface Column<Row> {
-  /** Unique in its table, and its head in lower case. */
+  /** Id, unique in its table; the column's head in lower case. */
   readonly id: string;
   readonly head: string;
-  /** The letter that sorts by it after `S`. */
+  /** Letter that sorts by the column after `S`. */
   readonly letter: string;
-  /** Cells; `flex` shares what is left over, never below `least`. */
+  /** Width in cells; `flex` shares the remaining width, never below `least`. */
   readonly width: number | { readonly least: number; readonly flex: number };
   readonly align: "left" | "right";
-  /** 1 is kept longest; a column goes when the screen is too narrow for all of a lower number and it. */
+  /** Priority, 1 is highest. If the screen is too narrow, columns with the highest number are dropped first. */
   readonly priority: number;
-  /** Cells that a text as long may have before columns of a higher priority number are shown. */
+  /** Cells that a text of this length may use before columns with a higher priority number are shown. */
   readonly wanted?: number;
-  /** Names are cut in the middle, other text at its end, numbers (right-aligned) never. */
+  /** Where long text is shortened: names in the middle, other text at the end, right-aligned numbers never. */
   readonly cut?: "middle" | "end";
-  /** `now`: milliseconds since 1970, for what is told as an age. */
+  /** `now` is in milliseconds since 1970, for values shown as an age. */
   cell(row: Row, now: number): Span;
-  /** What sorts it: numbers by value, texts by code point without case; null last either way. */
+  /** Returns the sort key: numbers sort by value, texts by code point ignoring case; null is last in both directions. */
   sortKey(row: Row): string | number | null;
 }
 
 export interface TableSpec<Row> {
   readonly columns: readonly Column<Row>[];
-  /** Unique and lasting: the cursor follows it. */
+  /** Returns an id that is unique and does not change: the cursor follows it. */
   idOf(row: Row): string;
-  /** What `c` copies. */
+  /** Returns the text that `c` copies. */
   nameOf(row: Row): string;
-  /** What the filter looks through. */
+  /** Returns the text that the filter searches. */
   haystack(row: Row): string;
   isBad?(row: Row): boolean;
-  /** Given by the admin API, for `J`. */
+  /** Returns the row as the admin API returned it, for `J`. */
   jsonOf(row: Row): unknown;
-  /** Under the cursor until the operator moves it; left out: the first. */
+  /** Row under the cursor until the operator moves it; if missing, the first. */
   readonly startId?: string;
 }
 

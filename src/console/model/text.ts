@@ -1,18 +1,19 @@
 /**
- * What views are drawn of: lines of spans. A span's tone is a meaning, which the theme turns into one of the terminal's
- * own colours or into none; no meaning is told by its tone alone. Source: operator console reference, B9.
+ * Text of views: lines of spans. The tone of a span is a meaning, which the theme maps to a terminal color or to none; no
+ * meaning is expressed by the tone alone. Source: operator console reference, B9.
  */
 
 /**
- * `strong`: bold. `dim`: hints, units, old data. `warn`: hot, stale (yellow). `fail`: failing, denied, destructive (red).
- * `off`: suspended, switched off by an operator (magenta). `changed`: a number that is new since the last answer (bold).
+ * `strong`: bold. `dim`: hints, units, old data. `warn`: near a limit or stale (yellow). `fail`: failing, denied, destructive
+ * (red). `off`: suspended or switched off by an operator (magenta). `changed`: a number that changed with the last answer
+ * (bold).
  */
 export type Tone = "plain" | "strong" | "dim" | "warn" | "fail" | "off" | "changed";
 
 export interface Span {
-  /** One line, without controls: what comes from outside goes through `escapeControls` of base. */
+  /** One line without control characters; text from outside passes through `escapeControls` of base. */
   readonly text: string;
-  /** `plain` when left out. */
+  /** Default: `plain`. */
   readonly tone?: Tone;
   readonly isInverse?: boolean;
 }
@@ -21,7 +22,7 @@ export type Line = readonly Span[];
 
 export const BLANK: Line = [];
 
-/** A line of one span. */
+/** Returns a line of one span. */
 export const line = (text: string, tone: Tone = "plain"): Line => [{ text, tone }];
 
 export const span = (text: string, tone: Tone = "plain"): Span => ({ text, tone });

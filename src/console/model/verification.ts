@@ -1,10 +1,10 @@
-/** How the check of an exported audit trail stands; there is at most one, the newest that was asked for. */
+/** Verification of an exported audit trail; there is at most one, the newest. */
 
 import type { Report } from "./ports.ts";
 
 export interface Verification {
   readonly file: string;
-  readonly state: /** `words`: how far it is. */
+  readonly state: /** `words` describes the progress. */
     | { readonly kind: "running"; readonly words: string }
     | { readonly kind: "failed"; readonly words: string }
     | { readonly kind: "done"; readonly report: Report };

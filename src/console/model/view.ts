@@ -1,7 +1,7 @@
 /**
- * A view as data: what it reads, the table it lists, what is said when there is nothing, what is told of the row under
- * the cursor, and what may be done. Everything else (moving, sorting, filtering, states, hints, help) is the same for
- * all of them and stands elsewhere. A new view is one file and one line in `views/all.ts`.
+ * View as data: its needs, its table, the text shown when it is empty, the detail of the selected row, and the actions.
+ * Everything else (moving, sorting, filtering, states, hints, help) is shared by all views and implemented elsewhere. A new
+ * view is one file and one line in `views/all.ts`.
  */
 
 import type { Context } from "./context.ts";
@@ -20,41 +20,41 @@ import type { Line } from "./text.ts";
 export type { SaveText } from "./dialog.ts";
 export type { Place } from "./place.ts";
 
-/** What a key leads to. Only a dialog leads to a change of the gateway. */
+/** Result of a key. Only a dialog leads to a change of the gateway. */
 export type Intent =
   | { readonly kind: "dialog"; readonly dialog: Dialog }
   | ({ readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string } & Partial<
       Pick<Favorite, "sort" | "isNarrowed">
     >)
-  /** A page of text over the view; `load` reads what it needs from the gateway first. */
+  /** Page of text over the view; `load` first reads its content from the gateway. */
   | { readonly kind: "page"; readonly title: string; readonly lines: readonly Line[] }
   | { readonly kind: "load"; readonly title: string; readonly load: PageRequest }
-  /** Asks for one line of text (a file name), then goes on. */
+  /** Asks for one line of text (a file name), then continues with `next`. */
   | {
       readonly kind: "ask";
       readonly label: string;
       readonly initial: string;
-      /** Tab completes the name of a file of this machine; of `many` words, which a backslash keeps together, the last. */
+      /** Tab completes the name of a local file; with `many`, the last of several words (a backslash escapes blanks). */
       readonly isFile?: true | "many";
       next(text: string): Intent;
     }
-  /** `place`: where what comes of it is shown. */
+  /** `place` is where the result is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
-  /** Ends what runs under that id. */
+  /** Cancels the work with that id. */
   | { readonly kind: "cancel"; readonly id: number; readonly words: string }
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "quit" }
   | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
 
-/** Work of this machine that changes nothing at the gateway. */
+/** Local work that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
-  /** `words`: data files with flags before them. */
+  /** `words`: data files preceded by flags. */
   | { readonly kind: "sweep"; readonly words: string }
   | SaveText
-  /** A source's document, of that revision or the one in force. */
+  /** Saves a source's document: of that revision, or the active one. */
   | { readonly kind: "save_document"; readonly source: string; readonly revision?: number; readonly file: string }
-  /** Opens the document in an editor, then asks before it is written. `path`: the file of this machine that owns it. */
+  /** Opens the document in an editor, then asks before it is written. `path` is the local file that owns the source. */
   | {
       readonly kind: "edit_document";
       readonly source: string;
@@ -63,54 +63,57 @@ export type LocalJob =
     }
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
-/** Rows that a verb is about: those marked, else the one under the cursor. */
+/** Rows that a verb acts on: the marked ones, otherwise the one under the cursor. */
 export interface Chosen {
   readonly ids: readonly string[];
 }
 
 export interface Offer {
   readonly verb: VerbId;
-  /** What the hint bar says in this view; left out, the verb's own words. */
+  /** Text of the hint bar in this view; if missing, the verb's own text. */
   readonly does?: string;
-  /** Works without a row. */
+  /** Whether the verb needs a row. */
   readonly needsRow: boolean;
-  /** Takes several marked rows. */
+  /** Accepts several marked rows. */
   readonly takesMany?: boolean;
-  /** Why it cannot be done to these, as the flash line says it: `acme-alt is not suspended`. */
+  /** Returns the reason why it is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
   why?(chosen: Chosen, context: Context): string | undefined;
   start(chosen: Chosen, context: Context): Intent;
 }
 
 export interface TableBody {
   readonly kind: "table";
-  /** Made anew when one of the view's readings or its `turn` has changed, and not with the clock. */
+  /** Builds the table. Called again when one of the view's readings or its `turn` changes, not when the clock does. */
   table(context: Context): Table;
-  /** What the table depends on beside its readings, as a value to be compared: how many of its rows have ended by now. */
+  /**
+   * Returns a value that the table depends on besides its readings and that is compared, such as the number of rows that have
+   * ended by now.
+   */
   turn?(context: Context): number;
-  /** Sorted by it until the operator says otherwise. */
+  /** Default sort. */
   readonly sort: { readonly column: string; readonly isDescending: boolean };
-  /** Under the table where there is room, about the row under the cursor. */
+  /** Returns the detail of the row under the cursor, shown below the table if there is room. */
   pane?(rowId: string, context: Context): readonly Line[];
-  /** Beside the table's own; read while that row is under the cursor. */
+  /** Returns needs of the detail, which are read while that row is under the cursor. */
   paneNeeds?(rowId: string, context: Context): readonly Need[];
-  /** Above the table where there is room: at most `rows` lines. `rowId`: under the cursor. */
+  /** Returns at most `rows` lines to show above the table if there is room. `rowId` is the row under the cursor. */
   above?(context: Context, size: { readonly columns: number; readonly rows: number }, rowId?: string): readonly Line[];
   /**
-   * Lines that `above` ever has, with a blank to part them from the table; left out, all that there is room for. A function
-   * says it for each size of a terminal, small ones too; it is given half of the body at most.
+   * Maximum number of lines of `above`, including a blank separator; if missing, all available lines. A function returns it for
+   * each terminal size, also small ones; the result is limited to half of the body.
    */
   readonly aboveRows?: number | ((size: { readonly columns: number; readonly rows: number }) => number);
-  /** What stands above goes from left to right as the rows go down: left and right move the cursor. */
+  /** The part above the table runs from left to right as the rows run down: left and right move the cursor. */
   readonly isAcross?: true;
-  /** Needs beside the first that must be read before the table is called empty. */
+  /** Returns further needs that must be read before the table counts as empty. */
   rowNeeds?(subject: string | undefined): readonly Need[];
-  /** One sentence, and the next step. */
+  /** Returns one sentence and the next step. */
   empty(context: Context): { readonly sentence: string; readonly next: string };
-  /** What Enter does; left out, describes the row. */
+  /** Returns what Enter does; if missing, Enter describes the row. */
   open?(rowId: string, context: Context): Intent;
-  /** For `d`; left out, the fields of the row's JSON. */
+  /** Returns the description for `d`; if missing, the fields of the row's JSON. */
   describe?(rowId: string, context: Context): readonly Line[];
-  /** For `o`; left out, no table of the query workbench has these rows. */
+  /** Query for `o`; if missing, no table of the query workbench has these rows. */
   readonly query?: RowsQuery;
 }
 
@@ -119,49 +122,52 @@ export interface PageBody {
   lines(context: Context): readonly Line[];
 }
 
-/** Charts of one span of time with a cursor in it, which arrow keys move; they fill the body whatever its size. */
+/** Charts of one time span with a cursor in it, which the arrow keys move; they fill the body at any size. */
 export interface ChartsBody {
   readonly kind: "charts";
-  /** Where the cursor can stand, oldest first, milliseconds since 1970; the last is where it stands by itself. */
+  /** Returns the positions of the cursor, oldest first, in milliseconds since 1970; the last is the default. */
   moments(context: Context): readonly number[];
-  /** At most `rows` lines. `at`: the moment under the cursor; undefined: now, which moves on. */
+  /** Returns at most `rows` lines. `at` is the moment under the cursor; `undefined` is now. */
   lines(
     context: Context,
     size: { readonly columns: number; readonly rows: number },
     at: number | undefined,
   ): readonly Line[];
-  /** The values of that moment without a drawing: for a screen reader, and for `c`. */
+  /** Returns the values of that moment as text, for a screen reader and for `c`. */
   words(context: Context, at: number | undefined): readonly string[];
 }
 
-/** The query workbench, whose keys are its own while it edits. */
+/** Query workbench, which handles all keys itself while editing. */
 export interface WorkbenchBody {
   readonly kind: "workbench";
 }
 
 export interface View {
-  /** As `:` takes it. */
+  /** Name as `:` takes it. */
   readonly id: string;
   readonly aliases: readonly string[];
-  /** The key that goes there. */
+  /** Key that opens the view. */
   readonly digit?: string;
   readonly title: string;
-  /** For help and for completion: what it shows, in a few words. */
+  /** Content of the view in a few words, for help and completion. */
   readonly about: string;
-  /** Views of one group are tabs of each other, in their order. */
+  /** Views of one group are tabs, in their order. */
   readonly group?: string;
-  /** Takes what stands after its name in `:errors acme-chat`; what it is. */
+  /** Name of the argument after the view's name, as in `:errors acme-chat`; missing if it takes none. */
   readonly subject?: string;
-  /** Paths of this machine may stand in it, absolute ones too: `/opt/packs` is no filter there. */
+  /** The subject may contain local paths, also absolute ones: `/opt/packs` is not a filter there. */
   readonly takesPaths?: true;
-  /** What a row is, in a word, where `:` finds rows of this view by their names. */
+  /** Noun for a row, if `:` finds rows of this view by name. */
   readonly rows?: string;
-  /** Those that are known, for who types its name after `:`. */
+  /** Returns known subjects, for completion after `:`. */
   subjects?(context: Context): readonly string[];
-  /** The first one decides whether the view is loading, forbidden or failed. */
+  /** Returns the needs. The first one decides whether the view is loading, forbidden or failed. */
   needs(subject: string | undefined): readonly [Need, ...Need[]] | readonly [];
   readonly body: TableBody | PageBody | ChartsBody | WorkbenchBody;
-  /** What went away and came back, after each answer, whatever view is on the screen; the context has those before. */
+  /**
+   * Returns alerts that cleared and came back. Called after each answer whatever view is on the screen; the context holds the
+   * previous ones.
+   */
   recurrences?(context: Context): Recurrences;
   readonly offers: readonly Offer[];
 }
