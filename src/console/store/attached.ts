@@ -1,9 +1,9 @@
-/** What is read for the dialog on the screen: asked for when it opens and when it is about something else, ended with it. */
+/** Attachment of the open dialog: requested when the dialog opens or its subject changes, canceled when it closes. */
 
 import type { DialogState, Effect, Step } from "../model/state.ts";
 import { focusOf } from "./dialog.ts";
 
-/** After every step; `before`: the dialog that was open. */
+/** Updates the attachment after every step; `before` is the dialog that was open. */
 export function withAttachment(before: DialogState | undefined, { state, effects }: Step): Step {
   const { dialog: open } = state;
   if (open === before) return { state, effects };
@@ -24,7 +24,7 @@ export function withAttachment(before: DialogState | undefined, { state, effects
   };
 }
 
-/** While a text is typed, what was read first stays: not every letter is a question. */
+/** Returns the wanted page. While a text is typed, the loaded page is kept: a letter does not cause a request. */
 function wantedBy(open: DialogState): ReturnType<NonNullable<DialogState["dialog"]["attached"]>> {
   const field = focusOf(open);
   const isTyping = field !== undefined && field !== "typed" && field.kind === "text";

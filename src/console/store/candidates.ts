@@ -1,6 +1,6 @@
 /**
- * What `:` offers while it is typed: views by any part of their names, with what they are about where that was looked at
- * before or can be told, verbs with the names of rows, and rows by their names. Best match first, and among equals what was looked at last.
+ * Candidates of the `:` prompt: views by any part of their names, with known subjects; verbs followed by the names of rows; and
+ * rows by their names. Best match first, then the most recently visited.
  */
 
 import { namesInWords } from "../format/names.ts";
@@ -13,23 +13,23 @@ import { namedRows, namedVerbs } from "./palette.ts";
 import { contextOf, placeKey } from "./seen.ts";
 
 export interface Candidate {
-  /** As `:` takes it. */
+  /** Command as `:` takes it. */
   readonly text: string;
   readonly about: string;
-  /** Whether something may still be typed after it. */
+  /** Whether an argument may follow. */
   readonly isOpen: boolean;
   readonly command: Command;
 }
 
 interface Rank {
-  /** 0: it is the name; 1: its start; 2: a part of it; 3: its letters in their order. */
+  /** Rank of the match: 0 for the whole name, 1 for its start, 2 for a part of it, 3 for its letters in order. */
   readonly match: number;
   readonly hasSubject: boolean;
-  /** Places looked at since; more than any where it never was. */
+  /** Position in the recently visited places; larger than any if it was never visited. */
   readonly age: number;
 }
 
-/** Subjects that are looked through; a console shows a few. */
+/** Maximum number of subjects that are searched; a console shows a few. */
 const MOST_SUBJECTS = 10_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -43,7 +43,7 @@ export function candidatesOf(state: State, views: readonly View[], text: string)
     .map(([candidate]) => candidate);
 }
 
-/** Index of the one that Enter takes; undefined: what is typed is taken as it stands. */
+/** Returns the index of the candidate that Enter takes; `undefined` if the typed text is used as it is. */
 export function highlighted({ edit, chosen }: PromptState, candidates: readonly Candidate[]): number | undefined {
   if (candidates.length === 0) return undefined;
   if (chosen !== undefined) return Math.min(chosen, candidates.length - 1);
@@ -68,12 +68,12 @@ function named(state: State, views: readonly View[], name: string): Ranked[] {
     if (view === undefined || one.subject === undefined || placeKey(one) === placeKey(place)) return [];
     const match = matchOf(name, [...[view.id, ...view.aliases].map((it) => `${it} ${one.subject}`), one.subject]);
     if (match === undefined) return [];
-    // While nothing is typed what was looked at last is first, whatever it is.
+    // While nothing is typed, the most recently visited place is first, with or without a subject.
     return [[toView(view, one), { match, hasSubject: name !== "", age: ageOf(one) }]];
   });
   const own = OWN.flatMap(({ names, about: says, command }): Ranked[] => {
     const match = matchOf(name, names);
-    // What leaves is not found by a slip of the fingers.
+    // Commands such as quit must not be found by a typing error.
     if (match === undefined || match > 1) return [];
     const candidate = { text: names[0], about: says, isOpen: false, command };
     return [[candidate, { match, hasSubject: match > 0, age: NEVER }]];
@@ -81,11 +81,11 @@ function named(state: State, views: readonly View[], name: string): Ranked[] {
   return [...ofViews, ...ofPlaces, ...own, ...ofVerbs(state, views, name), ...ofRows(state, views, name)];
 }
 
-/** Verbs by the start of their words. */
+/** Finds verbs by the start of their words. */
 function ofVerbs(state: State, views: readonly View[], name: string): Ranked[] {
   if (name === "") return [];
   const found = new Map<string, Ranked>();
-  // A verb that acts on a row somewhere asks for its name.
+  // A verb that acts on a row asks for the row's name.
   const verbs = namedVerbs(state, views);
   const ofNames = verbs.filter(({ offer }) => offer.needsRow);
   for (const { word, verb, offer, view } of [...ofNames, ...verbs]) {
@@ -100,7 +100,7 @@ function ofVerbs(state: State, views: readonly View[], name: string): Ranked[] {
   return [...found.values()];
 }
 
-/** Rows by their names. */
+/** Finds rows by their names. */
 function ofRows(state: State, views: readonly View[], name: string): Ranked[] {
   return namedRows(state, views, name).map(({ view, kind, name: of, row, match }) => {
     const command = { kind: "go", place: { view: view.id }, filter: undefined, row } as const;
@@ -111,7 +111,7 @@ function ofRows(state: State, views: readonly View[], name: string): Ranked[] {
   });
 }
 
-/** What a view may be about, once its name is there. */
+/** Finds subjects of a view whose name is already typed. */
 function about(state: State, views: readonly View[], name: string, rest: string): Ranked[] {
   if (OWN.some(({ names, command }) => command.kind === "context" && names.some((one) => one === name))) {
     return state.contexts.flatMap((context, age): Ranked[] => {
@@ -145,7 +145,7 @@ const toView = ({ id, about: says, subject }: View, place: Place): Candidate => 
   command: { kind: "go", place, filter: undefined },
 });
 
-/** What Enter does with what is typed. */
+/** Returns the command that Enter runs. */
 export function commandOf(state: State, prompt: PromptState, views: readonly View[]): Command {
   const { text } = prompt.edit;
   const candidates = candidatesOf(state, views, text);
@@ -154,7 +154,7 @@ export function commandOf(state: State, prompt: PromptState, views: readonly Vie
   return taken ?? verbCommand(state, views, text) ?? commandOfText(text, views);
 }
 
-/** Rows that a name may be, after the verb; and the verb alone where it needs none. */
+/** Finds the rows that the name after a verb may mean, and the verb alone if it needs none. */
 function ofVerb(state: State, views: readonly View[], word: string, rest: string): Ranked[] {
   const verbs = namedVerbs(state, views).filter((it) => it.word === word && it.offer.needsRow);
   const rows = verbs.length === 0 ? [] : namedRows(state, views, rest.trim());
@@ -167,7 +167,10 @@ function ofVerb(state: State, views: readonly View[], word: string, rest: string
   });
 }
 
-/** `suspend acme-chat`: the one row of that name, or why there is none. `undefined`: the text begins with no verb. */
+/**
+ * Resolves `suspend acme-chat` to the only row of that name, or explains why there is none. Returns `undefined` if the text
+ * does not begin with a verb.
+ */
 function verbCommand(state: State, views: readonly View[], text: string): Command | undefined {
   const [, word = "", name = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(text) ?? [];
   const verbs = namedVerbs(state, views).filter((it) => it.word === word);

@@ -1,4 +1,4 @@
-/** Keys of a view of charts: the cursor in time. It stays at its moment while time goes on, until it is of the past kept. */
+/** Keys of a view of charts: the time cursor. It stays at its moment while time passes, until that moment is no longer kept. */
 
 import type { Chord } from "../model/key.ts";
 import { CHARTS } from "../model/keys.ts";
@@ -9,10 +9,10 @@ import { isOneOf, only } from "./only.ts";
 import { clamp, withTable } from "./places.ts";
 import { contextOf, tableStateOf } from "./seen.ts";
 
-/** Of ten seconds each. */
+/** Number of moments in a minute; each is ten seconds. */
 const MINUTE = 6;
 
-/** Undefined: it is no key of charts. */
+/** Returns `undefined` if the chord is not a key of charts. */
 export function stepCharts(state: State, body: ChartsBody, chord: Chord): Step | undefined {
   const moments = body.moments(contextOf(state));
   const { moment } = tableStateOf(state);
@@ -21,7 +21,7 @@ export function stepCharts(state: State, body: ChartsBody, chord: Chord): Step |
   const at = found < 0 ? now : found;
   const to = (index: number): Step => {
     const next = clamp(index, 0, now);
-    // The newest is now, which moves on.
+    // The newest moment is "now", which advances.
     return only(withTable(state, { moment: next >= now ? undefined : moments[next] }));
   };
   if (isOneOf(chord, CHARTS.earlier)) return to(at - 1);

@@ -1,6 +1,7 @@
 /**
- * The language of `:`: a view by its id, an alias or what is the start of only one view's; then what it is about, then
- * `/` and a filter. `:errors acme-chat`, `:prov /acme`, `:keys /^prod/`. Beside views there are `q`, `log` and `help`.
+ * Command language of `:`: a view by its id, an alias or an unambiguous prefix, then its subject, then `/` and a filter.
+ * Examples: `:errors acme-chat`, `:prov /acme`, `:keys /^prod/`. Besides views there are commands such as `q`, `log` and
+ * `help`.
  */
 
 import { nearest } from "../../base/index.ts";
@@ -13,21 +14,21 @@ export type Command =
   | { readonly kind: "quit" }
   | { readonly kind: "log" }
   | { readonly kind: "help" }
-  /** Without a name: those that there are. */
+  /** Without a name it lists the gateways. */
   | { readonly kind: "context"; readonly name: string }
   | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined; readonly row?: string }
-  /** Begins a verb of a view, on a row where it needs one. */
+  /** Starts a verb of a view, on a row if the verb needs one. */
   | { readonly kind: "verb"; readonly verb: VerbId; readonly place: Place; readonly row?: string }
   | { readonly kind: "wrong"; readonly words: string };
 
-/** Beside the views; the first name is the one that is offered. */
+/** Commands besides the views; the first name is the one that is offered. */
 export const OWN = [
   { names: ["help"], about: "keys of this view", command: { kind: "help" } },
   { names: ["context", "ctx"], about: "another gateway, by its name", command: { kind: "context", name: "" } },
   { names: ["log"], about: "what happened", command: { kind: "log" } },
   { names: ["quit", "q"], about: "leave the console", command: { kind: "quit" } },
 ] as const;
-/** UTF-16 units of what a view is about. */
+/** Maximum length of a subject, in UTF-16 units. */
 const MAX_SUBJECT_LENGTH = 256;
 const MOST_NAMED = 6;
 
@@ -52,14 +53,14 @@ function goTo(view: View, rest: string): Command {
 }
 
 const SUBJECT_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/.*))?$/s;
-/** What has a further slash within it is an absolute path, and no filter. */
+/** A text with a further slash inside is an absolute path, not a filter. */
 const PATHS_AND_FILTER = /^(.*?)(?:(?:^|\s+)(\/(?!\S*[^/\s]\/[^/\s]).*))?$/s;
 
 const isPattern = (text: string): boolean => text.length > 2 && text.endsWith("/");
 
 const namesOf = ({ id, aliases }: View): readonly string[] => [id, ...aliases];
 
-/** Words for the operator where it is none, or not only one. */
+/** Returns the view, or an error text if none or several match. */
 export function viewNamed(name: string, views: readonly View[]): View | string {
   const exact = views.find((view) => namesOf(view).includes(name));
   if (exact !== undefined) return exact;

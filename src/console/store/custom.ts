@@ -1,6 +1,6 @@
 /**
- * Commands of the operator's own, and keys given to others. A command is asked about with every argument as it will be;
- * what a row says becomes a part of an argument, or a parameter of the shell, and is never read as anything else.
+ * Custom commands and reassigned keys. The console asks before it runs a command, and shows every argument as it will be. A
+ * value of a row becomes part of an argument or a parameter of the shell, and is never interpreted otherwise.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -17,12 +17,12 @@ import { flashed } from "./flash.ts";
 import { only } from "./only.ts";
 import { listingOf, viewOf } from "./seen.ts";
 
-/** What the tables of keys call the chord that was pressed; undefined: it does nothing any more. */
+/** Returns the standard chord for the pressed one; `undefined` if it no longer has an effect. */
 export function ownChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | undefined {
   return ownOf.get(pressed) ?? (freed.has(pressed) ? undefined : pressed);
 }
 
-/** Keys of a hint or of the help, as they are to be pressed. */
+/** Returns the keys of a hint or of the help as the operator has to press them. */
 export function shownKeys({ shown, freed }: KeyMap, keys: string): string {
   if (freed.size === 0) return keys;
   const names = new Map([...shown].map(([own, pressed]) => [chordText(own), chordText(pressed)]));
@@ -36,7 +36,7 @@ export function shownKeys({ shown, freed }: KeyMap, keys: string): string {
 export const commandsHere = (state: State, views: readonly View[]): readonly CustomCommand[] =>
   state.commands.filter(({ views: scope }) => scope?.includes(viewOf(state, views).id) ?? true);
 
-/** Undefined: the key is of none of them. */
+/** Returns `undefined` if no custom command has the key. */
 export function stepCommand(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const command = commandsHere(state, views).find(({ key }) => key === chord);
   if (command === undefined) return undefined;
@@ -46,14 +46,14 @@ export function stepCommand(state: State, chord: Chord, views: readonly View[]):
   return only(openedDialog(state, askedOf(command, filled.argv)));
 }
 
-/** Returns the row under the cursor as `J` shows it; a row that stands for several nodes is a list of records. */
+/** Returns the row under the cursor as `J` shows it; a row merged from several nodes is a list of records. */
 function rowOf(state: State, views: readonly View[]): unknown {
   const listing = listingOf(state, views);
   const at = listing?.order[listing.cursor];
   return at === undefined ? undefined : listing?.table.jsonOf(at);
 }
 
-/** Returns the records that the row is made of. */
+/** Returns the records that make up the row. */
 function recordsOf(row: unknown): readonly Readonly<Record<string, unknown>>[] {
   return (Array.isArray(row) ? row : [row]).filter((one) => typeof one === "object" && one !== null);
 }
@@ -63,7 +63,7 @@ type Filled =
   | { readonly kind: "why"; readonly words: string };
 
 const FIELD = /\{([a-z_][a-z0-9_]*)\}/g;
-/** Of a value, UTF-16 units. */
+/** Maximum length of a value, in UTF-16 units. */
 const MAX_VALUE = 4_096;
 
 /** Fills the fields of the command with values of the row. Records of several nodes give a value if they agree on it. */
@@ -103,7 +103,10 @@ function filledWords(words: readonly string[], values: ReadonlyMap<string, strin
   return { kind: "argv", argv };
 }
 
-/** Fields as parameters, in whichever quotes they stand; the text that the shell reads holds none of their values. */
+/**
+ * Replaces fields with shell parameters, respecting the quotes around them; the text that the shell reads contains none of
+ * their values.
+ */
 function filledShell(text: string, values: ReadonlyMap<string, string>): Filled {
   const names = [...values.keys()];
   let script = "";

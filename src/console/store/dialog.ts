@@ -1,8 +1,8 @@
 /**
- * Steps a dialog. A change of the gateway begins here only: by the key `y` while no field has the focus and no other text
- * was typed there, or by Enter in a field that holds exactly what was to be typed; never by a paste. A dialog opens in its
- * first field and keeps every letter, so that a reason typed too soon runs nothing. While the change runs the dialog stays;
- * a text that is shown once exists in the dialog only. Source: operator console reference, B5 and B6.
+ * Steps a dialog. This is the only place where a change of the gateway begins: by the key `y` while no field has the focus and
+ * no other text was typed there, or by Enter in a field with exactly the expected text; never by a paste. A dialog opens in its
+ * first required field and consumes every letter, so that a reason typed too early runs nothing. The dialog stays open while
+ * the change runs; a text that is shown once exists only in the dialog. Source: operator console reference, B5 and B6.
  */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
@@ -21,7 +21,7 @@ import { whyNoWrite } from "./select.ts";
 
 export function openedDialog(state: State, dialog: Dialog): State {
   const values = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));
-  // Whoever types a reason at once must be in a field: a letter that reached a view would be a command.
+  // An operator who types a reason immediately must be in a field: a letter that reached a view would be a command.
   const focus = Math.max(0, firstMissing(dialog, values));
   const opened: DialogState = {
     id: state.nextId,
@@ -36,22 +36,25 @@ export function openedDialog(state: State, dialog: Dialog): State {
   return { ...state, dialog: focused(opened, place), nextId: state.nextId + 1 };
 }
 
-/** Index of the first required text that is empty, or -1. */
+/** Returns the index of the first required text that is empty, or -1. */
 const firstMissing = ({ fields }: Dialog, values: FieldValues): number =>
   fields.findIndex((field) => field.kind === "text" && field.isRequired && (values[field.id] ?? "") === "");
 
-/** Where a dialog is confirmed: the field of a typed confirmation, or none, where `y` confirms. */
+/** Returns the focus where a dialog is confirmed: the field of a typed confirmation, otherwise -1, where `y` confirms. */
 const confirmPlace = ({ fields, confirm }: Dialog): number => (confirm.kind === "typed" ? fields.length : -1);
 
-/** The field with the focus; `typed`: that of a typed confirmation. */
+/** Returns the focused field, or `typed` for that of a typed confirmation. */
 export function focusOf({ dialog, focus }: DialogState): Field | "typed" | undefined {
   return focus === dialog.fields.length && dialog.confirm.kind === "typed" ? "typed" : dialog.fields[focus];
 }
 
-/** Index of the box that space ticks, while a field of boxes has the focus. */
+/** Returns the index of the box that the space bar toggles while check boxes have the focus. */
 export const boxOf = ({ edit }: DialogState): number => edit.at;
 
-/** Why it cannot be confirmed as it stands; undefined when it can. A typed text that is not there yet is none of it. */
+/**
+ * Returns the reason why the dialog cannot be confirmed; `undefined` if it can. An incomplete typed confirmation is not a
+ * reason.
+ */
 export function whyNotConfirmed(state: State): string | undefined {
   const { dialog: open } = state;
   if (open === undefined) return "no dialog is open";
@@ -68,7 +71,7 @@ export function whyNotConfirmed(state: State): string | undefined {
   return dialog.why?.(values, contextOf(state));
 }
 
-/** Command lines that do the same as the dialog would. */
+/** Returns the command lines that are equivalent to the dialog. */
 export function commandsOf(state: State, { dialog, values }: DialogState): readonly string[] {
   const context = contextOf(state);
   return dialog.commands?.(values, context) ?? commandsOfDeed(dialog.deed(values, context), context);
@@ -122,7 +125,7 @@ function stepAsking(state: State, open: DialogState, chord: Chord): Step {
   }
 }
 
-/** Enter goes to the next required text that is empty, else to where the dialog is confirmed. It never confirms. */
+/** Moves to the next empty required text, otherwise to where the dialog is confirmed. Enter itself never confirms here. */
 function afterEnter(open: DialogState): DialogState {
   const missing = firstMissing(open.dialog, open.values);
   return focused(open, missing === -1 || missing === open.focus ? confirmPlace(open.dialog) : missing);
@@ -130,16 +133,16 @@ function afterEnter(open: DialogState): DialogState {
 
 const SCROLLED_LINES = 8;
 
-/** Lines that the words and fields of a dialog take at most, beside what is read below them. */
+/** Maximum number of lines of a dialog's text and fields, without its attachment. */
 const MOST_WORDS = 24;
 
-/** Scrolls the whole text of the dialog, whatever has the focus: nothing is confirmed that cannot be read. */
+/** Scrolls the whole text of the dialog, whatever has the focus: everything can be read before it is confirmed. */
 function scrolledBy(open: DialogState, by: number): DialogState {
   const most = (open.attachment?.lines?.length ?? 0) + MOST_WORDS;
   return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
 }
 
-/** To the next field, once there is nothing of a file's name to be completed. */
+/** Completes a file name, or moves to the next field if there is nothing to complete. */
 function stepTab(state: State, open: DialogState): Step {
   const field = fileOf(open);
   const { edit, found } = open;
@@ -155,7 +158,7 @@ function fileOf(open: DialogState): (Field & { readonly kind: "text" }) | undefi
   return field !== undefined && field !== "typed" && field.kind === "text" && field.isFile === true ? field : undefined;
 }
 
-/** What came for another text, or another field, is too late. */
+/** Ignores results that arrive for an earlier text or another field. */
 export function withFoundFile(open: DialogState, text: string, found: readonly string[]): DialogState {
   const field = fileOf(open);
   if (field === undefined || open.edit.text !== text || open.stage.kind === "running") return open;
@@ -193,7 +196,7 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return only(flashed(withDialog(state, { ...open, hasStray: false }), hint));
   }
   if (characterOf(chord) === undefined) return only(state);
-  // Text that is typed where nothing takes it: a `y` within it is no consent.
+  // Text was typed where no field takes it: a `y` within it is not a confirmation.
   return only(flashed(withDialog(state, { ...open, hasStray: true }), STRAY));
 }
 
@@ -284,7 +287,7 @@ function copied(state: State, open: DialogState): Step {
 
 const withDialog = (state: State, dialog: DialogState): State => ({ ...state, dialog });
 
-/** To the next field, or by none to where `y` confirms, and round. */
+/** Moves the focus to the next or previous field, cyclically; in between, no field has it and `y` confirms. */
 function moved(open: DialogState, by: 1 | -1): DialogState {
   const { fields, confirm } = open.dialog;
   const places = fields.length + (confirm.kind === "typed" ? 1 : 0) + 1;
@@ -305,7 +308,10 @@ function edited(state: State, open: DialogState, field: Field, event: KeyEvent):
   return withDialog(state, { ...valued(open, field.id, edit.text), edit });
 }
 
-/** Another value of the field, going round; a text that is none of them gives way to the first or the last. */
+/**
+ * Selects the next or previous value of the field, cyclically; a text that is none of them is replaced by the first or the
+ * last.
+ */
 function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
   const choices = field.kind === "text" ? (field.suggestions ?? []) : field.kind === "choice" ? field.choices : [];
   const at = choices.indexOf(open.values[field.id] ?? "");
@@ -313,7 +319,7 @@ function chosen(open: DialogState, field: Field, by: 1 | -1): DialogState {
   return next === undefined ? open : valued(open, field.id, next);
 }
 
-/** With another value it is another question: what failed before is not what would be tried now. */
+/** Sets a value and clears an earlier failure, which belongs to the previous values. */
 function valued(open: DialogState, id: string, value: string): DialogState {
   const values: FieldValues = { ...open.values, [id]: value };
   return { ...open, values, found: undefined, scrolled: undefined, stage: { kind: "asking" } };

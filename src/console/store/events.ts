@@ -1,4 +1,4 @@
-/** What comes to the console from elsewhere than the keyboard. */
+/** Events from sources other than the keyboard. */
 
 import { escapeControls } from "../../base/index.ts";
 import { plural } from "../format/numbers.ts";
@@ -12,7 +12,7 @@ import { withTable } from "./places.ts";
 import { replaceDialog } from "./replace-file.ts";
 import { tableStateOf } from "./seen.ts";
 
-/** Those of the workbench go to its own step. */
+/** Events without those that the workbench handles itself. */
 export type Report = Exclude<
   Event,
   | KeyEvent
@@ -23,9 +23,9 @@ export type Report = Exclude<
   | { readonly kind: "remembered" }
 >;
 
-/** Lines of the audit stream that are kept. */
+/** Maximum number of audit lines that are kept. */
 const MAX_TAIL = 1_000;
-/** What a terminal may claim to be. */
+/** Maximum size that a terminal may report, in cells or lines. */
 const MAX_SIZE = 1_000;
 
 export function reported(state: State, event: Report): State {
@@ -39,7 +39,8 @@ export function reported(state: State, event: Report): State {
     case "link":
       return withLink(state, event.link);
     case "flash":
-      // What the outside reports: a file saved, a change seen on the nodes. What a key is answered never comes this way.
+      // Reports from outside, such as a saved file or a change seen on the nodes. Responses to a key are never delivered this
+      // way.
       return event.flash.tone === "plain"
         ? logged(noticed(state, event.flash.words), event.flash.words)
         : noticed(state, event.flash.words, event.flash.tone);
@@ -64,7 +65,7 @@ export function reported(state: State, event: Report): State {
     case "sweep":
       return withSweep(state, event.sweep);
     case "tail":
-      // Each time all that are kept.
+      // Each event carries all lines that are kept.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
     case "tail_waiting":
       return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };
@@ -73,7 +74,7 @@ export function reported(state: State, event: Report): State {
   }
 }
 
-/** Asks whether to replace it, unless something else is asked meanwhile. */
+/** Asks whether to replace the file, unless another question is open. */
 function withExisting(state: State, { job, path }: Event & { readonly kind: "file_exists" }): State {
   return state.dialog === undefined && state.prompt === undefined
     ? openedDialog(state, replaceDialog(job, path))
@@ -96,7 +97,7 @@ function withLeader(before: State, after: State): State {
   return noticed(after, leads === null ? `${led} leads no more` : `${escapeControls(leads)} leads now`);
 }
 
-/** Null: the node knows of none; undefined: the console does not know. */
+/** Returns the leader: null if the node knows of none, `undefined` if the console has not read it. */
 const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: "get_status" })?.value?.leader;
 
 function withLink(state: State, link: Link): State {
@@ -148,13 +149,13 @@ function withDeed(state: State, event: DeedEvent): State {
   }
 }
 
-/** What cannot be taken back leaves what was done before it to be. */
+/** Remembers how to undo an action. An irreversible one keeps the previous undo. */
 function withUndo(state: State, open: State["dialog"], did: string): State {
   const make = open?.undo;
   return make === undefined ? state : { ...state, undo: { make, did, at: state.now } };
 }
 
-/** What was done was done to the marked rows; the next verb is about others. */
+/** Clears the marks after an action on the marked rows, so that the next verb does not act on them again. */
 const withoutMarks = (state: State): State =>
   tableStateOf(state).marks.size === 0 ? state : withTable(state, { marks: new Set() });
 

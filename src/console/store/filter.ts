@@ -1,25 +1,28 @@
 /**
- * The language of filters: text found without case, `/pattern/` a regular expression without case, `!` before either
- * turns it round. Source: operator console reference, B2.
+ * Filter language: case-insensitive text, or `/pattern/` as a case-insensitive regular expression; a leading `!` inverts
+ * either. Source: operator console reference, B2.
  *
- * Patterns run where keys are handled, over every row, in an engine that backtracks. So those are refused that can take
- * time out of proportion: repetition or choice inside a repetition, a repetition after one that may take the same text,
- * more than two without an end, many choices, references back and looks around. It refuses harmless ones too, and a costly
- * one looks only at the start of a long row; that is the price.
+ * Patterns run in the key handler over every row, in a backtracking engine. Those that can take disproportionate time are
+ * refused: repetition or choice inside a repetition, a repetition after one that may match the same text, more than two
+ * unbounded repetitions, many choices, back references and lookarounds. This also refuses some harmless patterns, and a costly
+ * pattern examines only the start of a long row.
  */
 
 export type Filter =
   | { readonly kind: "none" }
   | { readonly kind: "match"; readonly isInverted: boolean; test(text: string): boolean }
-  /** It narrows nothing; `words` are for the operator. */
+  /** Invalid filter: it filters nothing; `words` explains why. */
   | { readonly kind: "wrong"; readonly words: string };
 
-/** UTF-16 units. */
+/** Maximum length of a pattern, in UTF-16 units. */
 const MAX_PATTERN_LENGTH = 200;
 const MAX_UNBOUNDED = 2;
-/** Steps that a pattern may take at the worst of rows: a few milliseconds of them, where usual rows take some hundred. */
+/** Maximum number of steps of a pattern on the worst row: a few milliseconds, whereas usual rows take some hundred steps. */
 const MAX_STEPS = 4_000_000;
-/** A pattern that could afford no more of a row than this is refused, as it would miss too much. UTF-16 units. */
+/**
+ * Minimum part of a row that a pattern must be able to examine, in UTF-16 units; a costlier pattern is refused because it would
+ * miss too much.
+ */
 const LEAST_SUBJECT_LENGTH = 128;
 
 export function filterOf(text: string): Filter {
@@ -32,7 +35,7 @@ export function filterOf(text: string): Filter {
   return { kind: "match", isInverted, test: isInverted ? (subject) => !matches(subject) : matches };
 }
 
-/** Text that a filter looks for as it is; undefined: a pattern, what must not be there, or no filter. */
+/** Returns the text that a filter searches literally; `undefined` for a pattern, an inverted or an empty filter. */
 export const plainFilterText = (text: string): string | undefined =>
   text === "" || text.startsWith("!") || (text.length > 2 && text.startsWith("/") && text.endsWith("/"))
     ? undefined
@@ -47,7 +50,7 @@ function plain(text: string): Matches {
 
 function pattern(source: string): Matches | string {
   if (source.length > MAX_PATTERN_LENGTH) return `a pattern has ${MAX_PATTERN_LENGTH} characters at most`;
-  // What may stand before anything is found anyway, and would be tried at each character.
+  // A leading `.*` does not change whether a pattern matches, and would be tried at each character.
   const searched = source.replace(/^\.\*\??(?!\|)/, "");
   let compiled: RegExp;
   try {
@@ -64,13 +67,15 @@ function pattern(source: string): Matches | string {
 }
 
 interface Cost {
-  /** Repetitions without an end: each multiplies by the length of the row what all before it cost. */
+  /** Number of unbounded repetitions: each multiplies the cost by the length of the row. */
   readonly unbounded: number;
-  /** Ways to go wrong within a length, by choices, what is optional, and counts. */
+  /** Number of alternatives within a length, from choices, optional parts and counts. */
   readonly ways: number;
 }
 
-/** As far as a pattern may look into a row: tried from each character on, it then takes `MAX_STEPS` at the worst. */
+/**
+ * Returns how many characters of a row a pattern may examine, so that it takes at most `MAX_STEPS` if tried from each of them.
+ */
 function lengthFor({ unbounded, ways }: Cost): number {
   const orders = unbounded === 0 ? 1 : unbounded === 1 ? 2 : 6;
   return Math.floor(((MAX_STEPS * orders) / ways) ** (1 / (unbounded + 1)));
@@ -80,24 +85,24 @@ const TOKEN =
   /\\(?:[1-9]|k<)|\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?::|<?[=!]|<\w+>))?|\)|\||[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
 
 interface Group {
-  /** Whether something in it repeats, is optional or a choice. */
+  /** Whether a part of it repeats, is optional or is a choice. */
   readonly isVaried: boolean;
   readonly choices: number;
 }
 
 const PLAIN: Group = { isVaried: false, choices: 1 };
 
-/** Or why it might take too long, whatever the row. `source` compiles. */
+/** Returns the cost, or the reason why the pattern might take too long on any row. `source` compiles. */
 function costOf(source: string): Cost | string {
-  /** Those that are open, the pattern itself first. */
+  /** Open groups, the pattern itself first. */
   const groups: Group[] = [PLAIN];
   let unbounded = 0;
   let ways = 1;
-  /** What stands right before: a token, or `(` for a group; undefined after an opening one and a bar. */
+  /** Preceding token, or `(` for a group; `undefined` after an opening parenthesis and a bar. */
   let atom: string | undefined;
   let isGroupVaried = false;
   let isMandatory = false;
-  /** What an endless repetition repeats that nothing mandatory parts from here. */
+  /** Repeated part of the last unbounded repetition, unless something mandatory follows it. */
   let repeated: string | undefined;
   const vary = (choices: 0 | 1): void => {
     const inner = groups.pop() ?? PLAIN;
@@ -144,7 +149,7 @@ function costOf(source: string): Cost | string {
   return { unbounded, ways: ways * (groups[0]?.choices ?? 1) };
 }
 
-/** Times that a quantifier repeats at most. */
+/** Returns the maximum count of a quantifier. */
 function mostOf(token: string): number {
   if (token.startsWith("?")) return 1;
   if (!token.startsWith("{")) return Number.POSITIVE_INFINITY;
@@ -152,7 +157,7 @@ function mostOf(token: string): number {
   return most === "" ? Number.POSITIVE_INFINITY : Number(most);
 }
 
-/** Whether the two may match the same character, as far as a look tells. */
+/** Returns whether both may match the same character, by a conservative check. */
 function mayOverlap(a: string, b: string): boolean {
   const isWide = (atom: string): boolean => /^(?:\.|\(|\[\^|\\[DSW])/.test(atom);
   return a === b || isWide(a) || isWide(b);

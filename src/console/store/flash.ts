@@ -1,20 +1,20 @@
-/** The flash line and the log behind it. Neither ever holds what is shown once: words are checked for it here. */
+/** Flash line and its log. Neither ever contains a text that is shown once: messages are checked for it here. */
 
 import { type Flash, MAX_LOG, type State } from "../model/state.ts";
 
-/** How long a flash stays. */
+/** Display time of a flash, in milliseconds. */
 const FLASH_MS = 6_000;
-/** UTF-16 units; a screen shows less. */
+/** Maximum length of a message, in UTF-16 units; a screen shows less. */
 const MAX_WORDS = 1_000;
 
-/** Says it; what warns or fails also goes into the log. */
+/** Shows a message; warnings and failures are also logged. */
 export function flashed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
   const said = bounded(words);
   const flash: Flash = { words: said, tone, at: state.now };
   return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, said);
 }
 
-/** Says what came of what the operator did, which is waited for. */
+/** Shows the outcome of an operator's action. */
 export function concluded(state: State, words: string, tone: Flash["tone"] = "plain"): State {
   const said = flashed(state, words, tone);
   return said.flash === undefined
@@ -22,7 +22,10 @@ export function concluded(state: State, words: string, tone: Flash["tone"] = "pl
     : { ...said, flash: { ...said.flash, outcome: { words: said.flash.words, tone, at: state.now } } };
 }
 
-/** Says what happened meanwhile: behind an outcome that has not had its time, as when the leader under a write dies. */
+/**
+ * Shows an event that happened meanwhile, appended to an outcome whose display time has not passed, such as when the leader
+ * dies after a write.
+ */
 export function noticed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
   const told = flashed(state, words, tone);
   const outcome = state.flash?.outcome;
@@ -30,7 +33,7 @@ export function noticed(state: State, words: string, tone: Flash["tone"] = "plai
   return { ...told, flash: { ...told.flash, words: bounded(`${outcome.words}; ${told.flash.words}`), outcome } };
 }
 
-/** What a key was answered goes with the next key. */
+/** Removes the response to a key at the next key. */
 export const answered = (before: State, now: State): State => {
   const { flash } = now;
   if (flash === undefined || flash.outcome !== undefined) return now;
@@ -38,13 +41,13 @@ export const answered = (before: State, now: State): State => {
   return flash.cause === "key" ? { ...now, flash: undefined } : now;
 };
 
-/** Says how the console stands to the gateway, until it stands otherwise. */
+/** Shows the connection's state until it changes. */
 export function linked(state: State, words: string, tone: Flash["tone"] = "plain"): State {
   const said = noticed(state, words, tone);
   return said.flash === undefined ? said : { ...said, flash: { ...said.flash, cause: "link" } };
 }
 
-/** Once it stands otherwise; what came of a deed, which the news stood behind, is said again. */
+/** Removes the connection's message after it changed; an outcome that it was appended to is shown again. */
 export function unlinked(state: State): State {
   const { flash } = state;
   if (flash?.cause !== "link") return state;
@@ -52,7 +55,10 @@ export function unlinked(state: State): State {
   return { ...state, flash: outcome === undefined ? undefined : { ...outcome, outcome } };
 }
 
-/** Says more of what came of a deed, in its place; behind what came of a later one. `deed` is what the deed said. */
+/**
+ * Replaces the outcome of an action with a more precise one, or appends it if a later outcome is shown. `deed` is the first
+ * message of the action.
+ */
 export function refined(state: State, words: string, deed: string): State {
   const outcome = state.flash?.outcome;
   if (outcome !== undefined && (outcome.deed ?? outcome.words) !== deed) return noticed(state, words);
@@ -66,7 +72,7 @@ export function logged(state: State, words: string): State {
   return { ...state, log: log.slice(-MAX_LOG) };
 }
 
-/** Without the text that is shown once, whatever the words were made of. */
+/** Removes the text that is shown once from a message. */
 export const without = (secret: string | undefined, words: string): string =>
   secret === undefined || secret === "" ? words : words.replaceAll(secret, "(shown once)");
 

@@ -1,6 +1,6 @@
 /**
- * Names of files in a line that asks for one. Tab looks for them; the only one is taken, of several what they begin with,
- * and they are listed: Tab and the arrows then go through them.
+ * File name completion in a prompt. Tab looks up the matches: a single one is inserted; of several, their common prefix is
+ * inserted and they are listed, and Tab and the arrows cycle through them.
  */
 
 import { editAtEnd } from "../edit/edit.ts";
@@ -11,7 +11,7 @@ import { only } from "./only.ts";
 
 type Completed = Event & { readonly kind: "completed" };
 
-/** What came for another text than the one that is there is too late. */
+/** Ignores results for a text that has changed meanwhile. */
 export function withFound(state: State, { text, found }: Completed): State {
   const { prompt, workbench, dialog } = state;
   if (dialog !== undefined) return { ...state, dialog: withFoundFile(dialog, text, found) };
@@ -27,14 +27,14 @@ export function withFound(state: State, { text, found }: Completed): State {
   return { ...state, workbench: { ...workbench, asking: { ...asking, ...taken(text, found) } } };
 }
 
-/** The name that is completed, as the machine spells it, and what stands before it. */
+/** Returns the name that is completed, unescaped, and the text before it. */
 function lastOf({ isFile, edit: { text } }: PromptState): { readonly head: string; readonly name: string } {
   if (isFile !== "many") return { head: "", name: text };
   const [last = ""] = /(?:\\.|[^\s\\])*$/u.exec(text) ?? [];
   return { head: text.slice(0, text.length - last.length), name: last.replace(/\\(.)/gu, "$1") };
 }
 
-/** What would part a name in two, or be taken for something else. */
+/** Escapes characters that would split a name or be interpreted. */
 const escaped = (name: string): string => name.replace(/[\s'"\\]/gu, "\\$&");
 
 function taken(text: string, found: readonly string[]): Pick<PromptState, "edit" | "found"> {
@@ -43,7 +43,7 @@ function taken(text: string, found: readonly string[]): Pick<PromptState, "edit"
   return { edit: editAtEnd(commonStart(found)), found: found.length === 1 ? undefined : found };
 }
 
-/** Tab, and the arrows once something was found. */
+/** Handles Tab, and the arrows once matches are listed. */
 export function stepFound(state: State, prompt: PromptState, by: 1 | -1, isTab: boolean): Step {
   const { found, edit, chosen } = prompt;
   if (found === undefined || found.length === 0) {

@@ -1,7 +1,7 @@
 /**
- * Everything that can be done here, one entry a key, from the same tables that the handler reads: the view's verbs with why
- * they cannot be done now, moving, what works everywhere, the views, and, once something is searched for, the verbs of other
- * views. Each entry holds what Enter does with it.
+ * Entries of the help, one per key, from the same tables that the key handler reads: the view's verbs with the reason why they
+ * are unavailable now, moving, common keys, the views, and, during a search, the verbs of other views. Each entry says what
+ * Enter does with it.
  */
 
 import { chordsText, chordText } from "../format/keys-text.ts";
@@ -16,19 +16,19 @@ import { offersOf, viewOf } from "./select.ts";
 export interface Entry {
   readonly key: string;
   readonly help: string;
-  /** What the hint bar says, which is searched too. */
+  /** Text of the hint bar, which is searched too. */
   readonly does?: string;
   readonly why?: string | undefined;
   readonly runs: EntryRun;
 }
 
 export type EntryRun =
-  /** A chord of the tables of keys, whatever key the operator gave to it. */
+  /** Standard chord, whichever key the operator assigned to it. */
   | { readonly kind: "key"; readonly chord: Chord }
-  /** A command of the operator's own, by its key. */
+  /** Custom command, by its key. */
   | { readonly kind: "command"; readonly chord: Chord }
   | { readonly kind: "go"; readonly place: Place }
-  /** Several keys that do different things, of which one has to be pressed. */
+  /** Several keys with different effects, so that Enter cannot choose one. */
   | { readonly kind: "none" };
 
 export interface Section {
@@ -36,7 +36,7 @@ export interface Section {
   readonly entries: readonly Entry[];
 }
 
-/** Lists all that can be done here, by the keys that the operator gave, and with commands of their own. */
+/** Lists everything that can be done here, with the operator's keys and custom commands. */
 export function sectionsOf(state: State, views: readonly View[]): readonly Section[] {
   const [own, ...others] = keySectionsOf(state, views).map(({ head, entries }) => ({
     head,
@@ -60,13 +60,13 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
 }
 
 export interface Found {
-  /** Without empty ones. */
+  /** Sections without empty ones. */
   readonly sections: readonly Section[];
   /** Index of the entry that Enter runs, over all sections; -1 if nothing was found. */
   readonly chosen: number;
 }
 
-/** Finds the entries that have every word of the search in their key or text; all of them while nothing is searched for. */
+/** Finds the entries that contain every word of the search in their key or text; all if the search is empty. */
 export function foundEntries(state: State, views: readonly View[]): Found {
   const { prompt } = state;
   const text = prompt?.kind === "help" ? prompt.edit.text.trim() : "";
@@ -87,7 +87,7 @@ export function foundEntries(state: State, views: readonly View[]): Found {
   return { sections, chosen: chosenIn(sections, prompt?.chosen ?? ranks.indexOf(Math.min(...ranks))) };
 }
 
-/** Returns 0 if the search is the key, 1 if a word of the text begins so, 2 otherwise. */
+/** Returns 0 if the search is the key, 1 if a word of the text begins with it, 2 otherwise. */
 function rankOf({ key, help, does = "" }: Entry, text: string): number {
   if (key.split(" ").includes(text)) return 0;
   return ` ${does} ${help}`.toLowerCase().includes(` ${text.toLowerCase()}`) ? 1 : 2;
@@ -151,14 +151,14 @@ function elsewhere(state: State, views: readonly View[]): Section {
 
 const entryOf = ({ chords, help, does }: CommonKey): Entry => {
   const [chord = ""] = chords;
-  // Of the digits each goes to a view of its own.
+  // Each digit goes to a different view, so that Enter cannot choose one.
   const isOne = chords.length === 1 || !/^\d$/.test(chord);
   return { key: chordsText(chords), help, does, runs: isOne ? { kind: "key", chord } : { kind: "none" } };
 };
 
 const OF_PAGES: readonly MovingId[] = ["up", "down", "page_up", "page_down", "first", "last"];
 
-/** Beside these: in the result of a statement. */
+/** Further moving keys of query results. */
 const OF_RESULTS: readonly MovingId[] = ["left", "right"];
 
 function movingOf({ body, offers, group, id }: View, views: readonly View[]): readonly MovingId[] {

@@ -1,6 +1,6 @@
 /**
- * The help as lines: the entries of `help-entries.ts` under their heads, two side by side where there is room, with the one
- * that Enter runs marked. It scrolls so that the marked entry is on the screen.
+ * Help as lines: the entries of `help-entries.ts` under their heads, in two columns if there is room, with the one that Enter
+ * runs marked. It scrolls so that the marked entry is visible.
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
@@ -31,7 +31,7 @@ export function helpOf(
   let at = 0;
   let chosenAt = 0;
   for (const [index, section] of sections.entries()) {
-    // The first section explains why verbs cannot be used now, which may be long.
+    // The first section explains why verbs are unavailable, which may be long.
     const isFirst = index === 0 && section.entries.some(({ why }) => why !== undefined);
     const { entries } = section;
     lines.push(...(lines.length === 0 ? [] : [BLANK]), ...wrapLine(heading(section), cells));
@@ -56,7 +56,7 @@ const heading = ({ head }: Section): Line => line(head, "strong");
 
 const widthOf = (entries: readonly Entry[]): number => Math.max(4, ...entries.map(({ key }) => cellsOf(key)));
 
-/** Writes one entry a line, with its whole text. */
+/** Writes one entry per line, with its whole text. */
 function inFull(entries: readonly Entry[], cells: number, chosen: number): Placed {
   const width = widthOf(entries);
   const lines: Line[] = [];
@@ -80,7 +80,7 @@ function listed({ key, help, why }: Entry, cells: number, width: number, isChose
   return isChosen ? lines.map((one) => fitLine(one, cells).map((span) => ({ ...span, isInverse: true }))) : lines;
 }
 
-/** Writes two entries side by side, down the left first; what does not fit goes on in the next line. */
+/** Writes two columns of entries, the left one first; long texts continue in the next line. */
 function inColumns(entries: readonly Entry[], cells: number, chosen: number): Placed {
   const half = Math.floor((cells - 2) / 2);
   const width = widthOf(entries);

@@ -1,4 +1,4 @@
-/** The console before its first answer. */
+/** State of the console before the first answer. */
 
 import type { Data } from "../model/data.ts";
 import { NO_PREFERENCES } from "../model/preferences.ts";
@@ -15,14 +15,14 @@ export interface InitialOptions {
   readonly now: number;
   readonly place: Place;
   readonly door: Link["door"];
-  /** Of those given. */
+  /** Number of configured admin endpoints. */
   readonly doors: number;
   readonly isReadOnly: boolean;
   readonly isAscii: boolean;
   readonly hasMetrics: boolean;
-  /** Whether an audit stream was given. */
+  /** Whether an audit file was passed. */
   readonly hasTail: boolean;
-  /** As the operator set them; left out, those of the tables. */
+  /** Reassigned keys; if missing, the standard keys apply. */
   readonly keys?: KeyMap;
   readonly commands?: readonly CustomCommand[];
   readonly contexts?: readonly NamedContext[];

@@ -1,4 +1,6 @@
-/** Where a verb or a command leads. Nothing here changes a gateway: the most it does is to ask, by a dialog. */
+/**
+ * Execution of intents, the results of verbs and commands. Nothing here changes a gateway: at most it opens a dialog that asks.
+ */
 
 import { editAtEnd } from "../edit/edit.ts";
 import { nodesOf } from "../model/nodes.ts";
@@ -25,7 +27,7 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
           ...(filter !== undefined && { filter }),
           ...(sort !== undefined && { sort }),
           ...(isNarrowed !== undefined && { isNarrowed }),
-          // What would hide the row it goes to is let go.
+          // Clears filters that would hide the target row.
           ...(row !== undefined && { cursorId: row, isNarrowed: false, ...(filter === undefined && { filter: "" }) }),
         }),
       );
@@ -58,7 +60,7 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
   }
 }
 
-/** Runs it there: what was written in its editor goes into the history. */
+/** Runs the statement in the workbench; the text of its editor goes into the history. */
 function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   const view = views.find(({ body }) => body.kind === "workbench");
   if (view === undefined) return only(flashed(state, "this console has no query workbench"));
@@ -74,14 +76,14 @@ function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   return { state: { ...there, workbench, nextId: nextId + usedIds }, effects };
 }
 
-/** Whether the workbench holds a statement that is kept nowhere. */
+/** Returns whether the workbench contains a statement that is not saved anywhere. */
 export function isUnsaved({ workbench }: State): boolean {
   const { edit, history, statements } = workbench;
   const text = edit.text.trim();
   return text !== "" && !history.some((one) => one.trim() === text) && ![...statements.values()].includes(edit.text);
 }
 
-/** Asks where something would be lost: no key that comes by accident says yes to it. */
+/** Quits, or asks if something would be lost; an accidental key does not confirm it. */
 export function quit(state: State, views: readonly View[]): Step {
   if (!isUnsaved(state)) return { state, effects: [{ kind: "quit" }] };
   return followed(

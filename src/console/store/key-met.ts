@@ -1,7 +1,7 @@
 /**
- * What becomes of a virtual key that is pasted or typed: its text is taken into no line, field or statement, and so into no
- * history and no request; its public id leads to the key, with who uses it, and to `X`. A field whose text is not shown
- * takes it: that is where secrets go.
+ * Handling of virtual keys that are pasted or typed. The text of a key is not kept in any line, field or statement, and so
+ * reaches no history and no request; its public id leads to the key, its user, and `X`. A hidden field accepts it, since it is
+ * meant for secrets.
  */
 
 import { editAtEnd } from "../edit/edit.ts";
@@ -14,7 +14,7 @@ import { followed } from "./intent.ts";
 import { only } from "./only.ts";
 import { leftPrompt } from "./prompt.ts";
 
-/** Undefined: there is no key in it, or it goes where secrets go. */
+/** Returns `undefined` if the text contains no key, or if the focused field is hidden. */
 export function withPastedKey(state: State, text: string, views: readonly View[]): Step | undefined {
   const field = state.dialog === undefined ? undefined : focusOf(state.dialog);
   if (field !== undefined && field !== "typed" && field.kind === "text" && field.isUnseen === true) return undefined;
@@ -22,7 +22,10 @@ export function withPastedKey(state: State, text: string, views: readonly View[]
   return id === undefined ? undefined : met(state, id, views);
 }
 
-/** Of a terminal that does not tell a paste from keys; undefined: no text has a key in it. */
+/**
+ * Checks the typed text, for terminals that do not distinguish a paste from keys. Returns `undefined` if no text contains a
+ * key.
+ */
 export function withTypedKey(state: State, views: readonly View[]): Step | undefined {
   const id = textsIn(state)
     .map(keyIdIn)
@@ -41,7 +44,7 @@ function textsIn({ prompt, dialog, workbench: { edit, paramsEdit, asking } }: St
 const seenFields = ({ dialog: { fields } }: DialogState): readonly string[] =>
   fields.flatMap((field) => (field.kind === "text" && field.isUnseen !== true ? [field.id] : []));
 
-/** What is typed into a prompt goes with the prompt. */
+/** Removes keys from dialogs and the workbench. The text of a prompt is discarded with the prompt. */
 const withoutTyped = (state: State): State => ({
   ...state,
   ...(state.dialog !== undefined && { dialog: cleanDialog(state.dialog) }),
@@ -76,7 +79,7 @@ function clean(edit: Edit): Edit {
 }
 
 function met(state: State, id: string, views: readonly View[]): Step {
-  // Short enough to be read to its end in 80 columns.
+  // Short enough for 80 columns.
   const words = `key ${id}: the pasted text was not kept`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {

@@ -1,7 +1,7 @@
 /**
- * How many lines each region of the screen has. The store moves the cursor by it and the drawing fills it, so both agree
- * on what a page is. The screen is one line lower than the terminal: a frame as high as the terminal would be cleared and
- * written whole each time. Source: operator console reference, A3 (1), B1 and B8. Units: lines and cells.
+ * Layout: the number of lines of each region of the screen. The store moves the cursor by it and the drawing fills it, so that
+ * both agree on the size of a page. The screen is one line lower than the terminal: Ink would clear and rewrite a frame as high
+ * as the terminal each time. Source: operator console reference, A3 (1), B1 and B8. Units: lines and cells.
  */
 
 import type { TableBody, View } from "../model/view.ts";
@@ -11,51 +11,56 @@ export interface Size {
   readonly rows: number;
 }
 
-/** Below it nothing but a line that says so. */
+/** Minimum size; a smaller terminal shows only a message. */
 export const LEAST_SIZE: Size = { columns: 60, rows: 16 };
-/** From here on there is room for what stands above and below a table. */
+/** Minimum size for panes above and below a table. */
 export const ROOMY_SIZE: Size = { columns: 100, rows: 30 };
 
-/** Rows around the body: identity and health; the title; the lower border; the hints; the flash line, which a prompt takes the place of. */
+/** Rows around the body: identity and health; the title; the lower border; the hints; the flash line, which a prompt replaces. */
 const FRAME = 6;
-/** Of a table: the heads of its columns. */
+/** Rows of a table's column heads. */
 const HEAD_ROWS = 1;
-/** The border and a blank at each side of the body. */
+/** Cells for the border and a blank at both sides of the body. */
 const SIDE_CELLS = 4;
-/** Of what stands above or below a table, a rule between included, unless a view says more: never more than a third of the body. */
+/**
+ * Default maximum number of lines above or below a table, including a separator; a third of the body is the limit, or half of
+ * it for a view that computes its lines.
+ */
 const MOST_BESIDE = 9;
 
 export const isTooSmall = ({ columns, rows }: Size): boolean => columns < LEAST_SIZE.columns || rows < LEAST_SIZE.rows;
 
 export const isRoomy = ({ columns, rows }: Size): boolean => columns >= ROOMY_SIZE.columns && rows >= ROOMY_SIZE.rows;
 
-/** All lines of the screen. */
+/** Returns the number of lines of the screen. */
 export const screenRows = ({ rows }: Size): number => Math.max(1, rows - 1);
 
-/** Between the title and the lower border; one at least. A page of text has all of it. */
+/** Returns the number of lines between the title and the lower border, at least one. A page of text uses all of them. */
 export const bodyRows = (size: Size): number => Math.max(1, screenRows(size) - FRAME);
 
-/** Cells of text in the body. */
+/** Returns the number of text cells in the body. */
 export const bodyCells = ({ columns }: Size): number => Math.max(1, columns - SIDE_CELLS);
 
-/** From here on a table may have the detail of its row beside it. */
+/** Minimum width at which a table may have its detail pane beside it. */
 export const SPLIT_COLUMNS = 160;
-/** Part of the terminal that the detail takes. */
+/** Share of the terminal's width for the detail pane. */
 const SIDE_SHARE = 0.4;
 
 export interface TableRegions {
-  /** Lines above the heads; 0: nothing is shown there. */
+  /** Lines above the heads; 0 if nothing is shown there. */
   readonly above: number;
   readonly head: number;
-  /** Rows of the table, one at least. */
+  /** Rows of the table, at least one. */
   readonly rows: number;
-  /** Lines of the pane with the rule that parts it from the table; 0: none is shown. */
+  /** Lines of the pane below the table with its separator; 0 if none is shown. */
   readonly pane: number;
-  /** Cells of the pane beside the table, its border included; 0: there is none. */
+  /** Cells of the pane beside the table with its border; 0 if there is none. */
   readonly side: number;
 }
 
-/** Fixed by the size and by what the view has at all, so that rows never jump when a pane has less to say. */
+/**
+ * Returns the regions. They depend only on the size and on the kind of view, so that rows never jump when a pane has less text.
+ */
 export function tableRegions(size: Size, { body }: View, isSplit = false): TableRegions {
   const whole = bodyRows(size);
   const third = isRoomy(size) && body.kind === "table" ? Math.floor(whole / 3) : 0;

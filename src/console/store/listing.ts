@@ -1,6 +1,6 @@
 /**
- * The rows of a table as they are seen: made by the view, narrowed, filtered, sorted. Each of these is done again only
- * when what it depends on has changed, which the clock is not: ten thousand rows stay sorted under a moving cursor.
+ * Visible rows of a table: built by the view, narrowed, filtered, sorted. Each step is repeated only when its inputs change;
+ * the clock is not one of them, so that ten thousand rows stay sorted while the cursor moves.
  */
 
 import type { Context } from "../model/context.ts";
@@ -17,14 +17,14 @@ export interface Sort {
 
 export interface Listing {
   readonly table: Table;
-  /** Positions in the table after narrowing and filter, in the order of the sort; equal ones by id. */
+  /** Positions in the table after narrowing and filtering, in sort order; equal rows are ordered by id. */
   readonly order: readonly number[];
-  /** Index into `order`; -1 when it is empty. */
+  /** Index into `order`; -1 if it is empty. */
   readonly cursor: number;
-  /** Rows before narrowing and filter. */
+  /** Number of rows before narrowing and filtering. */
   readonly total: number;
   readonly sort: Sort;
-  /** Why the filter is none; it then filters nothing. */
+  /** Error of an invalid filter, which filters nothing. */
   readonly filterError?: string;
 }
 
@@ -32,7 +32,10 @@ const TABLES = new WeakMap<View, Recall<Table>>();
 const ORDERS = createRecall<Order>(8);
 const PLACES = new WeakMap<readonly number[], ReadonlyMap<string, number>>();
 
-/** Made anew when the answer or the failure of one of the view's needs is another one; being asked again is no change. */
+/**
+ * Builds the view's table again when the answer or the failure of one of its needs changes; a repeated request alone does not
+ * count.
+ */
 export function tableOfView(view: View, body: TableBody, context: Context): Table {
   let recall = TABLES.get(view);
   if (recall === undefined) {
@@ -74,7 +77,7 @@ export function listingIn(table: Table, body: TableBody, of: TableState): Listin
   };
 }
 
-/** Index into `order` of a row; undefined: it is not there. */
+/** Returns the index of a row in `order`; `undefined` if it is missing. */
 export function placeOfRow(table: Table, order: readonly number[], id: string): number | undefined {
   let places = PLACES.get(order);
   if (places === undefined) {
@@ -90,14 +93,14 @@ function cursorIn(table: Table, order: readonly number[], { cursorId, cursorAt }
   return placeOfRow(table, order, id) ?? Math.min(cursorAt, order.length - 1);
 }
 
-/** What the operator chose, while the table has such a column; else what the view says. */
+/** Returns the operator's sort if the table has such a column, otherwise the view's default. */
 function sortIn({ columns }: Table, body: TableBody, { sort }: TableState): Sort {
   return sort !== undefined && columns.some(({ id }) => id === sort.column) ? sort : body.sort;
 }
 
 const REDUCED = createRecall<Table>(8);
 
-/** Returns the table without hidden columns, and with all of them if none would be left. */
+/** Returns the table without hidden columns, or with all of them if none would be left. */
 export function withoutColumns(table: Table, hidden: readonly string[] | undefined): Table {
   if (hidden === undefined) return table;
   return REDUCED([table, hidden], () => {
@@ -134,10 +137,10 @@ function orderOf(table: Table, { filter: text, isNarrowed }: TableState, { colum
 
 type Key = string | number | null;
 
-/** Without case; what is no number comes with what is null. */
+/** Normalizes a key: ignores case, and treats NaN like null. */
 const keyOf = (key: Key): Key => (typeof key === "string" ? key.toLowerCase() : Number.isNaN(key) ? null : key);
 
-/** Null last either way; numbers before texts. */
+/** Compares keys: null last in both directions, numbers before texts. */
 function compareKeys(a: Key, b: Key, isDescending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order =
@@ -151,7 +154,7 @@ function compareKeys(a: Key, b: Key, isDescending: boolean): number {
   return isDescending ? -order : order;
 }
 
-/** By code point: where UTF-16 units differ, surrogates come after all others. */
+/** Compares by code point. Where UTF-16 units differ, surrogates sort after all others. */
 export function compareTexts(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   for (let at = 0; at < most; at += 1) {

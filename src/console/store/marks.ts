@@ -1,4 +1,4 @@
-/** Marking rows: one and on, row after row, from a mark to here, or all that can be seen by scrolling. */
+/** Marking of rows: one row and move down, row by row, from the nearest mark to the cursor, or all filtered rows. */
 
 import type { Chord } from "../model/key.ts";
 import { MOVING } from "../model/keys.ts";
@@ -9,7 +9,7 @@ import { isOneOf } from "./only.ts";
 import { clamp, onRow, withTable } from "./places.ts";
 import { cursorRowOf, tableStateOf } from "./seen.ts";
 
-/** Undefined: it is no key that marks. */
+/** Returns `undefined` if the chord is not a marking key. */
 export function stepMarks(state: State, listing: Listing, chord: Chord): State | undefined {
   const does = isOneOf(chord, MOVING.mark)
     ? marked
@@ -26,7 +26,7 @@ export function stepMarks(state: State, listing: Listing, chord: Chord): State |
   return listing.order.length === 0 ? flashed(state, "there is no row to mark") : does(state, listing);
 }
 
-/** Of rows that are there; marks of others go with the next one. */
+/** Returns the marks of existing rows; those of others are dropped with the next change. */
 function marksOf(state: State, { table }: Listing): Set<string> {
   const { marks } = tableStateOf(state);
   if (marks.size === 0) return new Set();
@@ -47,7 +47,7 @@ function marked(state: State, listing: Listing): State {
 const markedDown = (state: State, listing: Listing): State => markedMore(state, listing, 1);
 const markedUp = (state: State, listing: Listing): State => markedMore(state, listing, -1);
 
-/** Who goes back over marked rows gives up the one that is left. */
+/** Extends the marks; moving back over marked rows unmarks the row that is left. */
 function markedMore(state: State, listing: Listing, by: 1 | -1): State {
   const { cursor } = listing;
   const next = clamp(cursor + by, 0, lastOf(listing));
@@ -68,7 +68,7 @@ function markedRange(state: State, listing: Listing): State {
   return withTable(state, { marks });
 }
 
-/** Where all that the filter leaves are marked, none of them. */
+/** Marks all filtered rows, or unmarks them if all are marked. */
 function markedAll(state: State, listing: Listing): State {
   const marks = marksOf(state, listing);
   const ids = listing.order.map((_, at) => idAt(listing, at));

@@ -1,11 +1,11 @@
 /**
- * A state as others may see it afterwards: without what is shown once, and without keys that somebody typed or pasted. Of
- * the same length, so that nothing moves.
+ * State as it may be recorded: without texts that are shown once, and without typed or pasted keys. Masks have the same length,
+ * so that the layout does not change.
  */
 
 import type { Edit, State } from "../model/state.ts";
 
-/** Keys of this gateway and of the usual providers, tokens, and what stands behind `Bearer`. */
+/** Keys of this gateway and of the usual providers, tokens, and the text after `Bearer`. */
 const KEY = /\b(?:gwk_|sk-|sk_|xox[a-z]-|gh[a-z]_|AKIA|AIza|eyJ)[\w.+/=-]{4,}|\bBearer\s+\S+/g;
 
 export const maskText = (text: string): string => text.replace(KEY, (found) => "*".repeat(found.length));

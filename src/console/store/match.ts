@@ -1,6 +1,7 @@
-/** How well what is typed fits a name. */
-
-/** 0: it is the name; 1: its start; 2: a part of it; 3: its letters in their order; `undefined`: none of these fits. */
+/**
+ * Returns how well the typed text matches a name: 0 for the whole name, 1 for its start, 2 for a part of it, 3 for its letters
+ * in order; `undefined` if none of these.
+ */
 export function matchOf(typed: string, names: readonly string[]): number | undefined {
   const wanted = typed.toLowerCase();
   if (wanted === "") return 1;

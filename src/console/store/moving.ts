@@ -1,4 +1,4 @@
-/** Keys of a table: the cursor, sorting, marking, narrowing, columns, and looking at a row. */
+/** Keys of a table: cursor, sorting, marking, narrowing, columns, and opening a row. */
 
 import { escapeControls } from "../../base/index.ts";
 import { linesOfFields, linesOfJson } from "../format/fields.ts";
@@ -29,7 +29,7 @@ interface Seen {
   readonly listing: Listing;
 }
 
-/** Undefined: it is no key of a table. */
+/** Returns `undefined` if the chord is not a key of tables. */
 export function stepTable(state: State, seen: Seen, chord: Chord, views: readonly View[]): Step | undefined {
   const moved = movedCursor(state, seen, chord);
   if (moved !== undefined) return only(moved);
@@ -59,7 +59,7 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   return undefined;
 }
 
-/** The cursor on the row that was pointed at, where there is one. */
+/** Moves the cursor to the clicked row, if there is one. */
 export function pointedAt(state: State, listing: Listing | undefined, index: number): State {
   return listing === undefined || listing.order[index] === undefined ? state : onRow(state, listing, index);
 }
@@ -94,13 +94,13 @@ function chooseColumns(state: State, { view, body }: Seen): State {
   return openedDialog(state, columnsDialog(view, tableOfView(view, body, contextOf(state)), hidden));
 }
 
-/** By the column whose head was pointed at; again the other way round. */
+/** Sorts by the column whose head was clicked; a second click reverses the order. */
 export function sortedByHead(state: State, listing: Listing | undefined, id: string): State {
   const column = listing?.table.columns.find((one) => one.id === id);
   return listing === undefined || column === undefined ? state : sortedBy(state, listing, column);
 }
 
-/** The key after `S` or `Y`. */
+/** Handles the key after `S` or `Y`. */
 export function stepColumnLetter(
   state: State,
   listing: Listing | undefined,
@@ -121,7 +121,7 @@ export function stepColumnLetter(
   return only(flashed(awaited, `no column has the letter ${chord}: ${letters}`));
 }
 
-/** Numbers, which stand at the right, are more telling from the largest on. */
+/** Sorts by a column; numbers, which are right-aligned, begin with the largest. */
 function sortedBy(state: State, { sort }: Listing, { id, align }: ColumnHead): State {
   const isDescending = sort.column === id ? !sort.isDescending : align === "right";
   return withTable(state, { sort: { column: id, isDescending } });
@@ -165,7 +165,7 @@ function opened(state: State, seen: Seen, views: readonly View[]): Step {
   return withRowOfPage(state, followed(state, open(row, contextOf(state)), views), row);
 }
 
-/** A page that was opened for a row is about it. */
+/** Links a page to the row that it was opened for. */
 export function withRowOfPage(before: State, step: Step, row: string | undefined): Step {
   const { page } = step.state;
   if (page === undefined || page.id === before.page?.id || row === undefined) return step;
@@ -183,7 +183,7 @@ function described(state: State, { body, listing }: Seen): State {
 const linesOfRow = (state: State, body: TableBody, { table }: Listing, row: string, at: number): readonly Line[] =>
   body.describe?.(row, contextOf(state)) ?? linesOfFields(table.jsonOf(at));
 
-/** The description that is open, with the newest data; as it was where its row is gone. */
+/** Rebuilds the open description with the newest data; unchanged if its row is gone. */
 export function withFreshDescription(state: State, views: readonly View[]): State {
   const { page } = state;
   const { body } = viewOf(state, views);

@@ -1,9 +1,9 @@
-/** Two words that every step is written with. */
+/** Helpers of step functions. */
 
 import type { Chord } from "../model/key.ts";
 import type { State, Step } from "../model/state.ts";
 
-/** A step that wants nothing done. */
+/** Returns a step without effects. */
 export const only = (state: State): Step => ({ state, effects: [] });
 
 export const isOneOf = (chord: Chord, { chords }: { readonly chords: readonly Chord[] }): boolean =>

@@ -1,4 +1,4 @@
-/** Pages of text over a view: opening and moving in them, and those that the store writes itself. */
+/** Pages of text over a view: opening them, moving in them, and those that the store writes itself. */
 
 import { escapeControls } from "../../base/index.ts";
 import { timeOfDay } from "../format/times.ts";
@@ -13,7 +13,7 @@ import { isOneOf, only } from "./only.ts";
 import { clamp, withTable } from "./places.ts";
 import { tableStateOf, textOf } from "./seen.ts";
 
-/** `lines` undefined: they are still loaded, under the id that `nextId` was. */
+/** Opens a page. `lines: undefined` means that they are loading, under the id that `nextId` had. */
 export function openedPage(state: State, title: string, lines: readonly Line[] | undefined): State {
   const { nextId } = state;
   return {
@@ -24,7 +24,7 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
   };
 }
 
-/** Undefined: it is no key of a page. */
+/** Returns `undefined` if the chord is not a key of pages. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(page.offset, chord, state, views);
   if (offset !== undefined) return only({ ...state, page: { ...page, offset } });
@@ -32,7 +32,7 @@ export function stepPage(state: State, page: PageState, chord: Chord, views: rea
   return undefined;
 }
 
-/** The same for a view that is a page. */
+/** Handles the same keys for a view that is a page. */
 export function stepPageView(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const offset = scrolledIn(tableStateOf(state).offset, chord, state, views);
   return offset === undefined ? undefined : only(withTable(state, { offset }));
@@ -41,7 +41,7 @@ export function stepPageView(state: State, chord: Chord, views: readonly View[])
 const scrolledIn = (from: number, chord: Chord, state: State, views: readonly View[]): number | undefined =>
   scrolled(from, chord, { lines: textOf(state, views)?.lines.length ?? 0, page: bodyRows(state.size) });
 
-/** The first line on the screen after the key, of a text of so many lines; undefined: it is no key that moves. */
+/** Returns the first line on the screen after the key, for a text of that many lines; `undefined` if it is not a moving key. */
 export function scrolled(
   from: number,
   chord: Chord,

@@ -1,6 +1,6 @@
 /**
- * What `:` finds beside views: rows by their names (a key, a provider, a request id), and verbs of views followed by the
- * name of what they are about, such as `suspend acme-chat`. A verb only opens its dialog.
+ * Names that `:` finds besides views: rows (a key, a provider, a request id), and verbs followed by the name of a row, such as
+ * `suspend acme-chat`. A verb only opens its dialog.
  */
 
 import type { Need } from "../model/data.ts";
@@ -13,21 +13,21 @@ import { contextOf } from "./seen.ts";
 
 export interface NamedRow {
   readonly view: View;
-  /** What the row is: `key`. */
+  /** Noun of the row: `key`. */
   readonly kind: string;
   readonly name: string;
   readonly row: string;
   readonly match: number;
 }
 
-/** Names that are found in a list; with more of them something is to be typed. */
+/** Maximum number of names found in a list; with more, the operator has to type further. */
 const MOST_ROWS = 50;
-/** Fewer characters find too much. */
+/** Minimum length of a search; fewer characters find too much. */
 const LEAST_LENGTH = 3;
 
 const kindOf = (view: View): string | undefined => (view.body.kind === "table" ? view.rows : undefined);
 
-/** Rows whose names, or kind and name (`key:ci`), are, begin with or have the text. */
+/** Returns rows whose name, or kind and name (`key:ci`), equals, begins with or contains the text. */
 export function namedRows(state: State, views: readonly View[], text: string): readonly NamedRow[] {
   if (text.length < LEAST_LENGTH) return [];
   const context = { ...contextOf(state), subject: undefined };
@@ -51,17 +51,17 @@ export interface NamedVerb {
   readonly verb: VerbId;
   readonly view: View;
   readonly offer: Offer;
-  /** As it is typed. */
+  /** Word as it is typed. */
   readonly word: string;
 }
 
-/** One word each: of the verb, and of what it is in this view. */
+/** Returns the single words of a verb: its name, its standard text and its text in this view. */
 const wordsOf = ({ verb, does }: Offer): readonly string[] =>
   [...new Set([verb, VERBS[verb].does, does])].filter(
     (word): word is string => word !== undefined && /^\w+$/.test(word),
   );
 
-/** Verbs that change something and act on a row with a name, or on none. */
+/** Returns verbs that change something and act on a named row, or on none. */
 export function namedVerbs(state: State, views: readonly View[]): readonly NamedVerb[] {
   return views.flatMap((view) =>
     view.offers.flatMap((offer): readonly NamedVerb[] => {
@@ -72,7 +72,7 @@ export function namedVerbs(state: State, views: readonly View[]): readonly Named
   );
 }
 
-/** The views whose rows the text may name: those with that verb, or all if it is the start of no other name. */
+/** Returns the views whose rows the text may name: those with that verb, or all if it is not the start of another name. */
 function viewsMeant(state: State, views: readonly View[], text: string): readonly View[] {
   const [, word = "", blank = ""] = /^\s*(\S*)(\s*)/.exec(text) ?? [];
   if (blank !== "") {
@@ -89,13 +89,13 @@ function viewsMeant(state: State, views: readonly View[], text: string): readonl
   return isOther ? [] : views.filter((view) => kindOf(view) !== undefined);
 }
 
-/** Read while `:` is typed, so that its names are found. */
+/** Returns the needs that are read while `:` is typed, so that names are found. */
 export function paletteNeeds(state: State, views: readonly View[]): readonly Need[] {
   if (state.prompt?.kind !== "command") return [];
   return viewsMeant(state, views, state.prompt.edit.text).flatMap((view) => view.needs(undefined).slice(0, 1));
 }
 
-/** Whether some of these names are not read yet, and may still be. */
+/** Returns whether some of these names are not read yet but may still arrive. */
 export const isReadingNames = (state: State, views: readonly View[]): boolean =>
   paletteNeeds(state, views).some((need) => {
     const reading = state.data.get(need);

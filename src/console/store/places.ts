@@ -1,4 +1,4 @@
-/** Going to places and back, and what is kept of each. */
+/** Navigation between places, and the state that is kept of each. */
 
 import { MAX_PAST, type State, type TableState } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
@@ -7,10 +7,10 @@ import { bodyRows, tableRegions } from "./layout.ts";
 import type { Listing } from "./listing.ts";
 import { cursorRowOf, listingOf, placeKey, tableStateOf, textOf, viewOf } from "./seen.ts";
 
-/** Of as many places the cursor and the filter are kept; the one longest untouched is forgotten first. */
+/** Maximum number of places whose cursor and filter are kept; the least recently changed one is dropped first. */
 export const MAX_TABLES = 100;
 
-/** With changes to what is kept of the place. */
+/** Changes the table state of the current place. */
 export function withTable(state: State, changes: Partial<TableState>): State {
   const key = placeKey(state.place);
   const table = { ...tableStateOf(state), ...changes };
@@ -22,13 +22,13 @@ export function withTable(state: State, changes: Partial<TableState>): State {
   return { ...state, tables };
 }
 
-/** With the cursor on a row of the list, by its index in the order; as it was where there is none. */
+/** Moves the cursor to a row of the list, by its index in the order; no change if there is no such row. */
 export function onRow(state: State, listing: Listing, index: number): State {
   const id = cursorRowOf({ ...listing, cursor: index });
   return id === undefined ? state : withTable(state, { cursorId: id, cursorAt: index });
 }
 
-/** There, with nothing over it. A held screen goes on, as what is elsewhere was not being read. */
+/** Goes to a place and closes everything over it. Unfreezes the screen, since the frozen data may lack the place's readings. */
 function at(state: State, place: Place, past: readonly Place[]): State {
   return {
     ...state,
@@ -39,14 +39,14 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     page: undefined,
     prompt: undefined,
     awaits: undefined,
-    // Who comes to the query workbench types: no letter is a hot key there until Esc says so.
+    // In the query workbench the operator types: no letter is a hot key until Esc ends editing.
     workbench: { ...state.workbench, isEditing: true },
   };
 }
 
 /**
- * Goes to a place, at its first row, which in most views is the worst, and with all of its rows; only the sort is kept.
- * Steps back and turns come to the row that was left, with the filter that was set there.
+ * Goes to a place, to its first row, which in most views is the worst, without a filter; the sort is kept. Steps back and tab
+ * changes return to the previous row and filter.
  */
 export function gone(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);
@@ -62,23 +62,23 @@ export function gone(state: State, place: Place): State {
   });
 }
 
-/** To another tab of the same view: not a step to go back from. */
+/** Goes to another tab of the same view without adding a step to go back from. */
 const turned = (state: State, place: Place): State => at(state, place, state.past);
 
-/** Undefined: this is the root. */
+/** Returns `undefined` at the root. */
 export function backFrom(state: State): State | undefined {
   const last = state.past.at(-1);
   return last === undefined ? undefined : at(state, last, state.past.slice(0, -1));
 }
 
-/** There and here take turns. */
+/** Alternates between this place and the previous one. */
 export function toPrevious(state: State): State {
   const last = state.past.at(-1);
   if (last === undefined) return flashed(state, "there is no view before this one");
   return at(state, last, [...state.past.slice(0, -1), state.place]);
 }
 
-/** The next of the views that are tabs of each other. */
+/** Goes to the next tab of the view. */
 export function toNextTab(state: State, views: readonly View[]): State {
   const view = viewOf(state, views);
   const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
@@ -88,9 +88,8 @@ export function toNextTab(state: State, views: readonly View[]): State {
 }
 
 /**
- * The cursor on a row that is there, and on the screen. Once it was moved it follows its row; where that is gone, it stays
- * at the same height. Until then it is on the first row, whichever that becomes. Called after every event, so that no
- * other step has to.
+ * Moves the cursor to an existing row on the screen. Once moved, the cursor follows its row, or stays at the same position if
+ * the row disappears; before that it is on the first row. Called after every event, so that no other step has to do it.
  */
 export function settled(state: State, views: readonly View[]): State {
   const settledPage = withPageInside(state, views);
@@ -102,7 +101,7 @@ export function settled(state: State, views: readonly View[]): State {
     const inside = clamp(offset, 0, (text?.lines.length ?? 0) - bodyRows(settledPage.size));
     return inside === offset ? settledPage : withTable(settledPage, { offset: inside });
   }
-  // An empty table keeps what the cursor was on, as it may only be loading or filtered for a moment.
+  // An empty table keeps the cursor's row, since it may be loading or filtered only for a moment.
   const row = cursorRowOf(listing);
   if (row === undefined) return offset === 0 ? settledPage : withTable(settledPage, { offset: 0 });
   const { cursor, order } = listing;
@@ -120,5 +119,5 @@ function withPageInside(state: State, views: readonly View[]): State {
   return offset === page.offset ? state : { ...state, page: { ...page, offset } };
 }
 
-/** The lower bound wins where there is no room between. */
+/** Limits a value to a range; the lower bound wins if the range is empty. */
 export const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(value, most));

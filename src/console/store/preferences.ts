@@ -1,4 +1,4 @@
-/** Columns, function keys and panes as the operator wants them: each change holds at once and is kept over runs. */
+/** Preferences for columns, function keys and panes: each change applies immediately and is kept between runs. */
 
 import { escapeControls } from "../../base/index.ts";
 import { chordText } from "../format/keys-text.ts";
@@ -14,10 +14,10 @@ import { SPLIT_COLUMNS } from "./layout.ts";
 import { only } from "./only.ts";
 import { tableStateOf, viewOf } from "./seen.ts";
 
-/** These dialogs ask nothing of a gateway. */
+/** These dialogs send nothing to a gateway. */
 const NO_DEED: Deed = { kind: "actions", actions: [] };
 
-/** Makes the change, and keeps it. */
+/** Applies and saves the change. */
 export function withPreference(state: State, change: PreferenceChange, words: string): Step {
   const preferences = preferencesAfter(state.preferences, change);
   return {
@@ -28,7 +28,7 @@ export function withPreference(state: State, change: PreferenceChange, words: st
 
 const SHOWN = "shown";
 
-/** Asks which columns of the view's table are shown. `table`: with all of them. */
+/** Asks which columns of the view's table are shown. `table` has all of them. */
 export function columnsDialog(view: View, table: Table, hidden: readonly string[]): Dialog {
   const ids = table.columns.map(({ id }) => id);
   const ticked = (text = ""): readonly string[] => text.split(",").filter((id) => ids.includes(id));
@@ -69,7 +69,7 @@ function favoriteHere(state: State): Favorite {
   return { place: state.place, filter, sort, isNarrowed };
 }
 
-/** Describes a kept view: `Keys, filter prod, sort used % desc`. */
+/** Describes a saved view: `Keys, filter prod, sort used % desc`. */
 export function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
   const title = views.find(({ id }) => id === place.view)?.title ?? place.view;
   return [
@@ -83,7 +83,9 @@ export function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, vie
 const KEEP = "keep this view";
 const FORGET = "forget what is there";
 
-/** Asks for the function key under which the view is kept: one that holds it already, otherwise the first free one. */
+/**
+ * Asks for the function key under which the view is saved: proposes the key that already has it, otherwise the first free one.
+ */
 export function keepDialog(state: State, views: readonly View[]): Dialog {
   const { favorites } = state.preferences;
   const here = favoriteHere(state);
@@ -136,7 +138,7 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
   };
 }
 
-/** Goes to the view that is kept under the function key. */
+/** Goes to the view that is saved under the function key. */
 export function favoriteIntent(state: State, key: Chord, views: readonly View[]): Intent {
   const favorite = state.preferences.favorites.get(key);
   const name = chordText(key);

@@ -1,4 +1,4 @@
-/** The line at the bottom: a command, a filter that works while it is typed, or an answer to what a verb asks. */
+/** Prompt at the bottom: a command, a filter that applies while it is typed, or the answer to a verb's question. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { KeyEvent } from "../model/key.ts";
@@ -19,7 +19,7 @@ import { tableStateOf, viewOf } from "./seen.ts";
 import { openedHelp } from "./step-help.ts";
 import { stepVerb } from "./verbs.ts";
 
-/** UTF-16 units; a filter is looked for in every row. */
+/** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */
 const MAX_PROMPT_LENGTH = 4_096;
 
 export const commandPrompt = (state: State): State => ({
@@ -27,7 +27,7 @@ export const commandPrompt = (state: State): State => ({
   prompt: { kind: "command", label: ":", edit: editAtEnd(""), before: "" },
 });
 
-/** Of the page that is open, else of the view; a workbench and charts have none. */
+/** Opens the filter of the open page, otherwise of the view; a workbench and charts have none. */
 export function filterPrompt(state: State, views: readonly View[]): State {
   const { kind } = viewOf(state, views).body;
   if (state.page === undefined && (kind === "workbench" || kind === "charts")) {
@@ -131,7 +131,7 @@ function run(state: State, command: Command, views: readonly View[]): Step {
   }
 }
 
-/** What is highlighted, or the first where nothing is, in the place of what is typed. */
+/** Replaces the typed text with the highlighted candidate, or the first one. */
 function tabbed(state: State, prompt: PromptState, views: readonly View[]): State {
   const candidates = candidatesOf(state, views, prompt.edit.text);
   const candidate = candidates[highlighted(prompt, candidates) ?? 0];
@@ -140,7 +140,7 @@ function tabbed(state: State, prompt: PromptState, views: readonly View[]): Stat
   return { ...state, prompt: { ...prompt, edit: editAtEnd(text), chosen: undefined } };
 }
 
-/** From what is typed down into the candidates, and up out of them again. */
+/** Moves down from the typed text into the candidates, and up out of them. */
 function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly View[]): State {
   const { length } = candidatesOf(state, views, prompt.edit.text);
   const at = highlighted(prompt, candidatesOf(state, views, prompt.edit.text));

@@ -1,11 +1,11 @@
-/** Asks before a file of this machine is replaced. */
+/** Asks before a local file is replaced. */
 
 import { escapeControls } from "../../base/index.ts";
 import type { Dialog } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
 import type { SaveText } from "../model/view.ts";
 
-/** `path`: the file that exists. */
+/** `path` is the existing file. */
 export const replaceDialog = (job: SaveText, path: string): Dialog => ({
   title: "Replace a file of this machine",
   isLocal: true,

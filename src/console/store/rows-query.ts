@@ -1,6 +1,6 @@
 /**
- * Makes the statement for `o`: the rows of a table as they are on the screen. A filter becomes conditions on columns if
- * these find exactly the rows that it leaves; otherwise the rows are named by their keys.
+ * Statement for `o`: selects the rows of a table as on the screen. A filter becomes conditions on columns if these find exactly
+ * the filtered rows; otherwise the rows are listed by their keys.
  */
 
 import type { RowsQuery } from "../model/rows-query.ts";
@@ -9,18 +9,18 @@ import type { Table } from "../model/table.ts";
 import { plainFilterText } from "./filter.ts";
 import type { Listing } from "./listing.ts";
 
-/** UTF-16 units of a condition: what the gateway takes (65,536), less what stands around it. */
+/** Maximum length of a condition, in UTF-16 units: the gateway's limit (65,536) less the rest of the statement. */
 const MAX_CONDITION_LENGTH = 60_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface RowsStatement {
   readonly sql: string;
-  /** False: the rows that the filter leaves are too many to name, so the statement has all. */
+  /** `false`: the filtered rows are too many to list, so the statement selects all. */
   readonly isFiltered: boolean;
 }
 
-/** `isPart`: the view itself has only some rows of the table, such as those of its subject. */
+/** `isPart`: the view itself shows only some rows of the table, such as those of its subject. */
 export function rowsStatement(query: RowsQuery, listing: Listing, of: TableState, isPart: boolean): RowsStatement {
   const isWhole = listing.order.length === listing.table.count && !isPart;
   const condition = isWhole ? undefined : conditionOf(query, listing, of, isPart);
@@ -35,7 +35,7 @@ export function rowsStatement(query: RowsQuery, listing: Listing, of: TableState
   return { sql: parts.join(" "), isFiltered: isWhole || condition !== undefined };
 }
 
-/** The column by which the operator sorts, if it is one that is selected. */
+/** Returns the column by which the operator sorts, if it is selected. */
 function orderOf({ columns }: RowsQuery, { sort }: TableState): string | undefined {
   if (sort === undefined) return undefined;
   const isSelected = columns.some((column) => (/ AS (\w+)$/.exec(column)?.[1] ?? column) === sort.column);
@@ -50,7 +50,7 @@ function conditionOf(query: RowsQuery, { table, order }: Listing, of: TableState
   return condition.length > MAX_CONDITION_LENGTH ? undefined : condition;
 }
 
-/** Undefined where no condition on columns finds exactly these rows. */
+/** Returns `undefined` if no condition on columns finds exactly these rows. */
 function columnsCondition(table: Table, kept: ReadonlySet<number>, text: string): string | undefined {
   const rows = Array.from({ length: table.count }, (_, at) => partsOf(table, at));
   const isExact = (finds: (row: Json) => boolean): boolean =>
@@ -74,7 +74,7 @@ function likeCondition(column: string, wanted: string): string {
   return `lower(${column}) LIKE ${pattern}${/[\\%_]/.test(wanted) ? " ESCAPE '\\'" : ""}`;
 }
 
-/** Names the rows that are kept or, if that is shorter, those that are not. */
+/** Lists the kept rows or, if that is shorter, excludes the others. */
 function keysCondition(key: readonly string[], table: Table, kept: ReadonlySet<number>, isPart: boolean): string {
   const isShorter = isPart || kept.size * 2 <= table.count;
   const named = Array.from({ length: table.count }, (_, at) => at).filter((at) => kept.has(at) === isShorter);
@@ -86,7 +86,7 @@ function keysCondition(key: readonly string[], table: Table, kept: ReadonlySet<n
   return `${operand} ${isShorter ? "IN" : "NOT IN"} (${[...new Set(values)].join(", ")})`;
 }
 
-/** The row as each node has it; one where the view does not add nodes up. */
+/** Returns the row as each node has it; a single one if the view does not merge nodes. */
 function partsOf(table: Table, at: number): readonly Json[] {
   const json = table.jsonOf(at);
   return (Array.isArray(json) ? json : [json]) as readonly Json[];

@@ -1,6 +1,6 @@
 /**
- * What of a state is on the screen: the view, its rows in order with the cursor among them, or its text. Pure, and
- * remembered by identity where it would cost.
+ * Visible part of a state: the view, its rows in order with the cursor, or its text. Pure functions, memoized by identity where
+ * they are costly.
  */
 
 import { wrapHanging } from "../format/fit.ts";
@@ -13,17 +13,17 @@ import { filterOf } from "./filter.ts";
 import { bodyCells } from "./layout.ts";
 import { type Listing, listingIn, tableOfView, withoutColumns } from "./listing.ts";
 
-/** Places of one key are one table, with one cursor and one filter. */
+/** Returns the key of a place. Places with the same key share one table state. */
 export const placeKey = ({ view, subject }: Place): string => (subject === undefined ? view : `${view} ${subject}`);
 
-/** The view that is shown; the first of all while the place names none of them. */
+/** Returns the current view, or the first one if the place names none. */
 export function viewOf({ place }: State, views: readonly View[]): View {
   const view = views.find(({ id }) => id === place.view) ?? views[0];
   if (view === undefined) throw new RangeError("there is no view");
   return view;
 }
 
-/** What the view, its dialogs and its verbs may look at; held still while the screen is. */
+/** Returns the input of the view, its dialogs and its verbs; frozen while the screen is. */
 export function contextOf(state: State): Context {
   const { data, now } = state.frozen ?? state;
   const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep } = state;
@@ -58,13 +58,13 @@ const UNTOUCHED: TableState = {
   isNarrowed: false,
 };
 
-/** The help is on the screen for as long as it can be searched. */
+/** Returns whether the help is open, which it is as long as its search prompt is. */
 export const isHelpOpen = ({ prompt }: State): boolean => prompt?.kind === "help";
 
-/** Of the place; also of a view that is a page, whose offset and filter it holds. */
+/** Returns the table state of the place; a view that is a page uses its offset and filter. */
 export const tableStateOf = ({ tables, place }: State): TableState => tables.get(placeKey(place)) ?? UNTOUCHED;
 
-/** Undefined: the view has no table. */
+/** Returns `undefined` if the view has no table. */
 export function listingOf(state: State, views: readonly View[]): Listing | undefined {
   const view = viewOf(state, views);
   if (view.body.kind !== "table") return undefined;
@@ -73,18 +73,18 @@ export function listingOf(state: State, views: readonly View[]): Listing | undef
   return table === listing.table ? listing : { ...listing, table };
 }
 
-/** The id of the row under the cursor. */
+/** Returns the id of the row under the cursor. */
 export function cursorRowOf(listing: Listing | undefined): string | undefined {
   const at = listing?.order[listing.cursor];
   return listing === undefined || at === undefined ? undefined : listing.table.idOf(at);
 }
 
 export interface Text {
-  /** After the filter, none wider than the body: longer ones go on in the next line. */
+  /** Filtered lines, wrapped to the width of the body. */
   readonly lines: readonly Line[];
-  /** Lines before the filter. */
+  /** Number of lines before the filter. */
   readonly total: number;
-  /** The first line on the screen. */
+  /** Index of the first line on the screen. */
   readonly offset: number;
   readonly filter: string;
   readonly filterError?: string;
@@ -92,7 +92,7 @@ export interface Text {
 
 const TEXTS = createRecall<Omit<Text, "offset">>();
 
-/** The page that is open, or the view where it is one; undefined: neither, or it is still loaded. */
+/** Returns the text of the open page, or of a view that is a page; `undefined` if there is neither or it is still loading. */
 export function textOf(state: State, views: readonly View[]): Text | undefined {
   const { page, size } = state;
   if (page !== undefined) {

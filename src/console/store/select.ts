@@ -1,6 +1,6 @@
 /**
- * What those ask who draw and who watch: everything that is seen of a state (`seen.ts`, `status.ts`, handed on here), what
- * may be done, and what is to be read.
+ * Selectors for drawing and for the watch: the visible part of a state (`seen.ts` and `status.ts`, re-exported here), the
+ * available actions, and the needs.
  */
 
 import type { Context } from "../model/context.ts";
@@ -29,7 +29,10 @@ export {
 } from "./seen.ts";
 export { type Freshness, freshnessOf, gapsOf, statusOf, type ViewStatus } from "./status.ts";
 
-/** The row of the page that is open; otherwise the marked rows that can be seen, in their order; without any the row under the cursor; none in an empty table. */
+/**
+ * Returns the row of the open page; otherwise the marked rows that are not filtered out, in their order; otherwise the row
+ * under the cursor; none in an empty table.
+ */
 export function chosenOf(state: State, views: readonly View[]): Chosen {
   const listing = listingOf(state, views);
   if (listing === undefined) return { ids: [] };
@@ -48,10 +51,10 @@ function idsAt({ table, order }: Listing, index: number): readonly string[] {
   return at === undefined ? [] : [table.idOf(at)];
 }
 
-/** Why nothing can be changed at the gateway now; undefined when it can. */
+/** Returns the reason why nothing can be changed at the gateway now; `undefined` if it can. */
 export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | undefined {
   if (isReadOnly) return "read-only";
-  // Nothing is confirmed that could not be read.
+  // A change must be readable before it is confirmed.
   if (isTooSmall(size)) return "the screen is too small to show what would be done";
   if (frozen !== undefined) return "the screen is held: z lets it go on";
   switch (link.state.kind) {
@@ -70,13 +73,13 @@ export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | 
 
 export interface Offered {
   readonly offer: Offer;
-  /** Verbs that change the gateway vanish in read-only mode. */
+  /** Verbs that change the gateway are hidden in read-only mode. */
   readonly isShown: boolean;
-  /** Why it cannot be done now; undefined when it can. */
+  /** Reason why it is unavailable now; `undefined` if it is available. */
   readonly why: string | undefined;
 }
 
-/** What the view offers, in its order. */
+/** Returns the view's offers in their order. */
 export function offersOf(state: State, views: readonly View[]): readonly Offered[] {
   const { offers } = viewOf(state, views);
   if (offers.length === 0 && state.undo === undefined) return [];
@@ -104,7 +107,7 @@ function whyNot(state: State, offer: Offer, chosen: Chosen, context: Context): s
   return offer.why?.(chosen, context);
 }
 
-/** What the identity and the health line are made of. */
+/** Needs of the identity line and the health line. */
 const FRAME_NEEDS: readonly Need[] = (
   [
     "get_status",
@@ -117,10 +120,10 @@ const FRAME_NEEDS: readonly Need[] = (
   ] as const satisfies readonly ReadableId[]
 ).map((id) => ({ id }));
 
-/** Charted on the view of this id, whether or not it names them among its needs. */
+/** Id of the view that shows charts of the metrics, whether or not they are among its needs. */
 const METRICS_VIEW = "overview";
 
-/** What is to be kept up to date now: for the frame, the view, and the pane of the row under the cursor. */
+/** Returns the needs to keep up to date now: those of the frame, the view, and the pane of the row under the cursor. */
 export function needsOf(state: State, views: readonly View[]): readonly Need[] {
   const view = viewOf(state, views);
   const { subject } = state.place;
@@ -151,7 +154,7 @@ function paneNeedsOf(state: State, { body }: View, views: readonly View[]): read
   return body.kind === "table" && row !== undefined ? (body.paneNeeds?.(row, contextOf(state)) ?? []) : [];
 }
 
-/** Work of this machine about the row under the cursor, which says how far it is. */
+/** Returns the need of the row under the cursor whose local computation is in progress. */
 export function underWayOf(state: State, views: readonly View[]): Need | undefined {
   return paneNeedsOf(state, viewOf(state, views), views).find((need) => state.data.get(need)?.progress !== undefined);
 }

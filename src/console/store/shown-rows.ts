@@ -1,7 +1,7 @@
 /**
- * The rows of the table on the screen as text: for a file (CSV as the columns show them, JSON as the admin API gives them)
- * and for the clipboard. Marked rows if any are marked, otherwise every row that the filter leaves. Keys of this gateway and
- * of providers are masked, as in a recording.
+ * Visible rows of the table as text: for a file (CSV as the columns show them, JSON as the admin API returned them) and for the
+ * clipboard. Includes the marked rows if any, otherwise all filtered rows. Keys of this gateway and of providers are masked, as
+ * in a recording.
  */
 
 import { csvLines } from "../../admin-api/index.ts";
@@ -30,7 +30,7 @@ function cellsOfRow({ table }: Listing, at: number, now: number): readonly strin
   return table.columns.map((_, column) => maskText(cleanSpan(table.cell(at, column, now)).text.trim()));
 }
 
-/** Returns the text of the file by the end of its name; `undefined` if that is neither `.csv` nor `.json`. */
+/** Returns the text of the file in the format of its extension; `undefined` if that is neither `.csv` nor `.json`. */
 export function fileText(file: string, listing: Listing, rows: readonly number[], now: number): string | undefined {
   const { table } = listing;
   if (/\.csv$/i.test(file)) {
@@ -44,7 +44,7 @@ export function fileText(file: string, listing: Listing, rows: readonly number[]
 
 const masked = (_: string, value: unknown): unknown => (typeof value === "string" ? maskText(value) : value);
 
-/** Asks for the name of a file; a name that tells no format is asked for again. */
+/** Asks for a file name; asks again if the name has no known extension. */
 export function saveTable(state: State, listing: Listing, views: readonly View[]): Intent {
   const { place } = state;
   const rows = rowsToSave(state, listing, views);
@@ -66,7 +66,7 @@ export function saveTable(state: State, listing: Listing, views: readonly View[]
   return asked(`save ${what} to (.csv or .json)`, `${fileName(place.view, place.subject)}.csv`);
 }
 
-/** Asks for the name of a file for a page of text. */
+/** Asks for a file name for a page of text. */
 export function savePage({ title, lines }: PageState): Intent {
   if (lines === undefined) return { kind: "flash", words: "there is nothing to save yet" };
   const text = lines.map((line) => `${maskText(textOfLine(line))}\n`).join("");
@@ -82,7 +82,7 @@ export function savePage({ title, lines }: PageState): Intent {
   };
 }
 
-/** Longest part of a proposed name that comes from a title or subject, in characters. */
+/** Maximum length of the part of a proposed name that comes from a title or subject, in characters. */
 const MAX_NAME = 60;
 
 const fileName = (name: string, subject: string | undefined): string =>
@@ -93,7 +93,7 @@ const fileName = (name: string, subject: string | undefined): string =>
     .slice(0, MAX_NAME)
     .toLowerCase() || "rows";
 
-/** Copies the row under the cursor, or the marked ones: a line each, the shown columns separated by tabs. */
+/** Copies the row under the cursor, or the marked rows: one line each, with the visible columns separated by tabs. */
 export function copyRows(state: State, listing: Listing, views: readonly View[]): Step {
   const { table, order } = listing;
   const chosen = new Set(chosenOf(state, views).ids);

@@ -1,6 +1,6 @@
 /**
- * How the view on the screen stands, and how old what it shows is. Source: operator console reference, B1 (freshness) and
- * B4 (states that each view must have). A view is judged by the first of its needs.
+ * Status of the view on the screen, and the age of its data. Source: operator console reference, B1 (freshness) and B4 (states
+ * that each view must have). The first need of a view decides.
  */
 
 import type { Failure, Gaps, Need, ReadableId, Reading } from "../model/data.ts";
@@ -11,7 +11,7 @@ import type { TableBody, View } from "../model/view.ts";
 import { isTooSmall } from "./layout.ts";
 import { contextOf, listingOf, tableStateOf, textOf, viewOf } from "./seen.ts";
 
-/** `hasData`: the last good answer is there and stays on the screen. Times are milliseconds since 1970. */
+/** `hasData`: the last good answer exists and stays on the screen. Times are in milliseconds since 1970. */
 export type ViewStatus =
   | { readonly kind: "ok" }
   | { readonly kind: "too_small"; readonly columns: number; readonly rows: number }
@@ -76,7 +76,7 @@ function statusOfRows(state: State, views: readonly View[]): ViewStatus {
   return { kind: "ok" };
 }
 
-/** A table is empty only when everything that decides so was read. */
+/** Returns the status of a table without rows, which is empty only when all deciding needs were read. */
 function withoutRows(state: State, body: TableBody): ViewStatus {
   for (const need of body.rowNeeds?.(state.place.subject) ?? []) {
     const reading = readingOf(state, need);
@@ -91,7 +91,7 @@ function withoutRows(state: State, body: TableBody): ViewStatus {
 
 const readingOf = (state: State, need: Need): Reading<unknown> | undefined => contextOf(state).data.get(need);
 
-/** What the view on the screen leaves out, over all that it reads; undefined: nothing. */
+/** Returns the nodes that are missing from any reading of the view; `undefined` if none is. */
 export function gapsOf(state: State, views: readonly View[]): Gaps | undefined {
   const found = viewOf(state, views)
     .needs(state.place.subject)
@@ -108,12 +108,12 @@ export interface Freshness {
 }
 
 const SECOND = 1_000;
-/** What is shown is as old as its last blocking read, which answers or is repeated sooner than this. */
+/** Maximum age of live data, in milliseconds: a blocking read answers or is repeated sooner. */
 const LIVE_MS = 5 * SECOND;
 const SLOW_MS = 10 * SECOND;
 
 const NODE = { id: "get_status" } as const satisfies Need;
-/** Read once, or twice a minute: how old they are says nothing, and that the node answers at all says enough. */
+/** Reads that happen once, or twice a minute: their age has no meaning, so the view counts as live while the node answers. */
 const SELDOM_READ: ReadonlySet<ReadableId> = new Set([
   "get_config",
   "get_whoami",
@@ -146,7 +146,7 @@ function wordOf(state: State, views: readonly View[]): Freshness {
   const ofView = SELDOM_READ.has(need.id) ? ofNode : (state.data.get(need) ?? ofNode);
   const freshAt = ofView?.freshAt ?? ofNode?.freshAt;
   if (freshAt === undefined) {
-    // Where nothing of it may be read there is no age to tell.
+    // A view that may read nothing has no age to show.
     return { word: ofView?.failure === undefined ? "connecting" : "online", tone: "dim" };
   }
   const age = now - freshAt;

@@ -1,4 +1,4 @@
-/** Keys of the help: what is typed searches it, Up and Down choose an entry, and Enter does what the entry says. */
+/** Keys of the help: typing searches it, Up and Down choose an entry, and Enter runs the entry. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { KeyEvent } from "../model/key.ts";
@@ -11,7 +11,7 @@ import { bodyRows } from "./layout.ts";
 import { only } from "./only.ts";
 import { clamp } from "./places.ts";
 
-/** UTF-16 units of a search. */
+/** Maximum length of a search, in UTF-16 units. */
 const MAX_SEARCH_LENGTH = 200;
 
 /** Opens the help with an empty search. */
@@ -21,7 +21,7 @@ export const openedHelp = (state: State): State => ({
   prompt: { kind: "help", label: "search keys", edit: editAtEnd(""), before: "" },
 });
 
-/** `run` does what an entry says in the state without the help. */
+/** Handles a key of the help. `run` executes an entry in the state without the help. */
 export function stepHelp(
   state: State,
   prompt: PromptState,

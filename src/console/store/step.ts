@@ -1,7 +1,7 @@
 /**
- * The one function that makes the next state. A key goes to what lies on top: the dialog, the prompt, a sort that awaits
- * its letter, the page, the workbench, and then the view; ctrl-c leaves from anywhere. What a paste spells is
- * text for whatever takes text, and never a key. Whatever happened, the cursor is on a row in the end.
+ * Reducer of the console. A key goes to the topmost part: the dialog, the prompt, a sort that waits for its letter, the page,
+ * the workbench, and then the view; Ctrl-C leaves from anywhere. A paste is text for a text field and never a key. After every
+ * event the cursor is on an existing row.
  */
 
 import { type Chord, characterOf, type KeyEvent } from "../model/key.ts";
@@ -33,7 +33,7 @@ import { savePage } from "./shown-rows.ts";
 import { openedHelp, stepHelp } from "./step-help.ts";
 import { stepVerb } from "./verbs.ts";
 
-/** Keys go to the workbench while its view is on top; the others wherever the operator is. */
+/** Keys go to the workbench while its view is on top; the other events always do. */
 export type WorkbenchEvent = KeyEvent | Extract<Event, { readonly kind: "query_done" | "query_failed" | "remembered" }>;
 
 export type StepWorkbench = (workbench: WorkbenchState, event: WorkbenchEvent, facts: WorkbenchFacts) => WorkbenchStep;
@@ -67,7 +67,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   }
 
   function withRecurrences(state: State): State {
-    // Also while the screen is held.
+    // Also while the screen is frozen.
     const context = contextOf({ ...state, frozen: undefined });
     const recurrences = views.find((view) => view.recurrences !== undefined)?.recurrences?.(context);
     return recurrences === undefined || recurrences === state.recurrences ? state : { ...state, recurrences };
@@ -114,7 +114,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     return stepChord(state, chord);
   }
 
-  /** A chord of the tables of keys, on the page that is open or on the view. */
+  /** Handles a standard chord, on the open page or on the view. */
   function stepChord(state: State, chord: Chord): Step {
     if (state.page === undefined) return stepView(state, chord);
     if (isOneOf(chord, MOVING.save_table)) return followed(state, savePage(state.page), views);
@@ -127,7 +127,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     );
   }
 
-  /** Does what an entry of the help says. */
+  /** Runs an entry of the help. */
   function runEntry(state: State, entry: EntryRun): Step {
     switch (entry.kind) {
       case "key":
@@ -164,7 +164,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     return moved ?? unknown(state, chord, undefined);
   }
 
-  /** Undefined: it is no key that works everywhere. */
+  /** Returns `undefined` if the chord is not a common key. */
   function stepCommon(state: State, chord: Chord): Step | undefined {
     if (isOneOf(chord, COMMON.back)) return back(state, views);
     if (isOneOf(chord, COMMON.view)) return only(toNumber(state, chord));
@@ -196,14 +196,14 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   };
 }
 
-/** Whether the workbench is on top and in one of its editors. */
+/** Returns whether the workbench is on top and one of its editors is active. */
 function takesText(state: State, views: readonly View[]): boolean {
   const { workbench, page, awaits } = state;
   const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && awaits === undefined;
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
-/** What was said before does not stay under what comes on top: it would read as said of that. Failures do. */
+/** Removes an earlier message when something opens over the view, since it would seem to belong to that. Failures stay. */
 function withoutAnswered(before: State, now: State): State {
   const isSame =
     now.place === before.place &&
@@ -222,7 +222,7 @@ function unknown(state: State, chord: Chord, over: string | undefined): Step {
   );
 }
 
-/** Exactly one step, and never out of the console. */
+/** Goes back exactly one step, and never out of the console. */
 function back(state: State, views: readonly View[]): Step {
   const { page } = state;
   if (page !== undefined && page.filter === "") {

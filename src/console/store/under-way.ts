@@ -1,11 +1,11 @@
-/** What is said of a change that has not come back yet. */
+/** Message about a change that is still in progress. */
 
 import { LEADER_WAIT_MS } from "../../admin-api/index.ts";
 import type { State } from "../model/state.ts";
 
 /**
- * Without a leader the gateway looks for one for a while and then refuses, with nothing done: the seconds are counted
- * down, so that nobody wonders whether it hangs.
+ * Returns the message. Without a leader the gateway waits for one for a limited time and then refuses without an effect: the
+ * remaining seconds are counted down, to show that it is not hanging.
  */
 export function underWayWords({ data, now }: State, since: number): string {
   if (data.get({ id: "get_status" })?.value?.leader !== null) return "under way …";

@@ -1,6 +1,6 @@
 /**
- * `u` wherever the cursor is: a row that is suspended is lifted, and where none is under the cursor, what was done last in
- * this console is taken back. Either asks first, and says what it will do.
+ * Key `u`, wherever the cursor is: lifts the suspension of the row under the cursor if it is suspended, otherwise undoes the
+ * last action of this console. Both ask first and say what they will do.
  */
 
 import { ago } from "../format/times.ts";
@@ -10,7 +10,7 @@ import type { Undoable } from "../model/state.ts";
 import { line } from "../model/text.ts";
 import type { Offer } from "../model/view.ts";
 
-/** Undefined: there is nothing to take back, or nothing any more. */
+/** Returns `undefined` if there is nothing to undo, or no longer. */
 export function undoOffer(undo: Undoable | undefined, context: Context): Offer | undefined {
   if (undo === undefined) return undefined;
   const dialog = undo.make(context);

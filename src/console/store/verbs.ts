@@ -1,4 +1,4 @@
-/** Verb letters: what the view offers is begun, and what it does not offer or cannot do now says why. */
+/** Verb letters: starts a verb that the view offers, and explains why one is not offered or unavailable. */
 
 import { namesInWords } from "../format/names.ts";
 import type { Chord } from "../model/key.ts";
@@ -17,10 +17,10 @@ const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
   (Object.keys(VERBS) as VerbId[]).map((verb) => [VERBS[verb].chord, verb]),
 );
 
-/** As many views are named where a verb is not offered. */
+/** Maximum number of views named in the message about a verb that is not offered. */
 const MOST_NAMED = 5;
 
-/** Undefined: it is no verb's letter. */
+/** Returns `undefined` if the chord is not a verb's letter. */
 export function stepVerb(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const verb = BY_CHORD.get(chord);
   if (verb === undefined) return undefined;
@@ -37,7 +37,7 @@ export function stepVerb(state: State, chord: Chord, views: readonly View[]): St
   return withRowOfPage(state, step, row);
 }
 
-/** What is acted on stays under the cursor, though the deed may move it down from where it was the first. */
+/** Fixes the cursor on the row that is acted on, since the action may move that row away from the first position. */
 function withCursorKept(state: State, views: readonly View[]): State {
   const cursorId = cursorRowOf(listingOf(state, views));
   return cursorId === undefined ? state : withTable(state, { cursorId });

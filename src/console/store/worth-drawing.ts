@@ -1,7 +1,6 @@
 /**
- * Whether an event can have changed what is on the screen. Most of what comes by itself cannot: an answer that says what the
- * one before said, a second that passes over a screen that is held. Frames that would be the same are the larger part of
- * what a console costs that nobody touches.
+ * Decides whether an event can have changed the screen. Most automatic events do not: an answer equal to the one before, or a
+ * second that passes over a frozen screen. Identical frames are the larger part of the cost of an idle console.
  */
 
 import type { Reading } from "../model/data.ts";
@@ -10,8 +9,8 @@ import type { View } from "../model/view.ts";
 import { needsOf } from "./select.ts";
 
 /**
- * `before` and `now`: the states around the event. How old readings are is drawn with the next second, and so are new values
- * of what is on the screen while nobody is at the keyboard (`isAttended`); what was awaited or fails is drawn at once.
+ * Returns whether to draw. `before` and `now` are the states around the event. While nobody is at the keyboard (`isAttended`),
+ * new values are drawn with the next second, like the ages of readings; awaited results and failures are drawn immediately.
  */
 export function isWorthDrawing(
   event: Event,
@@ -22,7 +21,7 @@ export function isWorthDrawing(
 ): boolean {
   if (before === now) return false;
   if (event.kind !== "tick" && event.kind !== "data") return true;
-  // What stands over the view goes on under a held screen: a countdown, a flash that ends.
+  // Parts over the view keep changing while the screen is frozen: a countdown, a flash that expires.
   const isOver = now.flash !== before.flash || now.dialog !== undefined || now.link.state.kind !== "online";
   if (now.frozen !== undefined) return isOver;
   if (event.kind === "tick" || isOver || now.data === before.data) return true;
@@ -32,7 +31,7 @@ export function isWorthDrawing(
   });
 }
 
-/** Whether only the value is another one. */
+/** Returns whether only the value differs. */
 const isNext = (one: Reading<unknown> | undefined, other: Reading<unknown> | undefined): boolean =>
   one?.value !== undefined && other?.value !== undefined && isSame({ ...one, value: other.value }, other);
 
