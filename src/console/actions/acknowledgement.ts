@@ -1,6 +1,6 @@
 /**
- * The dialogs that acknowledge rows of attention, and lift that again. It is replicated, so that who relieves whom sees it,
- * and bears the name of who did it; nothing of the traffic depends on it. Source: design decisions, section 17.
+ * Dialogs that acknowledge alerts and lift acknowledgements. An acknowledgement is replicated, so that the next operator on
+ * duty sees it, and names its author; it does not affect traffic. Source: design decisions, section 17.
  */
 
 import { type AcknowledgementRecord, type ATTENTION_SEVERITIES, OPERATIONS } from "../../admin-api/index.ts";
@@ -16,11 +16,11 @@ import { line } from "../model/text.ts";
 
 type Lines = ReturnType<Dialog["lines"]>;
 
-/** A row of attention as it is acknowledged. */
+/** Alert that can be acknowledged. */
 export interface Acknowledgeable {
-  /** Of the acknowledgement: the id of the row. */
+  /** Name of the acknowledgement, which is the id of the alert. */
   readonly name: string;
-  /** In words: `provider acme-chat`. */
+  /** Label: `provider acme-chat`. */
   readonly label: string;
   readonly severity: (typeof ATTENTION_SEVERITIES)[number];
   readonly degree: number;
@@ -35,20 +35,23 @@ function patternOf({ pattern }: Readonly<Record<string, unknown>>): RegExp {
   return new RegExp(pattern, "u");
 }
 
-/** Why the admin API does not take it for a name, as that of a caller of a thousand characters; undefined: it does. */
+/**
+ * Returns the reason why the admin API refuses the name, such as that of a caller with a thousand characters; `undefined` if it
+ * is valid.
+ */
 export const whyNoName = (id: string): string | undefined =>
   NAME.test(id) && id.isWellFormed()
     ? undefined
     : "its name is too long to be acknowledged, or holds control characters";
 
-/** Those that hold at a moment, in milliseconds since 1970. */
+/** Returns the acknowledgements in effect at a time, in milliseconds since 1970. */
 export const standingAcknowledgements = (data: Data, now: number): readonly AcknowledgementRecord[] =>
   rowsOf(data, "acknowledgements").filter(({ until }) => Date.parse(until) > now);
 
 export const acknowledgementOf = ({ data, now }: Context, name: string): AcknowledgementRecord | undefined =>
   standingAcknowledgements(data, now).find((row) => row.name === name);
 
-/** `"known" by unix:1000, ends in 1h 12m`. */
+/** Describes an acknowledgement: `"known" by unix:1000, ends in 1h 12m`. */
 export const acknowledgementWords = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
   `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${span(Date.parse(until) - now)}`;
 
@@ -66,7 +69,7 @@ const fieldsOf = (reason: string): readonly Field[] => [
   { kind: "choice", id: "duration", label: "For", initial: "4h", choices: DURATIONS },
 ];
 
-/** `items`: one at least. Those that are acknowledged already are so anew. */
+/** Acknowledges at least one alert. Existing acknowledgements are replaced. */
 export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Context): Dialog {
   const [first] = items;
   const isOne = items.length === 1;
@@ -104,7 +107,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
   };
 }
 
-/** A gateway of an earlier version has none, and a policy may not show them. */
+/** Returns the reason why acknowledgements are unknown: an older gateway has none, and a policy may forbid reading them. */
 export function whyUnread(data: Data): string | undefined {
   const reading = data.get({ id: "list_acknowledgements" });
   if (reading?.value !== undefined) return undefined;
@@ -114,7 +117,7 @@ export function whyUnread(data: Data): string | undefined {
     : `what is acknowledged cannot be read here: ${escapeControls(failure.message)}`;
 }
 
-/** Those of `names` that stand; why not where none does. */
+/** Returns the reason if none of `names` is acknowledged; `undefined` if one is. */
 export function whyNotAcknowledged(context: Context, names: readonly string[]): string | undefined {
   if (names.some((name) => acknowledgementOf(context, name) !== undefined)) return undefined;
   return names.length === 1 ? "it is not acknowledged any more" : "none of these is acknowledged any more";
@@ -150,13 +153,13 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
   };
 }
 
-/** Told one by one. */
+/** Maximum number that is listed individually. */
 const MAX_TOLD = 8;
 
 const againOf = (before: readonly AcknowledgementRecord[]): Undoing | undefined =>
   before.length === 0 ? undefined : () => againDialog(before);
 
-/** Takes a lift or a new end back: as before, for what is left of the time. */
+/** Undoes a lift or a changed end: acknowledges as before, for the remaining time. */
 function againDialog(before: readonly AcknowledgementRecord[]): Dialog {
   const left = (now: number) => before.filter(({ until }) => Date.parse(until) > now);
   return {

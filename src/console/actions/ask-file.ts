@@ -1,8 +1,8 @@
-/** Names of files of this machine, as dialogs and the prompt ask for them. */
+/** File name questions of dialogs and the prompt. */
 
 import type { Intent } from "../model/view.ts";
 
-/** Longer than any path that a system takes. */
+/** Maximum length of a file name; longer than any path that a system accepts. */
 const MAX_FILE_LENGTH = 4_096;
 
 export const fileWhy = (file: string): string | undefined =>
@@ -12,7 +12,7 @@ export const fileWhy = (file: string): string | undefined =>
       ? `the file name is longer than ${MAX_FILE_LENGTH} characters`
       : undefined;
 
-/** Asks for the name of a file of this machine; without one nothing goes on. */
+/** Asks for a local file name; does nothing without one. */
 export const askFile = (label: string, initial: string, go: (file: string) => Intent): Intent => ({
   kind: "ask",
   label,
@@ -21,7 +21,7 @@ export const askFile = (label: string, initial: string, go: (file: string) => In
   next: (file) => ifNamed(file, () => go(file)),
 });
 
-/** Asks no further where nothing was named. */
+/** Continues only if a file was named. */
 function ifNamed(file: string, next: () => Intent): Intent {
   const why = fileWhy(file);
   return why === undefined ? next() : { kind: "flash", words: `nothing done: ${why}`, tone: "warn" };

@@ -1,9 +1,9 @@
 /**
- * The arithmetic of a quorum, and what becomes of it when members go: what the cluster view says, and what its dialogs
- * refuse before the gateway would. Source: cluster reference, section 2.6 (membership), section 2.7 (recovery).
+ * Quorum arithmetic, also after members are removed, for the cluster view and for dialogs that refuse what the gateway would
+ * refuse. Source: cluster reference, section 2.6 (membership), section 2.7 (recovery).
  *
- * A change of members is decided by the present voters, and what comes after it by those that stay: of both a majority
- * must be reachable. Members without a vote never count. Reachable is what the node asked sees, so another may differ.
+ * A change of members is decided by the present voters, and later changes by the remaining ones: in both sets a majority must
+ * be reachable. Members without a vote never count. Reachability is as the connected node sees it; another node may differ.
  */
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
@@ -13,17 +13,20 @@ export type Member = Pick<ClusterMemberRecord, "id" | "voter" | "state">;
 
 export interface Quorum {
   readonly voters: number;
-  /** Voters that must agree. */
+  /** Number of voters that must agree. */
   readonly quorum: number;
-  /** Voters that may be lost while the rest still decides. */
+  /** Number of voters that may be lost while the rest can still decide. */
   readonly tolerates: number;
-  /** Voters that the node asked hears of. */
+  /** Number of voters that the connected node hears from. */
   readonly reachable: number;
-  /** Whether those reachable can decide. */
+  /** Whether the reachable voters can decide. */
   readonly isMet: boolean;
 }
 
-/** A member that is sent a snapshot is there; one that has forgotten what it acknowledged takes no part. */
+/**
+ * Returns whether a member is reachable. One that receives a snapshot is; one that lost acknowledged entries does not take
+ * part.
+ */
 export const isReachable = ({ state }: Pick<Member, "state">): boolean => state !== "silent" && state !== "forgot";
 
 export function quorumOf(members: readonly Member[]): Quorum {
@@ -39,7 +42,7 @@ export function quorumOf(members: readonly Member[]): Quorum {
   };
 }
 
-/** `3 voters, quorum 2, tolerates the loss of 1`: of those that are silent already, what is left of it. */
+/** Describes the quorum: `3 voters, quorum 2, tolerates the loss of 1`; silent voters reduce the tolerance. */
 export function quorumWords({ voters, quorum, tolerates, reachable, isMet }: Quorum): string {
   if (voters === 0) return "no voters";
   const words = `${plural(voters, "voter")}, quorum ${quorum}`;
@@ -49,16 +52,16 @@ export function quorumWords({ voters, quorum, tolerates, reachable, isMet }: Quo
   return `${words}, tolerates ${left === 0 ? "no further loss" : `the loss of ${left} more`}`;
 }
 
-/** `LOSING EITHER NODE STOPS WRITES`; undefined while one may be lost. */
+/** Returns `LOSING EITHER NODE STOPS WRITES`; `undefined` while a voter may be lost. */
 export function fragilityOf({ voters, tolerates }: Quorum): string | undefined {
   if (tolerates > 0 || voters === 0) return undefined;
   return voters === 1 ? "LOSING THIS ONE NODE STOPS WRITES" : "LOSING EITHER NODE STOPS WRITES";
 }
 
 export type Reduction =
-  /** Everybody stays. */
+  /** Every member stays. */
   | { readonly kind: "nothing" }
-  /** It would be refused, or could never be decided. */
+  /** The change would be refused, or could never be decided. */
   | { readonly kind: "impossible"; readonly why: string; readonly needsRecovery: boolean }
   | {
       readonly kind: "possible";
@@ -66,7 +69,7 @@ export type Reduction =
       readonly after: Quorum;
     };
 
-/** What it comes to when the members become `keep`. */
+/** Returns the consequences if only the members `keep` stay. */
 export function reductionOf(members: readonly Member[], keep: readonly string[]): Reduction {
   const kept = members.filter(({ id }) => keep.includes(id));
   const removed = members.filter(({ id }) => !keep.includes(id)).map(({ id }) => id);

@@ -1,6 +1,6 @@
 /**
- * Archives of the whole state: saving one, restoring one, and the fields by which a dialog of something that cannot be
- * undone insists on one. Source: specification document 1, "gateway snapshot"; operator console reference, B6 and B7.
+ * Archives of the whole state: saving and restoring them, and the fields by which an irreversible action asks for one. Source:
+ * specification document 1, "gateway snapshot"; operator console reference, B6 and B7.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -12,7 +12,7 @@ import type { Intent } from "../model/view.ts";
 import { askFile, fileWhy } from "./ask-file.ts";
 import { leaderOf } from "./members.ts";
 
-/** `gateway-20261120-140207.tgz`; `now`: milliseconds since 1970. */
+/** Returns `gateway-20261120-140207.tgz`; `now` is in milliseconds since 1970. */
 export function archiveName(now: number): string {
   const [day = "", time = ""] = new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "").split("T");
   return `gateway-${day}-${time}.tgz`;
@@ -29,7 +29,7 @@ const saving = (file: string, isStale: boolean): Extract<JobRequest, { kind: "sa
   ...(isStale && { isStale }),
 });
 
-/** The node of this door where it does not lead: only what it has itself can be saved there. */
+/** Returns the connected node if it is not the leader: then only its own state can be saved. */
 function followerOf({ data }: Pick<Context, "data">): string | undefined {
   const status = data.get({ id: "get_status" })?.value;
   return status === undefined || status.role === "leader" ? undefined : escapeControls(status.node);
@@ -39,11 +39,11 @@ const SNAPSHOT = "snapshot";
 const FILE = "snapshot_file";
 const UNDECIDED = "undecided";
 const SAVE = "save first";
-/** Of a node that does not lead. */
+/** Choice on a node that is not the leader. */
 const SAVE_HERE = "save this node's first";
 const SKIP = "skip";
 
-/** Whether a snapshot comes first must be said: nobody is without one by an oversight. */
+/** Returns fields that require an explicit choice, so that a snapshot is not skipped by accident. */
 export function snapshotFields(opened: Pick<Context, "now" | "data">): readonly Field[] {
   const save = followerOf(opened) === undefined ? SAVE : SAVE_HERE;
   return [
@@ -73,7 +73,7 @@ export function snapshotLine(values: FieldValues, context: Pick<Context, "data">
   return line(`${where}. ${what}`, "warn");
 }
 
-/** The deed, behind the snapshot where one was asked for. */
+/** Puts a snapshot before the action, if one was chosen. */
 export function behindSnapshot(values: FieldValues, deed: SingleDeed): Deed {
   const file = values[FILE] ?? "";
   if (!isSaved(values)) return deed;
@@ -83,11 +83,14 @@ export function behindSnapshot(values: FieldValues, deed: SingleDeed): Deed {
 export const restoreSnapshot = (context: Context): Intent =>
   askFile("restore snapshot from", "", (file) => ({ kind: "dialog", dialog: restoreDialog(file, context) }));
 
-/** Why nothing can be restored now. */
+/** Returns the reason why nothing can be restored now. */
 export const restoreWhy = (context: Pick<Context, "data">): string | undefined =>
   leaderOf(context) === undefined ? "no leader is known, so nothing can be restored" : undefined;
 
-/** `opened`: what was so when it opened. It asks for the leader of that moment, and is void once another leads. */
+/**
+ * `opened` is the state when the dialog opened. It asks for the name of the leader at that time, and is void once another
+ * member leads.
+ */
 export function restoreDialog(file: string, opened: Context): Dialog {
   const leader = leaderOf(opened);
   return {

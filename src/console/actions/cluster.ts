@@ -1,6 +1,6 @@
 /**
- * Dialogs about members: leadership, removal, and the guided prune, each with what becomes of the quorum. Source:
- * operator console reference, B5 to B7; specification document 1 ("cluster prune").
+ * Dialogs about members: leadership, removal, and the guided prune, each with its effect on the quorum. Source: operator
+ * console reference, B5 to B7; specification document 1 ("cluster prune").
  */
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
@@ -21,7 +21,7 @@ type Rows = readonly (readonly [label: string, line: Line])[];
 
 const NO_LEADER = "no leader is known: there may be an election, or no majority (H)";
 
-/** Why leadership cannot go to it. */
+/** Returns the reason why leadership cannot move to the member. */
 export function leadWhy(id: string, context: Reads): string | undefined {
   const member = memberOf(context, id);
   const shown = escapeControls(id);
@@ -61,7 +61,7 @@ export function leadDialog(id: string): Dialog {
   };
 }
 
-/** Why it cannot be removed. */
+/** Returns the reason why the member cannot be removed. */
 export function removeWhy(id: string, context: Reads): string | undefined {
   if (memberOf(context, id) === undefined) return `${escapeControls(id)} is no member any more`;
   if (membersOf(context).length === 1) return `${escapeControls(id)} is the only member`;
@@ -107,7 +107,7 @@ const KEEP = "keep";
 
 const kept = (values: FieldValues): readonly string[] => (values[KEEP] ?? "").split(",").filter((id) => id !== "");
 
-/** Why there is nothing to choose from. */
+/** Returns the reason why there are no members to choose from. */
 export function pruneWhy(context: Reads): string | undefined {
   const members = membersOf(context);
   if (members.length === 0) return "the members are not known yet";
@@ -119,8 +119,8 @@ export function pruneWhy(context: Reads): string | undefined {
 }
 
 /**
- * The guided prune: what is true, who stays, what comes of it, a snapshot, and the ids typed. `opened`: what was so when
- * it opened; those reachable then are ticked.
+ * Guided prune: the current state, which members stay, the consequences, a snapshot, and the typed ids. `opened` is the state
+ * when it opened; the members reachable then are selected.
  */
 export function pruneDialog(opened: Context): Dialog {
   const members = membersOf(opened);
@@ -215,7 +215,10 @@ function silence({ id, last_contact_ms }: ClusterMemberRecord): string {
 const listed = (members: readonly { readonly id: string }[]): string =>
   members.map(({ id }) => escapeControls(id)).join(" ") || "none";
 
-/** What becomes of the members, of the quorum, of the leader and of those that go; short, for a screen of 24 rows. */
+/**
+ * Returns the consequences for the members, the quorum, the leader and the removed members, short enough for a screen of 24
+ * rows.
+ */
 function consequences(reduction: Reduction, context: Reads): Rows {
   switch (reduction.kind) {
     case "nothing":

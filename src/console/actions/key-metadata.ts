@@ -1,4 +1,4 @@
-/** Metadata of a key as one line: `team=core,env=prod`, or a JSON object of texts where a value holds a comma. */
+/** Metadata of a key as one line: `team=core,env=prod`, or a JSON object of texts if a value contains a comma. */
 
 const MAX_PAIRS = 64;
 

@@ -1,25 +1,25 @@
-/** What a new key is proposed to be, from the keys that are there: what most of them are is rarely wrong. */
+/** Defaults for a new key, taken from the existing keys: what most of them have is rarely wrong. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { keyNamed, profileNamed } from "./keys-by-name.ts";
 
-/** Lives in milliseconds by the name of the choice; undefined: one without an end. */
+/** Lifetimes in milliseconds by the name of the choice; `undefined` never expires. */
 export type Lives = ReadonlyMap<string, number | undefined>;
 
 export interface Proposal {
-  /** Empty: none. */
+  /** Empty for none. */
   readonly profile: string;
-  /** The name of one of the lives. */
+  /** Name of one of the lifetimes. */
   readonly end: string;
 }
 
-/** Of a life that was given in days, what it may be off by. */
+/** Relative tolerance when a lifetime is matched with a choice. */
 const TOLERANCE = 0.02;
 
 /**
- * The profile of the key `like`, else the one that most keys have, else the only one there is; the life that most keys of
- * that profile were given, `otherwise` where none tells.
+ * Proposes a profile (that of the key `like`, otherwise that of most keys, otherwise the only one) and the lifetime of most
+ * keys of that profile, or `otherwise` if no key has a known one.
  */
 export function proposedKey(data: Data, like: string | undefined, lives: Lives, otherwise: string): Proposal {
   const keys = rowsOf(data, "keys");
@@ -33,7 +33,7 @@ export function proposedKey(data: Data, like: string | undefined, lives: Lives, 
   return { profile, end: commonest(same.flatMap((key) => lifeOf(key, lives) ?? [])) ?? otherwise };
 }
 
-/** Undefined: it is none of those. */
+/** Returns the name of the lifetime; `undefined` if it is none of those. */
 function lifeOf({ created_at, expires_at }: KeyRecord, lives: Lives): string | undefined {
   const life = expires_at === null ? undefined : Date.parse(expires_at) - Date.parse(created_at);
   for (const [name, ms] of lives) {
@@ -43,7 +43,7 @@ function lifeOf({ created_at, expires_at }: KeyRecord, lives: Lives): string | u
   return undefined;
 }
 
-/** Of equals the one that comes first. */
+/** Returns the most frequent text; the first one among equals. */
 function commonest(texts: readonly string[]): string | undefined {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -1,6 +1,6 @@
 /**
- * Dialogs about virtual keys: mint, revoke, rotate, and a new expiry. The text of a key is in the outcome of minting and of
- * rotating, as `secret`, and nowhere else. Source: operator console reference, B6; admin API, `operations/keys.ts`.
+ * Dialogs about virtual keys: mint, revoke, rotate, and a new expiry. The text of a key exists only in the outcome of minting
+ * and rotating, as `secret`. Source: operator console reference, B6; admin API, `operations/keys.ts`.
  */
 
 import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/index.ts";
@@ -18,7 +18,7 @@ import { type Lives, proposedKey } from "./key-proposals.ts";
 import { keyNamed, profileNamed } from "./keys-by-name.ts";
 import { onNodes } from "./suspension-words.ts";
 
-/** What a choice of an end stands for; undefined: there is none. */
+/** Lifetime of each choice; `undefined` never expires. */
 const LIFETIMES: ReadonlyMap<string, string | undefined> = new Map([
   ["never", undefined],
   ["24h", "24h"],
@@ -31,10 +31,10 @@ const LIFETIME_CHOICES = [...LIFETIMES.keys()];
 
 const NAME = new RegExp(String(OPERATIONS.create_key.body.schema.keys.name.json["pattern"]));
 
-/** Lifetime of a choice, or the Go-style duration that a verb was given; `undefined` for a key that never expires. */
+/** Returns the lifetime of a choice, or the Go-style duration passed to a command; `undefined` for a key that never expires. */
 const lifetimeOf = (choice: string): string | undefined => (LIFETIMES.has(choice) ? LIFETIMES.get(choice) : choice);
 
-/** When a key with this choice would end, milliseconds since 1970; undefined: never. */
+/** Returns when a key with this choice would expire, in milliseconds since 1970; `undefined` for never. */
 function endOf(choice: string, now: number): number | undefined {
   const lifetime = lifetimeOf(choice);
   return lifetime === undefined ? undefined : now + (parseDuration(lifetime) ?? 0);
@@ -48,14 +48,14 @@ function endWords(at: number | undefined, now: number): string {
 const presentEnd = ({ expires_at }: KeyRecord): number | undefined =>
   expires_at === null ? undefined : Date.parse(expires_at);
 
-/** Where the keys that are there do not tell: one that never ends is found in a leak of years ago. */
+/** Default if the existing keys do not suggest one: a key that never expires can be abused years after a leak. */
 const USUAL_END = "90d";
 
 const LIVES: Lives = new Map(
   [...LIFETIMES].map(([choice, lifetime]) => [choice, lifetime === undefined ? undefined : parseDuration(lifetime)]),
 );
 
-/** `like`: a key that the new one may be like. */
+/** `like` is a key whose profile the new key gets by default. */
 export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dialog {
   const proposed = proposedKey(data, like, LIVES, USUAL_END);
   return {
@@ -117,7 +117,7 @@ function profileWords(name: string, data: Data): string {
   return `${escapeControls(name)}: ${models}; ${budget}; ${plural(found.access_rules, "access rule")} of its own`;
 }
 
-/** How the budget stands that the key would spend from. */
+/** Returns the state of the budget that the key would spend from. */
 function budgetRows(name: string, data: Data, now: number): readonly (readonly [string, Line])[] {
   const budget = profileNamed(data, name)?.budget ?? null;
   const buckets = rowsOf(data, "budgets").filter((row) => row.budget === budget);
@@ -143,7 +143,7 @@ function mintAction({ name = "", profile = "", end = "never", metadata: pairs = 
   return actionOf("create_key", { body }, ({ key }) => shownOnce(name, "minted", key));
 }
 
-/** `key` is absent when the request repeated one that was answered before: that answer alone had the text. */
+/** `key` is missing if the request repeated one that was already answered: only the first answer contains the text. */
 function shownOnce(name: string, done: "minted" | "rotated", key: string | undefined): Outcome {
   const named = escapeControls(name);
   if (key !== undefined) return { words: `${named} ${done}; its text is shown this once`, secret: key };
@@ -152,7 +152,7 @@ function shownOnce(name: string, done: "minted" | "rotated", key: string | undef
   };
 }
 
-/** `names`: one at least. One is confirmed by its name, several by their number. */
+/** `names` has at least one. One key is confirmed by its name, several by their number. */
 export function revokeDialog(names: readonly string[]): Dialog {
   const [name = ""] = names;
   const isOne = names.length === 1;
@@ -201,7 +201,7 @@ const LATELY_MS = 3_600_000;
 const isUsedLately = (key: KeyRecord | undefined, now: number): boolean =>
   key !== undefined && key.last_used_at !== null && now - Date.parse(key.last_used_at) < LATELY_MS;
 
-/** While the dialog was open, somebody else may have been quicker. */
+/** Returns the reason if another operator was faster while the dialog was open. */
 function whyGone(names: readonly string[], data: Data): string | undefined {
   if (data.get({ id: "list_keys" })?.value === undefined) return undefined;
   const gone = names.filter((name) => keyNamed(data, name) === undefined);
@@ -259,7 +259,7 @@ export function extendDialog(name: string): Dialog {
   };
 }
 
-/** Takes a new expiry back. `end`: milliseconds since 1970; undefined: it never expired. */
+/** Undoes a new expiry. `end` is the previous one, in milliseconds since 1970; `undefined` means that it never expired. */
 function formerExpiryDialog(name: string, end: number | undefined): Dialog {
   const isPast = (now: number): boolean => end !== undefined && end <= now;
   return {

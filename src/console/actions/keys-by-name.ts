@@ -1,4 +1,4 @@
-/** Keys and profiles by name, each list indexed once an answer, however many rows ask. */
+/** Keys and profiles by name; each list is indexed once per answer, however many rows need it. */
 
 import type { KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
 import { type Data, rowsOf } from "../model/data.ts";

@@ -1,4 +1,4 @@
-/** The members of the cluster and the node that is asked, as the last answers tell of them. */
+/** Members of the cluster and the connected node, from the last answers. */
 
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
 import type { Context } from "../model/context.ts";
@@ -11,8 +11,8 @@ export const membersOf = ({ data }: Reads): readonly ClusterMemberRecord[] => ro
 export const memberOf = (context: Reads, id: string): ClusterMemberRecord | undefined =>
   membersOf(context).find((member) => member.id === id);
 
-/** Of the node asked. */
+/** Returns the status of the connected node. */
 export const statusOf = ({ data }: Reads): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
 
-/** As the node asked knows it; undefined: it knows of none, or has not answered. */
+/** Returns the leader that the connected node knows; `undefined` if it knows of none or has not answered. */
 export const leaderOf = (context: Reads): string | undefined => statusOf(context)?.leader ?? undefined;

@@ -1,6 +1,6 @@
 /**
- * Dialogs about sealed secrets: a new one, a new value, and deleting them, which is confirmed by the name of one and the
- * number of several. A value is typed unseen or read from a file; it is in no command line and in no word that is shown.
+ * Dialogs about sealed secrets: a new one, a new value, and deletion, which is confirmed by the name of one or the number of
+ * several. A value is typed hidden or read from a file; it appears in no command line and no text.
  */
 
 import { OPERATIONS } from "../../admin-api/index.ts";
@@ -15,7 +15,7 @@ import { line } from "../model/text.ts";
 import { fileWhy } from "./ask-file.ts";
 import { onNodes } from "./suspension-words.ts";
 
-/** `names`: one at least. */
+/** `names` has at least one. */
 export function secretsRemovalDialog(names: readonly string[]): Dialog {
   const [name = ""] = names;
   const isOne = names.length === 1;
@@ -65,7 +65,7 @@ const VALUE_FIELDS: readonly Field[] = [
   { kind: "text", id: "file", label: "or from file", initial: "", isFile: true },
 ];
 
-/** `name` undefined: it is asked for, and there must be none of that name. */
+/** `name: undefined` asks for it, and no secret of that name may exist. */
 export function putSecretDialog(name: string | undefined): Dialog {
   const nameOf = (values: FieldValues): string => name ?? values["name"] ?? "";
   const fileOf = ({ file = "" }: FieldValues): string => file.trim();

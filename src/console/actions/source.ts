@@ -1,8 +1,8 @@
 /**
- * Dialogs about the configuration: reload of the file, a new revision, a rollback, the deletion of a source. Source:
- * operator console reference, B6; design decisions, section 3 (sources); specification document 1 (apply).
+ * Dialogs about the configuration: reload of the file, a new revision, a rollback, the deletion of a source. Source: operator
+ * console reference, B6; design decisions, section 3 (sources); specification document 1 (apply).
  *
- * Where a deployment document on disk is the writer, the gateway refuses every other write, and so does the console.
+ * If a deployment document on disk is the single writer, the gateway refuses every other write, and so does the console.
  */
 
 import type { SourceRecord } from "../../admin-api/index.ts";
@@ -22,10 +22,10 @@ type Rows = readonly (readonly [label: string, line: Line])[];
 export const sourceOf = ({ data }: Reads, name: string): SourceRecord | undefined =>
   rowsOf(data, "sources").find((source) => source.name === name);
 
-/** What the gateway says of itself; undefined while it is not known. */
+/** Returns the gateway's configuration status; `undefined` while it is unknown. */
 const configOf = ({ data }: Reads) => data.get({ id: "get_config" })?.value;
 
-/** Why this API may not write: a file is the single writer, also one that waits to be the first source. */
+/** Returns the reason why the admin API may not write: a file is the single writer, or is about to become the first source. */
 export function writeWhy(context: Reads): string | undefined {
   const sources = rowsOf(context.data, "sources");
   const path = configOf(context)?.source ?? "api";
@@ -35,13 +35,13 @@ export function writeWhy(context: Reads): string | undefined {
     : undefined;
 }
 
-/** `all 3 nodes`; how many there are may not be readable to the operator. */
+/** Returns `all 3 nodes`; the operator may not be permitted to read their number. */
 function everywhere({ data }: Reads): string {
   const { length } = rowsOf(data, "cluster_members");
   return length < 2 ? "all nodes" : `all ${length} nodes`;
 }
 
-/** Why there is nothing that a reload could apply. */
+/** Returns the reason why a reload has nothing to apply. */
 export function reloadWhy(context: Reads): string | undefined {
   const config = configOf(context);
   if (config === undefined) return "how the file stands is not known yet";
@@ -49,7 +49,10 @@ export function reloadWhy(context: Reads): string | undefined {
   return "this node is configured by the API: its node file names no deployment document";
 }
 
-/** `opened`: at a door of this machine its file is the one that is read here, and is told of line by line too. */
+/**
+ * `opened` is the state when the dialog opened. If the admin endpoint is on this machine, the file is read here and its line
+ * difference is shown too.
+ */
 export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialog {
   const file = localFile(opened);
   return {
@@ -82,12 +85,12 @@ export function reloadDialog(opened: Pick<Context, "data" | "doorFlags">): Dialo
   };
 }
 
-/** The source that a deployment document becomes. */
+/** Name of the source that holds a deployment document. */
 const FILE_OWNED = "default";
 
 type FileState = NonNullable<ReturnType<typeof configOf>>["file_status"]["state"];
 
-/** A state in the words of a table: `IN SYNC`. */
+/** Returns a state as a table shows it: `IN SYNC`. */
 export const stateWord = (state: FileState): string => state.replace("_", " ").toUpperCase();
 
 export const STATE_TONES = {
@@ -120,13 +123,13 @@ function reloadForecast(state: FileState): Rows {
   }
 }
 
-/** Shared with the admin API's path. */
+/** Pattern of the admin API's path parameter. */
 const SOURCE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const SOURCE = "source";
-/** `If-Match` of a source that there is not yet: whoever makes it first is not written over. */
+/** `If-Match` value of a source that does not exist yet, so that one created meanwhile is not overwritten. */
 const NONE = 0;
 
-/** A new revision out of a file of this machine; `initial`: the source under the cursor. */
+/** Creates a new revision from a local file; `initial` is the source under the cursor. */
 export function putDocumentDialog(initial: string, file: string, opened: Reads): Dialog {
   const named = (values: Readonly<Record<string, string>>): string => values[SOURCE] ?? "";
   return {
@@ -184,7 +187,7 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
   };
 }
 
-/** Asks before an edited document is written: into its file, which is then reloaded, or as a new revision. */
+/** Asks before an edited document is written: to its file, which is then reloaded, or as a new revision. */
 export function editedDialog(change: DocumentChange): Dialog {
   const { source, revision, file } = change;
   const shown = escapeControls(source);
@@ -221,17 +224,17 @@ export function editedDialog(change: DocumentChange): Dialog {
   };
 }
 
-/** The deployment document, if it is a file of this machine: the console is connected through a socket of it. */
+/** Returns the deployment document if it is a local file: the console is connected through a local socket. */
 function localFile({ data, doorFlags }: Pick<Context, "data" | "doorFlags">): string | undefined {
   const path = configOf({ data })?.source ?? "api";
   return path.startsWith("/") && doorFlags.startsWith("-socket ") ? path : undefined;
 }
 
-/** The file of this machine that is the writer of a source. */
+/** Returns the local file that is the writer of a source. */
 export const ownedFile = (name: string, context: Pick<Context, "data" | "doorFlags">): string | undefined =>
   sourceOf(context, name)?.writer === "file" ? localFile(context) : undefined;
 
-/** Why the document of a source cannot be edited from here. */
+/** Returns the reason why the document of a source cannot be edited from here. */
 export function editWhy(name: string, context: Pick<Context, "data" | "doorFlags">): string | undefined {
   if (sourceOf(context, name) === undefined)
     return `there is no source ${escapeControls(name)}: n writes one from a file`;
@@ -241,7 +244,7 @@ export function editWhy(name: string, context: Pick<Context, "data" | "doorFlags
 const nameWhy = (name: string): string | undefined =>
   SOURCE_NAME.test(name) ? undefined : "a source's name is letters, digits, `_`, `.` and `-`, 64 at most";
 
-/** `opened`: what was so when it opened. It is void once there is another revision. */
+/** `opened` is the state when the dialog opened. It is void once there is another revision. */
 export function deleteSourceDialog(name: string, opened: Reads): Dialog {
   const shown = escapeControls(name);
   const revision = sourceOf(opened, name)?.revision;
@@ -281,7 +284,7 @@ const deleteAction = (name: string, revision: number | undefined): Action =>
     words: `source ${escapeControls(name)} is deleted`,
   }));
 
-/** What was read is not what would be replaced. */
+/** Returns the reason if the revision has changed since it was shown. */
 function movedWhy(opened: number | undefined, source: SourceRecord | undefined): string | undefined {
   if (opened === source?.revision) return undefined;
   const now = source === undefined ? "gone" : `at revision ${source.revision}`;
@@ -292,7 +295,7 @@ function movedWhy(opened: number | undefined, source: SourceRecord | undefined):
 const writtenBy = ({ revision, by, updated_at }: SourceRecord, now: number): string =>
   `revision ${revision}, by ${escapeControls(by)} ${ago(updated_at, now)}`;
 
-/** Why the revision cannot be made the newest. */
+/** Returns the reason why the revision cannot become the newest. */
 export function rollbackWhy(name: string, revision: number, context: Reads): string | undefined {
   const source = sourceOf(context, name);
   if (source === undefined) return `there is no source ${escapeControls(name)}, or it is not known yet`;

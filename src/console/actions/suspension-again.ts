@@ -1,4 +1,4 @@
-/** The dialog that takes a lift or a new end back: suspended as before, with the reason of then and what is left of the time. */
+/** Dialog that undoes a lift or a changed end: suspends as before, with the previous reason and the remaining time. */
 
 import type { SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls, formatDuration } from "../../base/index.ts";
@@ -9,10 +9,10 @@ import { line } from "../model/text.ts";
 import { suspensionOf } from "./suspension-routes.ts";
 import { KIND_WORDS, labelOf, liftsWords, onNodes, suspensionWords } from "./suspension-words.ts";
 
-/** Told one by one. */
+/** Maximum number that is listed individually. */
 const MAX_TOLD = 8;
 
-/** `before`: as they were, one at least. Confirmed by their number where they are several. */
+/** `before` has the previous suspensions, at least one. Several are confirmed by their number. */
 export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog {
   const [first] = before;
   const going = (now: number) => before.filter(({ until }) => until === null || Date.parse(until) > now);

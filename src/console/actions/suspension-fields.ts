@@ -1,4 +1,4 @@
-/** What may be answered in the dialogs about suspensions, and the bounds that the admin API sets to it. */
+/** Fields of the suspension dialogs, and the limits that the admin API sets for them. */
 
 import { OPERATIONS, SUSPENSION_KINDS, type SuspensionKind } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -30,7 +30,9 @@ export const whyNoName = (text: string): string | undefined =>
       ? "name what is to be suspended"
       : `${escapeControls(text)} cannot be suspended by name: 1 to 256 printable ASCII characters without blanks`;
 
-/** Of one that is there, its reason is gone on with; of a new one, what is typed takes the place of the proposal. */
+/**
+ * Returns the field of the reason. The reason of an existing suspension is edited; for a new one, typing replaces the proposal.
+ */
 export const reasonField = (reason?: string): Field => ({
   kind: "text",
   id: "reason",
@@ -70,5 +72,5 @@ export const nameField = (suggestions: readonly string[]): Field => ({
 export const kindOf = (text: string | undefined): SuspensionKind =>
   SUSPENSION_KINDS.find((kind) => kind === text) ?? "provider";
 
-/** `for 30m`, `until lifted`. */
+/** Returns `for 30m` or `until lifted`. */
 export const forWords = (duration: string): string => (duration === UNTIL_LIFTED ? duration : `for ${duration}`);

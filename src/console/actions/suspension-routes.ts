@@ -1,20 +1,20 @@
 /**
- * Where requests go once providers are suspended, by what the gateway lists: each name or pattern has a provider and the
- * list that is walked after it, in order and no further. Source: specification document 3 (`failover`).
+ * Routing of requests once providers are suspended, from what the gateway lists: each name or pattern has a provider and a
+ * failover list, which is tried in order. Source: specification document 3 (`failover`).
  *
- * It is what the lists allow, not a promise: access rules and dialects may keep a request from a provider that stands in.
- * Names are as they were read: whoever draws them escapes them.
+ * The result is what the lists allow, not a promise: access rules and dialects may keep a request from another provider. Names
+ * are not escaped here.
  */
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 
 export interface Rerouting {
-  /** Rows of the models list that go to one of them first. */
+  /** Number of rows of the models list whose first provider is suspended. */
   readonly routed: number;
-  /** Who is asked first instead, in the order of those rows. */
+  /** Providers that take over first, in the order of those rows. */
   readonly takers: readonly string[];
-  /** Names and patterns that somebody serves now and nobody would. */
+  /** Names and patterns that have a provider now and would have none. */
   readonly bereft: readonly string[];
 }
 
@@ -33,7 +33,10 @@ export function reroutingOf(data: Data, suspended: readonly string[]): Rerouting
   };
 }
 
-/** Of a provider: whether it is there and not suspended. One is taken to be there while the providers are not known. */
+/**
+ * Returns a function that tells whether a provider exists and is not suspended. While the providers are unknown, each counts as
+ * existing.
+ */
 export function servingNow(data: Data): (name: string) => boolean {
   const backends = data.get({ id: "list_backends" })?.value;
   const known = backends && new Set(backends.map(({ name }) => name));

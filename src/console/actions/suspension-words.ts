@@ -1,4 +1,4 @@
-/** What a suspension of each kind means to callers, and how one is told in a line. All that is foreign is escaped here. */
+/** Effects of a suspension of each kind on callers, and its description in one line. All foreign text is escaped here. */
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -11,15 +11,15 @@ export interface Suspendable {
   readonly name: string;
 }
 
-/** `provider:acme-chat`. */
+/** Returns `provider:acme-chat`. */
 export const labelOf = ({ kind, name }: Suspendable): string => `${kind}:${escapeControls(name)}`;
 
 interface KindWords {
   readonly one: string;
   readonly many: string;
-  /** `names`: one or several, with commas between. */
+  /** `names` is one name, or several separated by commas. */
   suspended(names: string): string;
-  /** After the label of one. */
+  /** Text after the label of one. */
   readonly lifted: string;
 }
 
@@ -68,18 +68,18 @@ export const KIND_WORDS: Readonly<Record<SuspensionKind, KindWords>> = {
   },
 };
 
-/** `on all 3 nodes`; a suspension is replicated, so it is never on fewer. */
+/** Returns `on all 3 nodes`; a suspension is replicated, so it always applies to all. */
 export function onNodes(data: Data): string {
   const { length } = rowsOf(data, "cluster_members");
   return length === 0 ? "on all nodes" : length === 1 ? "on the only node" : `on all ${plural(length, "node")}`;
 }
 
-/** `lifts in 12m 02s`, `until lifted`. */
+/** Returns `lifts in 12m 02s` or `until lifted`. */
 export function liftsWords({ until }: Pick<SuspensionRecord, "until">, now: number): string {
   return until === null ? "until lifted" : `lifts in ${span(Date.parse(until) - now)}`;
 }
 
-/** `"key rotation" by alice@example, lifts in 12m 02s`. */
+/** Describes a suspension: `"key rotation" by alice@example, lifts in 12m 02s`. */
 export function suspensionWords(of: Pick<SuspensionRecord, "reason" | "by" | "until">, now: number): string {
   return `"${escapeControls(of.reason)}" by ${escapeControls(of.by)}, ${liftsWords(of, now)}`;
 }

@@ -1,10 +1,10 @@
 /**
- * The dialogs that suspend, lift and extend, for every view whose rows can be suspended. Each says what becomes of the
- * traffic before it is confirmed, and goes on saying it with each new answer of the gateway while it is open. Source:
- * operator console reference, B5 (suspend dialog) and B6; design decisions, section 3.
+ * Dialogs that suspend, lift and extend, for every view whose rows can be suspended. Each shows the effect on traffic before it
+ * is confirmed, updated with each answer of the gateway while it is open. Source: operator console reference, B5 (suspend
+ * dialog) and B6; design decisions, section 3.
  *
- * One subject is confirmed by `y`, several by typing how many. A view whose `why` was empty may open them; what has
- * changed since is said by the dialog's own `why`.
+ * One subject is confirmed by `y`, several by typing their number. A view may open a dialog if its `why` returned nothing; the
+ * dialog's own `why` reports what has changed since.
  */
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
@@ -34,7 +34,7 @@ import { KIND_WORDS, labelOf, liftsWords, onNodes, type Suspendable, suspensionW
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
 export { labelOf, type Suspendable, suspensionWords } from "./suspension-words.ts";
 
-/** One kind, one name or several. */
+/** One kind with one or more names. */
 export interface Subjects {
   readonly kind: SuspensionKind;
   readonly names: readonly string[];
@@ -42,7 +42,7 @@ export interface Subjects {
 
 type Lines = ReturnType<Dialog["lines"]>;
 
-/** It is in the error that they are answered. */
+/** The reason is part of the error that callers receive. */
 const READ_BY_CALLERS: Lines[number] = ["Callers", line("read the reason in what they are answered", "warn")];
 
 export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dialog {
@@ -66,7 +66,7 @@ const liftOf =
   (context) =>
     liftSuspensionsDialog(subjects, context);
 
-/** Asks for kind and name as well. */
+/** Asks for kind and name too. */
 export function newSuspensionDialog({ data }: Context): Dialog {
   const subjectOf = (values: FieldValues): Suspendable => ({
     kind: kindOf(values["kind"]),
@@ -97,7 +97,7 @@ export const liftDialog = ({ kind, names }: Subjects, context: Context): Dialog 
     context,
   );
 
-/** Of several kinds at once; those of them that are suspended now. */
+/** Lifts suspensions of several kinds at once; ignores subjects that are not suspended. */
 export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: atFirst }: Context): Dialog {
   const standing = chosen.filter(({ kind, name }) => suspensionOf(atFirst, kind, name) !== undefined);
   const subjects = standing.length === 0 ? chosen : standing;
@@ -127,13 +127,13 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: at
 
 const ASKED_BY_CHECK: ReadonlySet<SuspensionKind> = new Set(["provider", "mcp", "a2a"]);
 
-/** Nothing was sent to it since it was suspended, so what is known of it is of before. */
+/** Nothing was sent to it since it was suspended, so its known state is older. */
 const PROBE: Lines[number] = [
   "First",
   line("does it answer? `gateway check -config NODE_FILE` on a node asks it once, without a caller's request"),
 ];
 
-/** Gives one a new end, counted from now; reason and author become those of whoever does it. */
+/** Sets a new end, counted from now; reason and author are replaced by those of this operator. */
 export function extendDialog({ kind, name }: Suspendable, { data }: Context): Dialog {
   const label = labelOf({ kind, name });
   return {
@@ -160,7 +160,7 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
 const againOf = (records: readonly SuspensionRecord[]): Undoing | undefined =>
   records.length === 0 ? undefined : () => suspendAgainDialog(records);
 
-/** Why none of them can be suspended; for `why` of an offer. */
+/** Returns the reason why none of them can be suspended, for `why` of an offer. */
 export function whyAllSuspended(data: Data, { kind, names }: Subjects): string | undefined {
   const bad = names.map((name) => whyNoName(name)).find((why) => why !== undefined);
   if (bad !== undefined) return bad;
@@ -172,7 +172,7 @@ export function whyAllSuspended(data: Data, { kind, names }: Subjects): string |
     : `all ${names.length} are suspended already`;
 }
 
-/** Why none of them can be lifted; for `why` of an offer. */
+/** Returns the reason why none of them can be lifted, for `why` of an offer. */
 export function whyNotSuspended(data: Data, subjects: readonly Suspendable[]): string | undefined {
   if (subjects.some(({ kind, name }) => suspensionOf(data, kind, name) !== undefined)) return undefined;
   return subjects.length === 1
@@ -189,7 +189,7 @@ function whyNotSuspend(
   return whyNoReason(values["reason"] ?? "") ?? whyAllSuspended(data, { kind, names });
 }
 
-/** A slip of the pen would be refused by the gateway too; a model may have a name that no list holds. */
+/** Returns the reason if the name does not exist. Models are not checked, since a model may have a name that no list contains. */
 function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | undefined {
   if (kind === "model" && name.endsWith("*")) return "a suspension names one model; a pattern would match nothing";
   const list = LISTS[kind];
@@ -198,7 +198,7 @@ function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | un
   return `there is no ${KIND_WORDS[kind].one} named ${namesInWords([name])}`;
 }
 
-/** Lists that hold all names of a kind. */
+/** Lists that contain all names of a kind. */
 const LISTS = {
   provider: "list_backends",
   profile: "list_profiles",
@@ -209,7 +209,7 @@ const LISTS = {
   issuer: undefined,
 } as const;
 
-/** What happens, and what is left. `names` are of one kind; those suspended already stay as they are. */
+/** Returns the effects and what is left. `names` are of one kind; those already suspended stay unchanged. */
 function consequences(kind: SuspensionKind, names: readonly string[], data: Data): Lines {
   const free = freeOf(kind, names, data);
   const before = names.filter((name) => !free.includes(name));
@@ -233,7 +233,7 @@ function effectWords(kind: SuspensionKind, names: readonly string[], data: Data)
   return `${suspended(subject)} ${onNodes(data)}${finishing}`;
 }
 
-/** Models without a provider that a line names. */
+/** Maximum number of models without a provider that a line names. */
 const MAX_BEREFT = 5;
 
 function rerouted(names: readonly string[], data: Data): Lines {
@@ -261,7 +261,7 @@ function rerouted(names: readonly string[], data: Data): Lines {
 const freeOf = (kind: SuspensionKind, names: readonly string[], data: Data): readonly string[] =>
   names.filter((name) => suspensionOf(data, kind, name) === undefined);
 
-/** Suspensions that the lift dialog tells of one by one. */
+/** Maximum number of suspensions that the lift dialog lists individually. */
 const MAX_TOLD = 8;
 
 const moreLine = (more: number): Lines => (more > 0 ? [["", line(`and ${more} more`)]] : []);
@@ -316,7 +316,7 @@ function typedCount(does: string, number: number, many: string): Dialog["confirm
   return { kind: "typed", does, label: `type the number of ${many}`, expected: () => String(number) };
 }
 
-/** Names that are offered: a walk through more would be longer than typing. */
+/** Maximum number of suggested names: cycling through more would take longer than typing. */
 const MAX_SUGGESTED = 200;
 
 function knownNames(data: Data): readonly string[] {

@@ -1,5 +1,5 @@
 /**
- * The dialog that writes a tried change of a document: it shows what was tried and which lines change, and writes exactly
+ * Dialog that writes a tried change of a document: it shows the result of the trial and the changed lines, and writes exactly
  * that. Source: operator console reference, B6.
  */
 
@@ -13,11 +13,11 @@ import { differencePage } from "../pages/index.ts";
 
 type Rows = readonly (readonly [label: string, line: Line])[];
 
-/** Lines of the difference in a dialog; the whole of it is a page of its own. */
+/** Maximum number of lines of the difference in a dialog; a page shows all of it. */
 const MOST_LINES = 14;
 const MOST_PROBLEMS = 4;
 
-/** Why it cannot be written; undefined: it can. */
+/** Returns the reason why it cannot be written; `undefined` if it can. */
 export function trialWhy(trial: Trial | undefined): string | undefined {
   if (trial === undefined) return "still testing; try again shortly";
   const { problems, change, compiling, why } = trial;
@@ -67,21 +67,21 @@ export const differenceOfTrial = ({ change }: Trial): readonly Line[] =>
 
 export interface TrialDialogOptions {
   readonly title: string;
-  /** What is said when it is done: `baseline-pii added`. */
+  /** Message after it was done: `baseline-pii added`. */
   readonly done: string;
-  /** What is typed to confirm. */
+  /** Text to type for confirmation. */
   readonly typed: string;
   readonly label: string;
   readonly trial: (context: Pick<Context, "data">) => Trial | undefined;
-  /** Above the difference. */
+  /** Lines above the difference. */
   readonly lines: (context: Context) => Rows;
   readonly why?: (context: Context) => string | undefined;
   readonly command: (change: DocumentChange, context: Context) => readonly string[];
 }
 
 /**
- * `opened`: what was tried when it opened, or else the first that is shown; it is void once the document is another. While it
- * is still tested the dialog waits.
+ * `opened` is the state when the dialog opened. The dialog writes the change that was tried then, or else the first one that is
+ * shown, and is void once the document has changed. It waits while the trial is running.
  */
 export function trialDialog(options: TrialDialogOptions, opened: Context): Dialog {
   let looked = options.trial(opened)?.change;

@@ -1,7 +1,7 @@
 /**
- * What a key does to a text under the cursor of an editor: prompts, fields of dialogs and the query workbench have the
- * same keys. Moving and deleting go by what a reader takes for one character (Unicode Standard Annex 29), words are runs
- * of letters, digits and underscores. The text has at most `MAX_EDIT_LENGTH` UTF-16 units and no control but newlines.
+ * Text editing: the effect of a key on a text with a cursor, shared by prompts, dialog fields and the query workbench. Moving
+ * and deleting work on user-perceived characters (Unicode Standard Annex 29); words are runs of letters, digits and
+ * underscores. The text has at most `MAX_EDIT_LENGTH` UTF-16 units and no control characters except newlines.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -11,11 +11,11 @@ import type { Edit } from "../model/state.ts";
 export const MAX_EDIT_LENGTH = MAX_PASTE_LENGTH;
 
 export interface EditOptions {
-  /** Enter breaks the line and up and down move between lines; otherwise there is one. */
+  /** Enter inserts a newline, and up and down move between lines; otherwise the text is one line. */
   readonly isMultiline: boolean;
 }
 
-/** Undefined: it is no key of an editor, or there is nowhere to go up or down. */
+/** Returns `undefined` if the chord is not an editing key, or if there is no line above or below. */
 export function applyEdit(edit: Edit, event: KeyEvent, { isMultiline }: EditOptions): Edit | undefined {
   if (event.kind === "paste") return insert(edit, pasted(event.text, isMultiline));
   const { text, at } = edit;
@@ -61,7 +61,7 @@ export function applyEdit(edit: Edit, event: KeyEvent, { isMultiline }: EditOpti
   }
 }
 
-/** The cursor after the last character. */
+/** Returns the text with the cursor at its end. */
 export const editAtEnd = (text: string): Edit => ({ text, at: text.length });
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
@@ -77,14 +77,14 @@ function pasted(text: string, isMultiline: boolean): string {
   return (isMultiline ? lines : lines.replaceAll("\n", " ")).replace(CONTROLS, "");
 }
 
-/** As much of it as there is room for. */
+/** Inserts as much of the text as there is room for. */
 function insert({ text, at }: Edit, added: string): Edit {
   const room = Math.max(0, MAX_EDIT_LENGTH - text.length);
   const fitting = added.length <= room ? added : wholePart(added, room);
   return { text: text.slice(0, at) + fitting + text.slice(at), at: at + fitting.length };
 }
 
-/** Cut so that no code point is halved. */
+/** Returns a prefix that does not split a code point. */
 function wholePart(text: string, length: number): string {
   const part = text.slice(0, length);
   return part.isWellFormed() ? part : part.slice(0, -1);
@@ -97,19 +97,19 @@ const cut = ({ text }: Edit, from: number, to: number): Edit => ({
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made when text is first edited: it has the Unicode data read, which no first frame needs. */
+/** Created on the first edit: it loads Unicode data, which the first frame does not need. */
 function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return segmenter.segment(text);
 }
 
-/** What a reader takes for one character is shorter than this; longer ones go in pieces. UTF-16 units. */
+/** Window for finding a character, in UTF-16 units; usual characters are shorter, longer ones are handled in pieces. */
 const NEAR = 64;
 
 function before(text: string, at: number): number {
   const start = Math.max(0, at - NEAR);
   let last = 0;
-  // A window that begins within a code point begins with the half of it, which is never the last piece.
+  // A window may begin inside a code point; the half at its start is never the last segment.
   for (const { segment } of graphemesOf(text.slice(start, at))) last = segment.length;
   return at - last;
 }
@@ -127,7 +127,7 @@ function lineEnd(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** To the start of the run of `inside` that ends here or before. */
+/** Returns the start of the run of `inside` that ends here or before. */
 function backOver(text: string, at: number, inside: RegExp): number {
   const characters = [...text.slice(0, at)];
   let to = at;
@@ -141,7 +141,7 @@ function backOver(text: string, at: number, inside: RegExp): number {
   return to;
 }
 
-/** To the end of the word that begins here or after. */
+/** Returns the end of the word that begins here or after. */
 function forthOver(text: string, at: number): number {
   let to = at;
   let isInside = false;
@@ -165,7 +165,7 @@ function lineDown({ text, at }: Edit): Edit | undefined {
   return { text, at: columnIn(text, end + 1, lineEnd(text, end + 1), cellsOf(text.slice(lineStart(text, at), at))) };
 }
 
-/** Where `cells` are reached in the line from `start` to `end`; its end where it is shorter. */
+/** Returns the index at that column, counted in cells, of the line from `start` to `end`; the line's end if it is shorter. */
 function columnIn(text: string, start: number, end: number, cells: number): number {
   let left = cells;
   let to = start;

@@ -1,6 +1,6 @@
 /**
- * Does what a dialog was confirmed for. Each action is sent under a key of its own, and one whose outcome is not known is
- * sent again under the same key, so that it is applied once however often the operator insists.
+ * Runs the action of a confirmed dialog. Each request has its own idempotency key; a request with an unknown outcome is sent
+ * again under the same key, so that it is applied at most once.
  */
 
 import { randomUUID } from "node:crypto";
@@ -9,21 +9,21 @@ import type { Action, Outcome } from "../model/action.ts";
 import type { Deed, JobRequest, SingleDeed } from "../model/dialog.ts";
 import { isUnknown } from "./failure.ts";
 
-/** Above what a gateway takes to find a leader. */
+/** Time limit in milliseconds; longer than a gateway's search for a leader. */
 const TIME_LIMIT_MS = 30_000;
 
 export interface DeedOptions {
   readonly client: AdminClient;
   readonly signal: AbortSignal;
-  /** Of requests whose outcome is not known, by `requestKey`. */
+  /** Idempotency keys of requests with an unknown outcome, by `requestKey`. */
   readonly unsettled: Map<string, string>;
   job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
   onProgress(words: string): void;
-  /** As of the ports. */
+  /** See the ports. */
   secretIn(text: string): Promise<string | undefined>;
 }
 
-/** Rejects with what the first that failed rejected with; `DeedFailed` when others were done before it. */
+/** Runs an action. Rejects with the first error; with `DeedFailed` if earlier steps had succeeded. */
 export async function carryOut(deed: Deed, options: DeedOptions): Promise<Outcome> {
   if (deed.kind !== "steps") return await carryOutSingle(deed, options);
   const words: string[] = [];
@@ -49,7 +49,7 @@ async function carryOutSingle(deed: SingleDeed, options: DeedOptions): Promise<O
   }
 }
 
-/** Some of it was done. */
+/** Error after some steps had succeeded. */
 export class DeedFailed extends Error {
   override readonly name = "DeedFailed";
 }
@@ -73,7 +73,7 @@ async function carryOutAll(actions: readonly Action[], options: DeedOptions): Pr
   return actions.length === 1 ? last : { words: `${actions.length} done; the last: ${last.words}` };
 }
 
-/** Before anything is sent: the gateway would refuse it, but has read it by then. */
+/** Refuses a reason that contains a secret before it is sent: the gateway would refuse it too, but only after receiving it. */
 async function refuseSecret({ request: { body } }: Action, { secretIn }: DeedOptions): Promise<void> {
   const reason: unknown = typeof body === "object" && body !== null ? Reflect.get(body, "reason") : undefined;
   const type = typeof reason === "string" ? await secretIn(reason) : undefined;

@@ -1,4 +1,4 @@
-/** What is written out of files of this machine: documents, over exactly the revision that was looked at, and secrets. */
+/** Writing from local files: documents, only over the revision that was shown, and secrets. */
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { JobRequest } from "../model/dialog.ts";
@@ -6,7 +6,7 @@ import type { ConsolePorts } from "../model/ports.ts";
 
 const TIME_LIMIT_MS = 60_000;
 
-/** The document of a revision, or of the one in force. */
+/** Returns the document of a revision, or the active one. */
 export async function storedDocument(
   client: AdminClient,
   { source: name, revision }: { readonly source: string; readonly revision?: number },
@@ -36,7 +36,7 @@ export async function putDocument(
   return `${source}: revision ${change.revision} in force${warnings}`;
 }
 
-/** Without the line end that editors leave at the end of a file. */
+/** Writes a secret without the line end that editors leave at the end of a file. */
 export async function putSecret(
   client: AdminClient,
   { name }: Extract<JobRequest, { readonly kind: "put_secret" }>,
@@ -53,7 +53,7 @@ export async function putSecret(
   return `secret ${name}: version ${version} is sealed`;
 }
 
-/** Rejects with what writing, or reloading, failed with; a file that was written stays. */
+/** Rejects if writing or reloading fails; a file that was already written stays. */
 export async function writeChange(
   client: AdminClient,
   { change, does }: Extract<JobRequest, { readonly kind: "write_change" }>,

@@ -1,4 +1,4 @@
-/** Opens the document of a source in an editor. What was edited and not written is offered again by the next edit. */
+/** Opens the document of a source in an editor. A draft that was not written is offered again by the next edit. */
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { DocumentChange, OwnedDocument } from "../model/documents.ts";
@@ -7,7 +7,7 @@ import type { LocalJob } from "../model/view.ts";
 
 const TIME_LIMIT_MS = 60_000;
 
-/** Last edit of a source, by its name. */
+/** Last drafts by the name of the source. */
 export type Drafts = Map<string, DocumentChange>;
 
 export interface EditOptions {
@@ -18,14 +18,14 @@ export interface EditOptions {
   lend<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Resolves with `undefined` if the text was left as it was. */
+/** Resolves with `undefined` if the text was not changed. */
 export async function editDocument(
   job: Extract<LocalJob, { readonly kind: "edit_document" }>,
   { client, ports, drafts, lend, signal }: EditOptions,
 ): Promise<DocumentChange | undefined> {
   const document = await ownedDocument(job, client, ports, signal);
   const draft = drafts.get(job.source);
-  // Over another text the earlier edit would undo what was written since.
+  // A draft based on another text would revert what was written since.
   const begun = draft?.text === document.text && draft.file === document.file ? draft.after : document.text;
   const edited = await lend(() => ports.editText(begun, job.source, signal));
   const after = document.file === undefined ? edited : await ports.documents.withRaisedVersion(document.text, edited);

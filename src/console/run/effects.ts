@@ -1,7 +1,4 @@
-/**
- * Carries effects out and tells what came of them. What is under way is known by the id that its effect gave; a `cancel`
- * ends it, and so does the end of the console.
- */
+/** Runs effects and reports their results. Running work has the id of its effect; `cancel` or the end of the console ends it. */
 
 import { AdminError, paramOf, type QueryResult } from "../../admin-api/index.ts";
 import { anySignal, escapeControls } from "../../base/index.ts";
@@ -19,10 +16,10 @@ import { loadPage } from "./load-page.ts";
 import { runSweep } from "./sweep.ts";
 import { follow, type Visibility } from "./visible.ts";
 
-/** Above the gateway's own limit of a statement. */
+/** Time limit of a query in milliseconds; longer than the gateway's own. */
 const QUERY_LIMIT_MS = 120_000;
 
-/** Members that have not shown a change. */
+/** Maximum number of members named as not having applied a change. */
 const MOST_NAMED = 5;
 
 export interface EffectsOptions {
@@ -32,12 +29,12 @@ export interface EffectsOptions {
   readonly signal: AbortSignal;
   now(): number;
   dispatch(event: Event): void;
-  /** Hands a text to the terminal's clipboard; false when it is too long for one. */
+  /** Copies a text to the terminal's clipboard; returns `false` if it is too long. */
   copy(text: string): boolean;
-  /** What is kept from now on, where `kept` is what is kept now. */
+  /** Returns the text to store, from the stored text and an addition. */
   withRemembered(kept: string, what: Remembering): string;
   redraw(): void;
-  /** Gives the terminal to a program of this machine while `work` lasts. */
+  /** Gives the terminal to a local program while `work` runs. */
   lend<T>(work: () => Promise<T>): Promise<T>;
   stopProcess(): void;
   quit(): void;
@@ -46,7 +43,7 @@ export interface EffectsOptions {
 
 export interface Effects {
   carryOut(effect: Effect): void;
-  /** Resolves once what is to be remembered is kept. */
+  /** Resolves once pending text is stored. */
   close(): Promise<void>;
 }
 
@@ -57,7 +54,7 @@ export function createEffects(options: EffectsOptions): Effects {
   const drafts: Drafts = new Map();
   let remembered: Promise<void> = Promise.resolve();
 
-  /** Never rejects: what goes wrong is told by `onFailure`. */
+  /** Runs work under an id. Never rejects: errors go to `onFailure`. */
   async function under(
     id: number,
     work: (signal: AbortSignal) => Promise<void>,
@@ -113,7 +110,7 @@ export function createEffects(options: EffectsOptions): Effects {
     return { kind, path, words: `saved ${what} to ${escapeControls(path)}` };
   }
 
-  /** Asks before it replaces a file. */
+  /** Saves a text, and asks before it replaces a file. */
   async function saved(work: SaveText, signal: AbortSignal): Promise<void> {
     const { kind, words, path } = await saveText(work, signal);
     if (kind === "exists") dispatch({ kind: "file_exists", job: work, path });
@@ -204,7 +201,7 @@ export function createEffects(options: EffectsOptions): Effects {
       try {
         return done(await client.call("run_query", { body, query: { nodes: "all" } }, limits), false);
       } catch (error) {
-        // A node of an earlier version refuses the parameter.
+        // An older node refuses the parameter.
         if (!(error instanceof AdminError) || !error.message.startsWith("The query parameter `nodes`")) throw error;
       }
     }

@@ -1,4 +1,4 @@
-/** What a call that failed is told as: one line, without controls. */
+/** Message of a failed call: one line without control characters. */
 
 import { type AdminDoor, AdminError, explain } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -11,7 +11,7 @@ export function wordsOf(error: unknown, door: AdminDoor): string {
   return escapeControls(error instanceof Error ? error.message : String(error));
 }
 
-/** Whether what was asked for may have been done all the same. */
+/** Returns whether the request may have been applied anyway. */
 export function isUnknown(error: unknown): boolean {
   if (!(error instanceof AdminError)) return false;
   if (error.status === 0) return error.code !== "unauthenticated";

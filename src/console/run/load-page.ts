@@ -1,4 +1,4 @@
-/** Loads a page by `load.ts`, which is imported when the first page is: it parses YAML, and the first frame does not. */
+/** Loads a page by `load.ts`, imported with the first page: it needs a YAML parser, which the first frame does not. */
 
 import type { PageRequest } from "../model/page-request.ts";
 import type { Line } from "../model/text.ts";

@@ -1,4 +1,4 @@
-/** Pages that take reads of their own: documents, their differences, and what a document would change. */
+/** Pages that need further reads: documents, their differences, and previews of changes. */
 
 import { parseDocument } from "yaml";
 import { type AdminClient, AdminError } from "../../admin-api/index.ts";
@@ -28,7 +28,7 @@ interface Limits {
   readonly timeLimitMs: number;
 }
 
-/** Rejects with `AdminError`, or with what reading a file of this machine failed with. */
+/** Rejects with `AdminError`, or with the error of reading a local file. */
 export async function loadPage(request: PageRequest, options: LoadOptions): Promise<readonly Line[]> {
   const { client, signal } = options;
   const limits = { signal, timeLimitMs: TIME_LIMIT_MS };
@@ -67,7 +67,7 @@ async function orRefusal(page: Promise<readonly Line[]>): Promise<readonly Line[
   }
 }
 
-/** What a source holds that defines nothing: without it the rest is the same. */
+/** Document that defines nothing: compared with it, a preview shows what a source defines. */
 const NOTHING = "{}";
 
 async function removal(name: string, { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {
@@ -80,7 +80,7 @@ async function removal(name: string, { client }: LoadOptions, limits: Limits): P
   return removalPage(change, { models: models?.items, profiles: profiles?.items });
 }
 
-/** By meaning, as the node judges the file that it has; and line by line where it is a file of this machine. */
+/** Shows the change by meaning, as the node computes it from its own file; also line by line if the file is on this machine. */
 async function reloading(
   { source, file }: Extract<PageRequest, { readonly kind: "reload" }>,
   documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
@@ -101,7 +101,7 @@ async function meaningOf(name: string, { client }: LoadOptions, limits: Limits):
     } = await client.call("reload_config", { query: { dry_run: true } }, limits);
     return previewPage({ name, revision: revision ?? 0, changed: true, differences, warnings });
   } catch (error) {
-    // A node of an earlier version takes no dry run, and has reloaded nothing.
+    // An older node knows no dry run and refuses, so that nothing was reloaded.
     if (error instanceof AdminError && error.code === "invalid") {
       return [line("What it would change by meaning is not known: the node is of an earlier version.", "warn")];
     }
@@ -129,7 +129,7 @@ async function linesOf(
   });
 }
 
-/** Nothing, of revision 0, where there is none yet. */
+/** Returns an empty document of revision 0 if there is none yet. */
 async function storedOr<T extends { readonly document: string; readonly revision: number }>(
   answer: Promise<T>,
 ): Promise<T | { readonly document: ""; readonly revision: 0 }> {
@@ -141,7 +141,7 @@ async function storedOr<T extends { readonly document: string; readonly revision
   }
 }
 
-/** What it would change by meaning, what the changed objects were and would be, and the texts line by line. */
+/** Shows the change by meaning, the changed fields before and after, and the line difference. */
 async function preview(
   { source, from }: Extract<PageRequest, { readonly kind: "preview" }>,
   { client, ports, signal }: LoadOptions,
@@ -155,7 +155,7 @@ async function preview(
       ? await client.call("rollback_source", { params, query, body: { revision: from.revision } }, limits)
       : await client.call("put_source", { params, query, body: file ?? "" }, limits);
   if (!change.changed) return previewPage(change);
-  // Who may not read them sees what changes by meaning alone.
+  // Without permission to read the documents, only the change by meaning is shown.
   const stored = change.revision === 0 ? "" : await textOf(client.call("get_source", { params }, limits));
   const next =
     "revision" in from
@@ -170,7 +170,10 @@ async function preview(
   return [...lines, BLANK, ...differencePage(stored, next, names)];
 }
 
-/** By meaning and line by line. A file is judged by its node when it is applied, so of one only the lines are shown. */
+/**
+ * Shows the change by meaning and line by line. A file is validated by its node when it is reloaded, so only the line
+ * difference is shown for it.
+ */
 async function editedPage(
   { source: name, revision, file, text, after }: DocumentChange,
   { client }: LoadOptions,
@@ -186,7 +189,7 @@ async function editedPage(
 const textOf = async (answer: Promise<{ readonly document: string }>): Promise<string | undefined> =>
   (await readable(answer))?.document;
 
-/** Undefined where it may not be read, or is not there. */
+/** Returns `undefined` if reading is not permitted or the document is missing. */
 async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -196,10 +199,10 @@ async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A longer document is not parsed here. UTF-16 units. */
+/** Maximum length of a document that is parsed here, in UTF-16 units. */
 const MOST_DOCUMENT = 1 << 20;
 
-/** Masked before anything else; undefined where it does not parse, which the gateway then tells of. */
+/** Parses a document and masks it first; `undefined` if it is invalid, which the gateway reports. */
 function parsed(document: string): unknown {
   if (document.length > MOST_DOCUMENT) return undefined;
   try {
@@ -210,7 +213,7 @@ function parsed(document: string): unknown {
   }
 }
 
-/** Sources that are looked at. */
+/** Maximum number of sources that are searched. */
 const MOST_SOURCES = 64;
 
 async function secretUses(names: readonly string[], { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {

@@ -1,4 +1,4 @@
-/** Runs the guardrails in force over data files of this machine, and tells how it stands. */
+/** Runs the active guardrails over local data files, and reports the progress. */
 
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
@@ -6,9 +6,9 @@ import type { Sweep } from "../model/sweep.ts";
 import { documentsOf } from "../watch/documents.ts";
 
 interface Asked {
-  /** Flags and files, as they were typed. */
+  /** Flags and files as typed. */
   readonly words: string;
-  /** Ends it. */
+  /** Id by which it is canceled. */
   readonly id: number;
 }
 
@@ -17,7 +17,7 @@ interface Means {
   readonly ports: ConsolePorts;
   readonly signal: AbortSignal;
   tell(sweep: Sweep): void;
-  /** In words, without controls. */
+  /** Returns the message of an error, without control characters. */
   wordsOf(error: unknown): string;
 }
 

@@ -1,23 +1,23 @@
-/** The newest lines of an audit trail that grows, handed on in batches. */
+/** Newest lines of a growing audit trail, reported in batches. */
 
 import { systemClock } from "../../base/index.ts";
 
-/** Of a file that is there already. */
+/** Bytes that are read from the end of an existing file. */
 const FROM_END_BYTES = 256 << 10;
 const KEPT_LINES = 1_000;
-/** A record is at most 4 KiB; what has no line end for so long is no trail. */
+/** Maximum length of a line; a record has at most 4 KiB, so a longer line is not an audit trail. */
 const MAX_LINE_LENGTH = 64 << 10;
-/** A busy trail grows many times a second, and nobody reads faster than this. */
+/** Interval of batches in milliseconds: a busy trail grows many times a second. */
 const BATCH_MS = 250;
 
 export interface TailOptions {
   follow(fromEnd: number, signal: AbortSignal): AsyncIterable<string>;
   readonly signal: AbortSignal;
-  /** Newest last; each call has all that are kept. */
+  /** Called with all kept lines, newest last. */
   onLines(lines: readonly string[]): void;
 }
 
-/** Ends with the signal; rejects when the file cannot be read. */
+/** Follows the file until the signal; rejects if it cannot be read. */
 export async function keepTail({ follow, signal, onLines }: TailOptions): Promise<void> {
   let kept: readonly string[] = [];
   let rest = "";

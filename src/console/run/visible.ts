@@ -1,6 +1,7 @@
 /**
- * On how many members a change is seen: the log index that the node asked had reached after it, against how far each
- * member is. A leader knows of all; a follower asks each other member, and the doors that were given are asked too.
+ * Number of members that have applied a change: compares the log index that the connected node had reached after it with that
+ * of each member. A leader knows all of them; a follower asks each other member, and the configured admin endpoints are asked
+ * too.
  */
 
 import { type AdminClient, AdminError, createAdminClient, type OperationAnswer } from "../../admin-api/index.ts";
@@ -19,8 +20,8 @@ export interface Visibility {
 }
 
 /**
- * `onChange` is told each step, and by each door as it answers; resolves once all are there, or after five seconds with
- * those that were.
+ * Follows a change. Calls `onChange` whenever a further member has applied it; resolves once all have, or after five seconds
+ * with those that have.
  */
 export async function follow(
   client: AdminClient,
@@ -38,7 +39,7 @@ export async function follow(
   let members: readonly string[] = [node];
   const now = (): Visibility => ({ index, on: members.filter((id) => there.has(id)), members });
   let told = 0;
-  /** Says how it stands once the members are known, and then only what is new. */
+  /** Reports progress once the members are known, and only changes. */
   function tell(): void {
     const seen = now();
     if (read === undefined || until.aborted || seen.on.length === told) return;
@@ -47,11 +48,11 @@ export async function follow(
   }
   try {
     do {
-      // Doors that hang hold nobody up who answers.
+      // In parallel, so that hanging endpoints do not delay the others.
       await Promise.all([
         persistently(() => listMembers(client, read, until), until).then((list) => {
           read = list.index;
-          // Of the node asked; each other member tells at least how far it is itself.
+          // The connected node lists all members; rows of other nodes add their own progress.
           members = list.items.filter((row) => (row.node ?? node) === node).map(({ id }) => id);
           for (const { id, applied } of list.items) if (applied !== null && applied >= index) there.add(id);
           tell();
@@ -63,7 +64,7 @@ export async function follow(
       ]);
     } while (!members.every((id) => there.has(id)) && !until.aborted);
   } catch (error) {
-    // Time is up, or the door went: what was seen until then was seen.
+    // Time is up, or the connection was lost: the result so far is valid.
     if (signal.aborted) throw error;
   }
   return now();
@@ -71,7 +72,7 @@ export async function follow(
 
 type Members = OperationAnswer<"list_cluster_members">;
 
-/** As all of them see it; of a node of an earlier version as that one does. */
+/** Lists the members as all nodes see them; an older node as it alone does. */
 async function listMembers(client: AdminClient, index: number | undefined, signal: AbortSignal): Promise<Members> {
   const query = index === undefined ? {} : { index, wait: WAIT };
   const options = { signal, timeLimitMs: LIMIT_MS };
@@ -83,7 +84,7 @@ async function listMembers(client: AdminClient, index: number | undefined, signa
   }
 }
 
-/** Asks again where only the moment is against it: a connection that broke, or an election after a leader's death. */
+/** Retries temporary failures: a broken connection, or an election after a leader's death. */
 async function persistently<Value>(ask: () => Promise<Value>, until: AbortSignal): Promise<Value> {
   for (;;) {
     try {
@@ -109,7 +110,7 @@ async function askDoors(
         const status = await client.call("get_status", {}, { signal });
         if (status.applied_index >= index) onThere(status.node);
       } catch {
-        // A door that does not answer shows nothing; the link says so if it is the one in use.
+        // An endpoint that does not answer adds nothing; the link reports it if it is the current one.
       } finally {
         client.close();
       }

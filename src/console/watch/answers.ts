@@ -1,4 +1,4 @@
-/** The text of an answer as the value that the console keeps, with what did not change since the last one as it was. */
+/** Parsing of answers into the values that the console keeps. Unchanged parts keep their identity. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { TableName } from "../../admin-api/index.ts";
@@ -20,12 +20,12 @@ export interface PlainAnswer {
   readonly gaps: Gaps | undefined;
 }
 
-/** Takes some milliseconds to parse. */
+/** Number of rows from which parsing takes several milliseconds. */
 const MANY_ROWS = 1_000;
 
 /**
- * Of one table; undefined for what is no list of it. `previous`: asked for the rows that such a parser gave, if there are
- * any. Many rows are parsed in one turn and compared in another, so that a key has to wait for one of them only.
+ * Returns a parser for one list, which returns `undefined` for any other answer. `previous` returns the rows of the last parse,
+ * if any. Many rows are parsed in one turn of the event loop and compared in another, so that a key waits for only one of them.
  */
 export function listParser(
   table: TableName,
@@ -45,7 +45,7 @@ export function listParser(
   };
 }
 
-/** Undefined for what is no answer of this operation; `previous`: the value before, if there is one. */
+/** Returns a parser for one operation, which returns `undefined` for any other answer; `previous` is the value before, if any. */
 export function plainParser(id: PlainId): (text: string, previous: unknown) => PlainAnswer | undefined {
   const schema = answerSchemaOf(id) ?? {};
   const { isList = false } = PLAIN[id];

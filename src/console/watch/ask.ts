@@ -1,21 +1,19 @@
-/**
- * One GET at a door, and what came of it. Every part of it is limited: the wait for the head of the answer, and the rest.
- */
+/** One GET request to an admin endpoint and its outcome. Both the wait for the head of the answer and the rest are limited. */
 
 import { type AdminClient, type AdminDoor, AdminError, explain, readText, refusalOf } from "../../admin-api/index.ts";
 import type { Failure } from "../model/data.ts";
 
 export type Outcome =
   | { readonly kind: "answered"; readonly text: string }
-  /** The gateway answered, and it was no. */
+  /** The gateway answered with a refusal. */
   | { readonly kind: "refused"; readonly failure: Failure }
   | { readonly kind: "signed_out"; readonly failure: Failure }
-  /** There was no answer, or no whole one. */
+  /** There was no answer, or an incomplete one. */
   | { readonly kind: "unanswered"; readonly failure: Failure }
-  /** The signal ended it. */
+  /** Ended by the signal. */
   | { readonly kind: "ended" };
 
-/** Whom to ask. */
+/** Admin endpoint that is asked, with its client. */
 export interface Peer {
   readonly client: AdminClient;
   readonly door: AdminDoor;
@@ -28,7 +26,7 @@ export interface AskOptions {
   now(): number;
 }
 
-/** Of a message, which a hostile door makes as long as it likes. */
+/** Maximum length of an error message, since a hostile endpoint controls it. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
 export async function ask(
@@ -72,6 +70,6 @@ function outcomeOf(error: AdminError, door: AdminDoor, at: number): Outcome {
   if (status === 401 || code === "unauthenticated") return { kind: "signed_out", failure };
   if (status === 403) return { kind: "refused", failure: { ...failure, code: "forbidden" } };
   if (status > 0) return { kind: "refused", failure };
-  // Why there was no answer is not in the message itself.
+  // The message itself does not contain the reason.
   return { kind: "unanswered", failure: failureOf(explain(error, door).words) };
 }

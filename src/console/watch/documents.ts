@@ -1,4 +1,4 @@
-/** Reads that this machine answers out of a stored document: again when the list of sources has changed. */
+/** Reads that this machine computes from a stored document, repeated when the list of sources changes. */
 
 import { type AdminClient, AdminError, type OperationAnswer } from "../../admin-api/index.ts";
 import { pause } from "../../base/index.ts";
@@ -16,16 +16,16 @@ type Ports = ConsolePorts["documents"];
 type Look = (document: OwnedDocument, of: string, ports: Ports, options: JobOptions) => Promise<unknown>;
 
 interface Rule {
-  /** Of the need's name: the source, undefined for the first; and what else it is about. */
+  /** Splits the need's name into the source (`undefined`: the first) and the other argument. */
   split(name: string | undefined): readonly [source: string | undefined, of: string];
   readonly look: Look;
 }
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
-/** As the command line takes them: with a separator, or a dot at its start. */
+/** Returns whether a word is a path, as the command line decides: it contains a separator or begins with a dot. */
 const isPath = (word: string): boolean => /^\.|[/\\]/.test(word);
 
-/** `default ./packs/ours`, either left out. */
+/** Parses a subject such as `default ./packs/ours`; either part may be missing. */
 export function subjectOf(
   subject: string | undefined,
 ): readonly [source: string | undefined, paths: readonly string[]] {
@@ -77,13 +77,13 @@ export async function keepLocal({ entry, need, session, ports, pace, signal, bel
   const rule: Rule = LOCAL[need.id];
   const [source, of] = rule.split(need.name);
   let seen: (OwnedDocument & { readonly stamp: string }) | undefined;
-  // What a cursor only passes over is not begun.
+  // Do not start work for a row that the cursor only passes over.
   await pause(pace.followMs, signal);
   while (!signal.aborted) {
     try {
       const document = await documentOf(session.peer.client, source, signal);
       session.answered();
-      // Whether it can be written from here is up to that file.
+      // Whether the document can be written from here depends on that file.
       const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
       if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
         const onProgress = (words: string): void => void (signal.aborted || entry.progress(words));
@@ -104,7 +104,7 @@ export async function keepLocal({ entry, need, session, ports, pace, signal, bel
   }
 }
 
-/** Every one that is stored. */
+/** Reads every stored document. */
 export async function documentsOf(client: AdminClient, signal: AbortSignal): Promise<readonly OwnedDocument[]> {
   const { items, file } = await sourcesOf(client, signal);
   return await Promise.all(items.map((item) => storedIn(client, item, file, signal)));
@@ -112,7 +112,7 @@ export async function documentsOf(client: AdminClient, signal: AbortSignal): Pro
 
 type Sources = OperationAnswer<"list_sources">["items"];
 
-/** `file`: of which the node makes its only source; undefined: the admin API writes them. */
+/** Lists the sources. `file` is the node's only source; `undefined` if they are written through the admin API. */
 async function sourcesOf(
   client: AdminClient,
   signal: AbortSignal,
@@ -137,7 +137,7 @@ async function storedIn(
   return { source: name, revision, file, text: document };
 }
 
-/** The source of that name, else `default`, else the first by name; one that is not there yet is empty. */
+/** Reads the named source, otherwise `default`, otherwise the first by name; a missing one is empty. */
 async function documentOf(
   client: AdminClient,
   wanted: string | undefined,

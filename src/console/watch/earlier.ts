@@ -1,8 +1,9 @@
 /**
- * Answers of a node of an earlier version, as one of this version gives them: columns that it does not have yet are filled
- * with what they say where nothing is known. While a cluster is renewed node by node the console is often the newer one.
+ * Conversion of answers of an older node to this version: columns that it lacks get their value for "unknown". During a rolling
+ * upgrade the console is often newer than the node.
  *
- * A column stands here from the version that adds it on. What an answer cannot do without, a name or an id, never does.
+ * A column belongs here from the version that adds it. Columns that an answer cannot do without, such as a name or an id, never
+ * do.
  */
 
 import type { BackendFailure, RowOf, TableName } from "../../admin-api/index.ts";
@@ -18,7 +19,7 @@ const FAILURE: Partial<BackendFailure> = {
   request: "",
   caller: null,
   model: null,
-  /** Not known: no attempt ends before it begins. */
+  /** Unknown: a real attempt never has a negative duration. */
   duration_ms: -1,
   error_type: null,
   error_code: null,
@@ -27,7 +28,7 @@ const FAILURE: Partial<BackendFailure> = {
 
 const ITEMS: { readonly [Id in PlainId]?: Row } = { list_backend_errors: FAILURE };
 
-/** The rows themselves where none lacks a column. */
+/** Returns the rows with missing columns added; the same array if none lacks a column. */
 export const rowsAsNow = (table: TableName, rows: readonly Row[]): readonly Row[] => filled(rows, LISTS[table]);
 
 export const itemsAsNow = (id: PlainId, items: readonly Row[]): readonly Row[] => filled(items, ITEMS[id]);

@@ -1,7 +1,6 @@
 /**
- * Whether an answer has the form that the contract gives it: types of values and required keys. Ranges, patterns and the
- * words of a choice are not looked at, and keys that are not known are let be, so that a gateway that is newer by a column
- * or a word is still understood.
+ * Structural check of an answer against the contract: types of values and required keys. Ranges, patterns and enumerations are
+ * not checked and unknown keys are allowed, so that a gateway with a newer column or word is still understood.
  */
 
 import type { JsonSchema } from "../../admin-api/index.ts";
@@ -38,6 +37,6 @@ function isObjectOf({ properties, additionalProperties, required }: JsonSchema, 
   return true;
 }
 
-/** A schema within a schema is an object; where there is none, anything fits. */
+/** Returns the nested schema; the empty schema, which allows anything, if there is none. */
 const schemaIn = (value: unknown): JsonSchema =>
   typeof value === "object" && value !== null ? (value as JsonSchema) : {};

@@ -1,7 +1,7 @@
 /**
- * Rows of lists in which every node counts for itself, folded to one row for the cluster: counts are summed, a state is the
- * worst. The first row of each, which is of the node asked, gives what is the same everywhere. Lists whose rows stand for
- * themselves, such as requests or providers, are left as they are.
+ * Merging of rows that every node measures for itself into one row for the cluster: counts are summed, the state is the worst.
+ * The first row of each, from the connected node, provides the values that are the same everywhere. Lists with independent
+ * rows, such as requests or providers, stay as they are.
  */
 
 import type { BudgetRecord, ControlRecord, GuardrailRecord, TableName } from "../../admin-api/index.ts";
@@ -19,7 +19,7 @@ export function foldedNodes(table: TableName, rows: readonly Row[]): readonly Ro
   return FOLDS.get(table)?.(rows) ?? rows;
 }
 
-/** `T` is what the rows are checked against after they are folded; a row of another form stays as it came. */
+/** `T` is checked after merging; a row that does not match stays unchanged. */
 function folding<T extends { readonly node: string }>(
   identityOf: (row: T) => readonly unknown[],
   fold: (parts: readonly [T, ...T[]]) => T,
@@ -43,7 +43,7 @@ function folding<T extends { readonly node: string }>(
 const sumOf = <T>(parts: readonly T[], of: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + of(part), 0);
 
-/** `null` where no part has a number. */
+/** Returns `null` if no part has a number. */
 function sumOrNull<T>(parts: readonly T[], of: (part: T) => number | null): number | null {
   const known = parts.flatMap((part) => of(part) ?? []);
   return known.length === 0 ? null : sumOf(known, (it) => it);
@@ -57,7 +57,7 @@ function budgetOf(parts: readonly [BudgetRecord, ...BudgetRecord[]]): BudgetReco
   const worst = parts.reduce((a, b) => (STANDINGS.indexOf(b.status) > STANDINGS.indexOf(a.status) ? b : a));
   return {
     ...first,
-    // The charges are replicated, so a node that lags knows of fewer.
+    // Charges are replicated, so a lagging node knows of fewer.
     used: Math.max(...parts.map(({ used }) => used)),
     remaining: Math.min(...parts.map(({ remaining }) => remaining)),
     reserved: sumOf(parts, ({ reserved }) => reserved),

@@ -1,8 +1,11 @@
-/** Tells of a leader that is another than the one known before. */
+/** Notes about a change of the leader. */
 
 import { escapeControls } from "../../base/index.ts";
 
-/** To be given each `get_status`. The leader's absence is no change, and neither is the return of the same one. */
+/**
+ * Returns a function that takes each `get_status`. Neither the leader's absence nor the return of the same leader counts as a
+ * change.
+ */
 export function createLeaderNotes(onNote: (words: string) => void): (status: unknown) => void {
   let known: string | undefined;
   return (status) => {

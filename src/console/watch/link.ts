@@ -1,8 +1,8 @@
 /**
- * Which door is in use, and whether it answers. The first of the doors that answers is used; when it no longer does, the
- * others are tried at once, one after the other; when none does, all are tried again and again, soon every two seconds.
+ * Choice of the admin endpoint and its availability. The first endpoint that answers is used. When it stops answering, the
+ * others are tried immediately, one after the other; if none answers, all are retried, soon every two seconds.
  *
- * `link().door` and `client()` are always of one door. A door that is given up for another has its client closed.
+ * `link().door` and `client()` always belong to the same endpoint. The client of an abandoned endpoint is closed.
  */
 
 import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
@@ -20,7 +20,7 @@ export interface LinkOptions {
   now(): number;
   onLink(link: Link): void;
   onNote(words: string): void;
-  /** The door in use answers: reads may begin. They end with the session's signal. */
+  /** Called when the current endpoint answers: reads may begin. They end with the session's signal. */
   onSession(session: Session): void;
   onAnswer(): void;
 }
@@ -28,19 +28,19 @@ export interface LinkOptions {
 export interface DoorLink {
   link(): Link;
   client(): AdminClient;
-  /** Reads all anew, and tries at once where no door answers. */
+  /** Reads everything again, and retries immediately if no endpoint answers. */
   refresh(): void;
   nextDoor(): void;
-  /** Resolves once nothing is under way. */
+  /** Resolves once all work has ended. */
   close(): Promise<void>;
 }
 
 type Command = "refresh" | "next_door";
 
 interface Plan {
-  /** Indices of doors, in the order in which they are tried. */
+  /** Indices of admin endpoints, in the order in which they are tried. */
   readonly order: readonly number[];
-  /** The operator wants another door; none has failed. */
+  /** Set if the operator asked for another endpoint; none has failed. */
   readonly isWanted: boolean;
 }
 
@@ -59,20 +59,23 @@ export function createLink({ doors, pace, now, onLink, onNote, onSession, onAnsw
   let session: Session | undefined;
   let servedMs = 0;
   let command: Command | undefined;
-  /** Of the probe or wait under way. */
+  /** Aborts the current probe or wait. */
   let interruption = new AbortController();
-  /** A probe or a session is under way or next, so that a refresh has nothing to add. */
+  /** A probe or a session is running or next, so that a refresh is unnecessary. */
   let isAboutTo = false;
   let isClosed = false;
-  /** Rounds over all doors, in a row, in which none answered or none went on answering. */
+  /** Number of consecutive rounds over all endpoints in which none answered or kept answering. */
   let rounds = 0;
-  /** Whether the other doors were tried at once since a door was last sound: two sick doors must not pass us on. */
+  /**
+   * Whether the other endpoints were tried immediately since the last sound one: two failing endpoints must not alternate
+   * without a wait.
+   */
   let hasHurried = false;
   let since: number | undefined;
 
   const doorAt = (index: number): ConsoleDoor => doors[index] ?? first;
   const link = (): Link => ({ door: doorAt(at), doors: doors.length, state });
-  /** All doors, from that one on. */
+  /** Returns the indices of all endpoints, beginning with that one. */
   const from = (index: number): readonly number[] => doors.map((_, step) => (index + step) % doors.length);
 
   function setState(to: Link["state"]): void {
@@ -129,12 +132,12 @@ export function createLink({ doors, pace, now, onLink, onNote, onSession, onAnsw
     client.close();
     client = its;
     at = next;
-    // The note last: it says why as well, and is what stays on the screen.
+    // The note is last: it contains the reason, and stays on the screen.
     onLink(link());
     onNote(isWanted ? `now at ${doorAt(at).name}` : `${name} does not answer; now at ${doorAt(at).name}`);
   }
 
-  /** Until the door is lost, or another one wanted. */
+  /** Runs the session until the endpoint is lost or another one is requested. */
   async function serve(identity: string | undefined): Promise<Exclude<Ending, { readonly kind: "refresh" }>> {
     const begunAt = monotonic();
     since = undefined;
@@ -174,7 +177,7 @@ export function createLink({ doors, pace, now, onLink, onNote, onSession, onAnsw
     }
   }
 
-  /** What is tried after that, and when: resolves once it is time. */
+  /** Decides which endpoints to try next, and resolves when it is time. */
   async function recover(failure: Failure): Promise<Plan> {
     if (servedMs >= pace.soundMs) {
       rounds = 0;

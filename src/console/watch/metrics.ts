@@ -1,7 +1,7 @@
 /**
- * What the overview tells of a metrics page: a page of Prometheus text to the few numbers that are looked at, and these,
- * scrape after scrape, to rates and percentiles. Source: the Prometheus text exposition format 0.0.4; names from the data
- * plane of the gateway. A page may be of anybody's making: it is bounded, and a line that makes no sense is left out.
+ * Metrics for the overview: reduces a page of Prometheus text to the few numbers that are shown, and consecutive scrapes to
+ * rates and percentiles. Source: the Prometheus text exposition format 0.0.4; names from the data plane of the gateway. The
+ * page is not trusted: its size is limited, and invalid lines are ignored.
  */
 
 import { KEPT_POINTS, type Metrics, SCRAPE_MS } from "../model/data.ts";
@@ -13,13 +13,13 @@ const REQUESTS = "gateway_requests_total";
 const OVERHEAD = "gateway_overhead_seconds_bucket";
 const IN_FLIGHT = "gateway_in_flight_requests";
 
-/** Sums over all label sets; null: the page does not tell. */
+/** Sums over all label sets; null if the page lacks the metric. */
 export interface Scrape {
   readonly requests: number | null;
-  /** Those of them that were answered with 5xx. */
+  /** Requests that were answered with 5xx. */
   readonly errors: number | null;
   readonly inFlight: number | null;
-  /** Observations at or under each bound, by its seconds. */
+  /** Number of observations at or below each bound, by the bound in seconds. */
   readonly overhead: ReadonlyMap<number, number>;
 }
 
@@ -55,7 +55,7 @@ export function parseMetrics(page: string): ParsedPage {
         default:
       }
     }
-    // A counter that nothing was counted of has no sample; its type stands there all the same.
+    // A counter without observations has no sample, but its type line is present.
     else if (page.startsWith(`# TYPE ${REQUESTS} `, from)) sums.requests ??= 0;
     from = end + 1;
   }
@@ -66,7 +66,7 @@ export function parseMetrics(page: string): ParsedPage {
 interface Sample {
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;
-  /** Finite. */
+  /** Finite number. */
   readonly value: number;
 }
 
@@ -102,10 +102,10 @@ function numberOf(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The points so far, and the scrape that the next one is measured from. */
+/** Points so far, and the scrape from which the next interval is measured. */
 export interface Series {
   readonly metrics: Metrics;
-  /** Milliseconds. */
+  /** Time in milliseconds. */
   readonly lastAt: number | undefined;
   readonly last: Scrape | undefined;
 }
@@ -118,18 +118,18 @@ export const NO_SERIES: Series = {
   last: undefined,
 };
 
-/** A gap of so many scrapes is not bridged by a mean over it. */
+/** Maximum interval, in scrape intervals: a longer gap is not filled with its mean. */
 const LONGEST_STEP = 2.5;
 
 export interface Step {
-  /** Undefined: the scrape failed. */
+  /** `undefined` if the scrape failed. */
   readonly scrape: Scrape | undefined;
-  /** Milliseconds. */
+  /** Time in milliseconds. */
   readonly at: number;
   readonly everyMs?: number;
 }
 
-/** The series with one more point, and a null for each scrape that should have been between. */
+/** Returns the series with one more point, and a null for each missed scrape in between. */
 export function advance({ metrics, lastAt, last }: Series, { scrape, at, everyMs = SCRAPE_MS }: Step): Series {
   const elapsedMs = lastAt === undefined ? 0 : Math.max(0, at - lastAt);
   const missed = Math.min(KEPT_POINTS, Math.max(0, Math.round(elapsedMs / everyMs) - 1));
@@ -151,7 +151,7 @@ export function advance({ metrics, lastAt, last }: Series, { scrape, at, everyMs
   };
 }
 
-/** Counters only grow, unless the process began anew. */
+/** Returns whether the process restarted: otherwise counters only grow. */
 function isRestart(before: Scrape, after: Scrape): boolean {
   const isLess = (now: number | null, then: number | null): boolean => (now ?? 0) < (then ?? 0);
   if (isLess(after.requests, before.requests) || isLess(after.errors, before.errors)) return true;
@@ -167,13 +167,16 @@ function overheadOf(before: Scrape, after: Scrape): Metrics["overhead"] {
 }
 
 interface Bucket {
-  /** Seconds. */
+  /** Upper bound in seconds. */
   readonly bound: number;
-  /** At or under it. */
+  /** Number of observations at or below the bound. */
   readonly count: number;
 }
 
-/** Milliseconds, linear within a bucket; over the last finite bound it is that bound. Null: nothing was observed. */
+/**
+ * Returns a percentile in milliseconds, interpolated linearly within a bucket, at most the last finite bound. Null if nothing
+ * was observed.
+ */
 function percentile(buckets: readonly Bucket[], share: number): number | null {
   const total = buckets.at(-1)?.count ?? 0;
   if (total <= 0) return null;

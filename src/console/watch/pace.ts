@@ -1,41 +1,41 @@
-/** How often, how long and how soon again the console asks. Milliseconds, but where a name says otherwise. */
+/** Intervals, time limits and backoff of the console's reads. In milliseconds unless the name says otherwise. */
 
 import { SCRAPE_MS } from "../model/data.ts";
 
-/** Milliseconds; the last one from there on. */
+/** Waits after consecutive failures, in milliseconds; the last one repeats. */
 export type Waits = readonly [number, ...number[]];
 
 export interface Pace {
-  /** A blocking read is answered after this at the latest. */
+  /** Maximum time for which the gateway holds back the answer to a blocking read. */
   readonly blockMs: number;
-  /** From a request to the head of its answer, over `blockMs` where it blocks. */
+  /** Time limit from a request to the head of its answer; a blocking read gets `blockMs` more. */
   readonly headMs: number;
-  /** From the head of an answer to its end. */
+  /** Time limit from the head of an answer to its end. */
   readonly bodyMs: number;
-  /** Of the one call that finds out whether a door answers. */
+  /** Time limit of the probe that checks whether an endpoint answers. */
   readonly probeMs: number;
-  /** A door that gave no answer for so long is probed. */
+  /** Time without an answer after which an endpoint is probed. */
   readonly quietMs: number;
-  /** Between an answer and the next read of the same thing. */
+  /** Minimum pause between an answer and the next read of the same data. */
   readonly restMs: number;
-  /** A read rests this many times as long as its last answer took to be handled. */
+  /** Minimum pause after a read, as a multiple of the time that handling its answer took. */
   readonly restFactor: number;
-  /** Between two reads that a changed list brought about. */
+  /** Minimum interval between two reads that follow a changed list. */
   readonly followMs: number;
-  /** Until what moves by itself is read again, and what hardly does. */
+  /** Intervals of polled reads that change often (`soonMs`) and rarely (`seldomMs`). */
   readonly soonMs: number;
   readonly seldomMs: number;
-  /** Waits of a read after failures in a row; the last one from there on. */
+  /** Waits of a read after consecutive failures; the last one repeats. */
   readonly backoffMs: Waits;
-  /** The same after rounds in which no door answered: short, so that who waits for a node sees it the moment it is back. */
+  /** Waits after rounds in which no endpoint answered: short, so that a returning node is noticed quickly. */
   readonly reconnectMs: Waits;
-  /** A door that served for so long is sound: its next failure counts as a first one. */
+  /** Minimum time of service that makes an endpoint sound: its next failure counts as a first one. */
   readonly soundMs: number;
-  /** Values that nobody needs any more are kept for so long. */
+  /** Time for which unneeded values are kept. */
   readonly keepMs: number;
-  /** Between two times at which pending blocking reads are said to be fresh. */
+  /** Minimum interval between updates of the freshness of pending blocking reads. */
   readonly touchMs: number;
-  /** Between two times at which new data is told. */
+  /** Minimum interval between reports of new data. */
   readonly tellMs: number;
   readonly scrapeMs: number;
 }
@@ -43,7 +43,7 @@ export interface Pace {
 export const PACE: Pace = {
   blockMs: 30_000,
   headMs: 10_000,
-  /** 25 MB, of 100,000 keys, at a megabyte a second. */
+  /** Enough for 25 MB (100,000 keys) at a megabyte per second. */
   bodyMs: 30_000,
   probeMs: 4_000,
   quietMs: 10_000,
@@ -61,7 +61,7 @@ export const PACE: Pace = {
   scrapeMs: SCRAPE_MS,
 };
 
-/** The wait after so many failures in a row, from 0. */
+/** Returns the wait after that number of earlier consecutive failures, from 0. */
 export function waitAfter(failures: number, waits: Waits): number {
   return waits[Math.min(failures, waits.length - 1)] ?? waits[0];
 }

@@ -2,7 +2,7 @@
 
 import { pause, systemClock } from "../../base/index.ts";
 
-/** Resolves at `at` of the monotonic clock, never before. */
+/** Resolves at `at` of the monotonic clock, never earlier, unless the signal ends it. */
 export async function pauseUntil(at: () => number, signal: AbortSignal): Promise<void> {
   for (;;) {
     const ms = at() - systemClock.monotonic();
@@ -11,7 +11,7 @@ export async function pauseUntil(at: () => number, signal: AbortSignal): Promise
   }
 }
 
-/** Ends a wait early; rung while nobody waits, it ends the next one. */
+/** Ends a wait early. If it rings while nothing waits, it ends the next wait. */
 export interface Bell {
   ring(): void;
   wait(ms: number, signal: AbortSignal): Promise<void>;

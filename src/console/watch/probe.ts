@@ -1,4 +1,6 @@
-/** Whether a door answers at all, and which process is behind it: `get_status`, within a short limit. */
+/**
+ * Probe of an admin endpoint: calls `get_status` within a short time limit, to learn whether it answers and which process does.
+ */
 
 import type { Failure } from "../model/data.ts";
 import { ask, type Peer } from "./ask.ts";
@@ -6,7 +8,7 @@ import type { Pace } from "./pace.ts";
 import { pathOf } from "./readables.ts";
 
 export type Probe =
-  /** A refusal is an answer. `identity`: undefined when the answer does not tell. */
+  /** A refusal counts as an answer. `identity` is `undefined` if the answer does not contain it. */
   | { readonly kind: "answered"; readonly identity: string | undefined }
   | { readonly kind: "signed_out"; readonly failure: Failure }
   | { readonly kind: "unanswered"; readonly failure: Failure }
@@ -31,7 +33,7 @@ export async function probe(peer: Peer, { signal, pace, now }: ProbeOptions): Pr
   }
 }
 
-/** Node and start of its process. */
+/** Returns the node and the start time of its process. */
 function identityIn(text: string): string | undefined {
   try {
     const { node, started_at: startedAt } = JSON.parse(text) as {

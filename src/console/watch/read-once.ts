@@ -1,6 +1,6 @@
 /**
- * Reads what a view or dialog needs once, for verbs that show or do the same without a screen. Lists that each node measures
- * are asked of every node. A read that is refused or fails leaves its reason in the reading; the others go on.
+ * Reads the needs of a view or dialog once, for commands that do the same without a screen. Lists that each node measures are
+ * read from every node. The reason of a failed read is kept in its reading; the other reads continue.
  */
 
 import type { AdminClient, AdminDoor } from "../../admin-api/index.ts";
@@ -20,11 +20,11 @@ export interface ReadOnceOptions {
   now(): number;
 }
 
-/** Limits of the head and of the body of one answer, in milliseconds. */
+/** Time limits of the head and of the body of one answer, in milliseconds. */
 const HEAD_MS = 10_000;
 const BODY_MS = 20_000;
 
-/** Resolves with the readings by need. Needs of this machine (metrics, packs, trials) are left out. */
+/** Resolves with the readings by need. Skips local needs (metrics, packs, trials). */
 export async function readOnce(needs: readonly Need[], options: ReadOnceOptions): Promise<Data> {
   const remote = needs.filter((need): need is RemoteNeed => need.id in PLAIN || tableOfList(need.id) !== undefined);
   const read = await Promise.all(remote.map(async (need) => [keyOf(need), await readingOf(need, options)] as const));

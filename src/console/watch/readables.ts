@@ -1,7 +1,6 @@
 /**
- * How each thing that can be read is read: its path, whether the gateway can hold the answer back until it changes (lists
- * can), and else how often it is asked for and which list tells that it may have changed. Source: design decisions,
- * section 3; operator console reference, B3.
+ * Rules for each read: its path, whether the gateway can hold the answer back until it changes (lists can), and otherwise its
+ * polling interval and the list whose change triggers it. Source: design decisions, section 3; operator console reference, B3.
  */
 
 import {
@@ -18,21 +17,21 @@ import { encoded } from "../model/action.ts";
 import type { Need, ReadableId } from "../model/data.ts";
 
 export type ListId = `list_${TableName}`;
-/** Answered by this machine. */
+/** Reads that this machine answers. */
 export type OwnId = "metrics" | "packs" | "pack_trial" | "threshold_trial";
 export type PlainId = Exclude<ReadableId, ListId | OwnId>;
 
 export interface PlainRule {
-  /** Read again when this list has changed, as long as that is read itself. */
+  /** List whose change triggers this read, while that list is read too. */
   readonly follows?: ListId;
-  /** By itself; `once`: with each connection to a door. */
+  /** Polling interval; `once` means once per connection. */
   readonly every: "soon" | "seldom" | "once";
   /** The value is the `items` of the answer. */
   readonly isList?: true;
   readonly query?: string;
-  /** What the name of the need is in the query; left out, it stands in the path. */
+  /** Query parameter for the name of the need; if missing, the name is part of the path. */
   readonly named?: string;
-  /** The query, without a name in it, for a node of an earlier version that refuses the other: its answer may be wider. */
+  /** Query without a name, for an older node that refuses the current one; its answer may contain more. */
   readonly earlier?: string;
 }
 
@@ -54,13 +53,13 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 
-/** What tells the rows of a list apart, so that a row that did not change is the same object in the next answer. */
+/** Columns that identify a row of each list, so that an unchanged row is the same object in the next answer. */
 const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T]["keys"])[] } = {
   keys: ["id"],
   profiles: ["name"],
   budgets: ["budget", "bucket"],
   backends: ["name", "node"],
-  // The id may be the caller's own, and be used again.
+  // The caller may choose the id, so it can repeat.
   requests: ["time", "id", "total_ms", "status", "node"],
   refusals: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   guardrails: ["kind", "name", "node"],
@@ -82,12 +81,12 @@ const IDENTITY: { readonly [T in TableName]: readonly (keyof (typeof TABLES)[T][
   reconcile_verdicts: ["provider", "day", "class"],
 };
 
-/** Of lists that are long, which rows are read. */
+/** Filter of long lists. */
 export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);
 
 /**
- * Lists of which a named part is read, of every node: the parameter that the name is given to, and how long an answer is
- * held back, since the buckets of other nodes are over a moment before or after those of this one.
+ * Lists that can be read in part from every node: the parameter for the name, and the blocking time in milliseconds. The time
+ * is short, since the buckets of other nodes end slightly before or after those of the connected node.
  */
 export const NAMED: ReadonlyMap<TableName, { readonly parameter: string; readonly holdMs: number }> = new Map([
   ["history", { parameter: "kind", holdMs: 5_000 }],
@@ -112,13 +111,13 @@ export function rowIdOf(table: TableName): (row: Row) => string {
   return (row) => others.reduce((id, column) => `${id}\n${row[column]}`, String(row[first]));
 }
 
-/** Of the answer to a plain read; undefined: any JSON. */
+/** Returns the schema of the answer to a plain read; `undefined` allows any JSON. */
 export function answerSchemaOf(id: PlainId): JsonSchema | undefined {
   const { answer }: Operation = OPERATIONS[id];
   return answer.kind === "json" ? answer.schema.json : undefined;
 }
 
-/** With its query; the parts of `query` are encoded already. `isEarlier`: as a node of an earlier version takes it. */
+/** Returns the path with its query, whose parts are already encoded. `isEarlier` selects the form for an older node. */
 export function pathOf({ id, name }: Need<Exclude<ReadableId, OwnId>>, query = "", isEarlier = false): string {
   const operation: OperationId = id;
   const parameter = isPlain(id) && !isEarlier ? PLAIN[id].named : undefined;

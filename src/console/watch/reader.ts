@@ -1,9 +1,9 @@
 /**
- * One thing that is read again and again for as long as it is needed and its session lasts.
+ * Repeated read of one need, while it is needed and its session lasts.
  *
- * A list is read with one blocking read after the other. Between two of them is a rest, so that a list that changes all
- * the time is handled twice a second at most, and one of 25 MB takes no more than a tenth of the time of this process.
- * What cannot block is read by the clock, and when the list that it follows has changed.
+ * A list is read with consecutive blocking reads. Between two of them is a pause, so that a list that changes constantly is
+ * handled at most twice a second, and one of 25 MB uses at most a tenth of this process's time. Other reads are polled, and
+ * repeated when the list that they follow has changed.
  */
 
 import type { TableName } from "../../admin-api/index.ts";
@@ -23,7 +23,7 @@ export interface ReaderOptions {
   readonly entry: Entry;
   readonly session: Session;
   readonly pace: Pace;
-  /** Ends with the session and with the need. */
+  /** Ends with the session or the need. */
   readonly signal: AbortSignal;
   now(): number;
 }
@@ -32,15 +32,15 @@ const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
 
 interface Turn {
   readonly path: string;
-  /** The gateway holds the answer back until there is something new. */
+  /** The gateway holds the answer back until there is a change. */
   readonly isBlocking: boolean;
-  /** Of a refusal: true, the question is to be put otherwise at once. */
+  /** Returns whether a refused read is repeated immediately in another form. */
   isDeclined?(failure: Failure): boolean;
-  /** False: it is no answer to this. */
+  /** Returns `false` if the text is not a valid answer. */
   take(text: string): boolean | Promise<boolean>;
 }
 
-/** `onChange`: the rows are others than before; not told of the first answer. */
+/** Keeps a list up to date. `onChange` is called when rows have changed, but not for the first answer. */
 export async function keepList(table: TableName, options: ReaderOptions & { onChange(): void }): Promise<void> {
   const { entry, pace, signal, onChange } = options;
   const need = { id: `list_${table}` } as const satisfies Need;
@@ -60,7 +60,7 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     const outcome = await turn(options, {
       path: pathOf(need, query),
       isBlocking: asked !== undefined,
-      // A node of an earlier version tells of itself alone.
+      // An older node answers only for itself.
       isDeclined({ status }) {
         if (everyMs === undefined || status !== 400) return false;
         everyMs = undefined;
@@ -71,7 +71,7 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
         const answer = await parse(text, entry.value);
         if (answer === undefined) return false;
         if (signal.aborted) return true;
-        // A node that was started anew counts from elsewhere.
+        // The index of a restarted node starts at a lower value.
         index = asked !== undefined && answer.index < asked ? undefined : answer.index;
         entry.succeed(answer.rows, EVERY_NODE_MS.has(table) && everyMs === undefined ? OF_ONE : answer.gaps);
         if (asked !== undefined && answer.rows !== before) onChange();
@@ -80,12 +80,12 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     });
     if (outcome === "over") return;
     if (outcome === "failed" || outcome === "declined") index = undefined;
-    // What every node is asked for, they are asked for half as often.
+    // Reads of every node run half as often.
     if (outcome === "taken" && everyMs !== undefined) await pause(2 * pace.restMs, signal);
   }
 }
 
-/** Which rows are read; `everyMs`: those of every node, an answer being held back for no longer. */
+/** Returns which rows are read, and the blocking time if they are read from every node. */
 function whichOf(
   table: TableName,
   name: string | undefined,
@@ -96,7 +96,7 @@ function whichOf(
 }
 
 export interface PlainOptions extends ReaderOptions {
-  /** Rung when the list that it follows has changed. */
+  /** Rings when the followed list has changed. */
   readonly bell: Bell;
   readonly need: Need<PlainId>;
   onValue(value: unknown): void;
@@ -131,7 +131,7 @@ export async function keepPlain(options: PlainOptions): Promise<void> {
   }
 }
 
-/** One read, once it is due. `over`: there is to be no other. */
+/** Performs one read when it is due. `over` means that no further read follows. */
 async function turn(
   { entry, session, pace, signal, now }: ReaderOptions,
   { path, isBlocking, isDeclined, take }: Turn,
@@ -176,7 +176,7 @@ async function turn(
   }
 }
 
-/** While `work` lasts and `signal` lets it, the entry is one whose change we would hear of. */
+/** Marks the entry as pending while `work` runs and until the signal, since a change would be reported meanwhile. */
 async function pending<T>(entry: Entry | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   if (entry === undefined) return await work();
   const end = (): void => entry.setPending(false);
@@ -185,7 +185,7 @@ async function pending<T>(entry: Entry | undefined, signal: AbortSignal, work: (
   try {
     return await work();
   } finally {
-    // After the signal it is another reader's to say.
+    // After the signal, another reader owns the entry.
     if (!signal.aborted) end();
     signal.removeEventListener("abort", end);
   }

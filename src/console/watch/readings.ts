@@ -1,7 +1,6 @@
 /**
- * What was read, and how it stands. Readings are replaced, never changed; new data is told once for all that happened
- * within a turn, and at most every `tellMs`. What nobody needs any more stays for `keepMs`, so that who goes back sees what
- * was there.
+ * Store of readings. Readings are immutable; new data is reported once for all changes of a turn, and at most every `tellMs`.
+ * Unneeded values are kept for `keepMs`, so that going back shows them immediately.
  */
 
 import { systemClock } from "../../base/index.ts";
@@ -17,40 +16,40 @@ import {
 } from "../model/data.ts";
 import { type Pace, waitAfter } from "./pace.ts";
 
-/** One thing that is or was read. Times are of the monotonic clock. */
+/** One need with its reading. Times are of the monotonic clock. */
 export interface Entry {
   readonly need: Need;
-  /** The last good one. */
+  /** Returns the last good value. */
   value(): unknown;
-  /** While true, an answer to anything proves that the value is what the gateway has. */
+  /** While pending, an answer to any read proves that the value is current. */
   setPending(isPending: boolean): void;
   succeed(value: unknown, gaps?: Gaps): void;
-  /** `value`: what is to be shown all the same, if not the last good one. */
+  /** `value` is shown although the read failed; default: the last good one. */
   fail(failure: Failure, value?: unknown): void;
-  /** How far it is with what is worked out; the end of that is told by the others. */
+  /** Reports the progress of a local computation; `succeed`, `fail` or `stopped` end it. */
   progress(words: string): void;
-  /** Nobody waits for it any more. */
+  /** The operator canceled it. */
   stopped(): void;
-  /** The next read begins no sooner than `ms` from now. */
+  /** Delays the next read by at least `ms`. */
   rest(ms: number): void;
-  /** When the next read may begin. */
+  /** Earliest time of the next read. */
   readonly dueAt: number;
-  /** Not asked again until the operator wants it. */
+  /** Not read again until the operator asks for it. */
   readonly isForbidden: boolean;
-  /** Forgets failures. */
+  /** Clears failures. */
   forgive(): void;
 }
 
 export interface Readings {
-  /** Begins to keep what is needed, or goes on with what was kept. */
+  /** Starts keeping a need, or continues with the kept value. */
   take(need: Need): Entry;
-  /** Nobody needs it now. */
+  /** Marks a need as no longer needed. */
   leave(key: string): void;
-  /** Those that are needed. */
+  /** Returns the entries that are needed. */
   entries(): Iterable<Entry>;
-  /** Also of what is not needed now. */
+  /** Also clears those that are not needed now. */
   forgiveForbidden(): void;
-  /** The door answered something just now. */
+  /** Reports that the admin endpoint has answered. */
   touch(): void;
   close(): void;
 }
@@ -152,7 +151,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       }
       clearTimeout(known.drop);
       known.drop = undefined;
-      // What was under way was ended when it was left.
+      // Work that was running was ended when the need was left.
       set(known, { askedAt: now(), progress: undefined });
       return known.entry;
     },
@@ -184,7 +183,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
   };
 }
 
-/** Each value was put in under the key of its need, so its type is that of the need. */
+/** Each value is stored under the key of its need, so its type is that of the need. */
 function dataOf(readings: ReadonlyMap<string, Reading<unknown>>): Data {
   return {
     get: <Id extends ReadableId>(need: Need<Id>) => readings.get(keyOf(need)) as Reading<Readable[Id]> | undefined,

@@ -1,14 +1,14 @@
 /**
- * Answers are parsed anew each time; what did not change is given back as the object it was, so that whoever draws can
- * tell by identity. A comparison costs less than the parse before it.
+ * Identity-preserving comparison: answers are parsed each time, and unchanged parts are replaced by the previous objects, so
+ * that drawing can compare by identity. A comparison is cheaper than parsing.
  */
 
 import type { Row } from "./readables.ts";
 
-/** No answer of the admin API is deeper; what is, is taken to differ. */
+/** Maximum depth of a comparison; no answer of the admin API is deeper, and deeper values count as different. */
 const MAX_DEPTH = 32;
 
-/** Whether two values of parsed JSON are equal. */
+/** Returns whether two values of parsed JSON are equal. */
 export function isSame(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || depth > MAX_DEPTH) return false;
@@ -28,20 +28,20 @@ export function isSame(a: unknown, b: unknown, depth = 0): boolean {
 }
 
 export interface KnownRows {
-  /** The next rows, each that equals its former self replaced by that; the previous ones themselves when all do. */
+  /** Next rows, with each unchanged one replaced by its previous object; the previous array itself if all are unchanged. */
   readonly rows: readonly Row[];
-  /** Those of them that are new or changed. */
+  /** Rows that are new or changed. */
   readonly fresh: readonly Row[];
 }
 
 export function withKnownRows(previous: readonly Row[], next: readonly Row[], idOf: (row: Row) => string): KnownRows {
   let places: ReadonlyMap<string, number> | undefined;
   let isEqual = previous.length === next.length;
-  /** How many places the rows have moved that the last one was found among: new ones come before the others. */
+  /** Offset between the old and new positions of the last match: new rows usually come first. */
   let moved = 0;
   const fresh: Row[] = [];
   const rows = next.map((row, at) => {
-    // Most rows follow the row that they followed, and are what they were.
+    // Most rows follow their previous neighbor and are unchanged.
     const there = previous[at + moved];
     if (there !== undefined && isSame(there, row)) return there;
     isEqual = false;

@@ -1,4 +1,4 @@
-/** The metrics page, scraped for as long as it is needed; it has an address of its own and knows nothing of the doors. */
+/** Scraper of the metrics page while it is needed; its address is independent of the admin endpoints. */
 
 import { pause, systemClock } from "../../base/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
@@ -14,11 +14,11 @@ export interface ScraperOptions {
 }
 
 export interface Scraper {
-  /** Until the signal ends it. The points of an earlier time go on. */
+  /** Scrapes until the signal. Continues the earlier points. */
   keep(entry: Entry, signal: AbortSignal): Promise<void>;
 }
 
-/** A port that does not keep to its own limit is not waited for longer. */
+/** Time limit for a port that does not keep its own, in milliseconds. */
 const SCRAPE_LIMIT_MS = 6_000;
 
 export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scraper {

@@ -1,10 +1,10 @@
 /**
- * The time between a door's first answer and whatever ends it: lost, signed out, or the operator's wish. All reads run in
- * a session, and end with it.
+ * Session: the time between the first answer of an admin endpoint and its end by failure, sign-out or the operator. All reads
+ * run in a session and end with it.
  *
- * A call without an answer says little: its connection may have been closed by something between. So the door is asked
- * once for its status while all reads wait, and lost is a door that does not answer that. The same is asked of a door that
- * has been quiet, since a read that blocks does not notice that its peer is gone.
+ * A call without an answer proves little, since an intermediary may have closed its connection. So the endpoint is probed once
+ * while all reads wait; it is lost if the probe fails. An endpoint without recent answers is probed too, since a blocking read
+ * does not notice that its peer is gone.
  */
 
 import { pause, systemClock } from "../../base/index.ts";
@@ -22,13 +22,16 @@ export type Ending =
 
 export interface Session {
   readonly peer: Peer;
-  /** Aborted at its end. */
+  /** Aborted at the end of the session. */
   readonly signal: AbortSignal;
-  /** Resolves once no probe is under way; at once as a rule. */
+  /** Resolves once no probe is running, usually immediately. */
   settled(): Promise<void>;
-  /** To be told of each answer, whatever it was. */
+  /** Must be called on each answer of any kind. */
   answered(): void;
-  /** A call had no answer. Resolves once it is known whether the door answers at all; if not, the session has ended. */
+  /**
+   * Reports a call without an answer. Resolves once the probe has decided; if the endpoint does not answer, the session has
+   * ended.
+   */
   doubt(): Promise<void>;
   end(ending: Ending): void;
   readonly ended: Promise<Ending>;
@@ -37,7 +40,7 @@ export interface Session {
 export interface SessionOptions {
   readonly peer: Peer;
   readonly pace: Pace;
-  /** Of the process behind the door, as its first answer told it. */
+  /** Identity of the process in its first answer. */
   readonly identity: string | undefined;
   probe(signal: AbortSignal): Promise<Probe>;
   onAnswer(): void;
@@ -70,7 +73,7 @@ export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOp
     switch (found.kind) {
       case "answered":
         answered();
-        // Another process counts its lists otherwise: everything is read from the start.
+        // Another process has different list indices: everything is read from the start.
         if (found.identity !== identity) end({ kind: "refresh" });
         break;
       case "signed_out":

@@ -1,7 +1,7 @@
 /**
- * Keeps what the screen needs up to date: each thing by a read of its own, over the door that answers. It hands out data
- * that never changes, how the console stands to the gateway, and what is worth a line in the log; it asks for nothing that
- * nobody needs. Source: design decisions, section 3; operator console reference, B3.
+ * Watch: keeps the needs of the screen up to date, each by its own read, over the endpoint that answers. It reports immutable
+ * data, the state of the connection, and messages for the log, and reads nothing that is not needed. Source: design decisions,
+ * section 3; operator console reference, B3.
  */
 
 import type { AdminClient } from "../../admin-api/index.ts";
@@ -20,35 +20,35 @@ import { createScraper } from "./scraper.ts";
 import type { Session } from "./session.ts";
 
 export interface WatchOptions {
-  /** In the order in which they are tried. */
+  /** Admin endpoints in the order in which they are tried. */
   readonly doors: readonly [ConsoleDoor, ...ConsoleDoor[]];
   readonly metricsUrl?: string;
   readonly scrape: ConsolePorts["scrape"];
   readonly documents: ConsolePorts["documents"];
   /** Milliseconds since 1970. */
   now(): number;
-  /** At most once a turn, and twenty times a second. A reading that did not change is the same object as before. */
+  /** Called at most once a turn, and twenty times a second. An unchanged reading is the same object as before. */
   onData(data: Data): void;
   onLink(link: Link): void;
-  /** For the flash line and `:log`: another leader, another door. */
+  /** Messages for the flash line and `:log`: another leader, another endpoint. */
   onNote(words: string): void;
-  /** Closes it. */
+  /** Closes the watch. */
   readonly signal: AbortSignal;
   readonly pace?: Partial<Pace>;
 }
 
 export interface Watch {
-  /** Exactly these are kept from now on. What the others came to stays for a minute. */
+  /** Sets the needs to keep up to date. The values of former needs are kept for a minute. */
   need(needs: readonly Need[]): void;
-  /** Ends what is worked out for that need, until it is asked for anew. */
+  /** Cancels the local computation of that need until it is requested again. */
   stop(need: Need): void;
-  /** Reads all again now, also what is forbidden, and after a 401. */
+  /** Reads everything again now, including forbidden reads and after a 401. */
   refresh(): void;
   nextDoor(): void;
-  /** Of the door in use; the watch closes it. */
+  /** Returns the client of the current endpoint; the watch closes it. */
   client(): AdminClient;
   link(): Link;
-  /** Resolves once nothing is under way. */
+  /** Resolves once all work has ended. */
   close(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export function createWatch(options: WatchOptions): Watch {
     onAnswer: () => readings.touch(),
     onSession(opened) {
       session = opened;
-      // What one door forbids, another may permit.
+      // Another endpoint may permit what this one forbids.
       if (client !== undefined && client !== opened.peer.client) readings.forgiveForbidden();
       ({ client } = opened.peer);
       opened.signal.addEventListener(
