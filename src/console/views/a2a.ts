@@ -1,4 +1,4 @@
-/** The agents that the gateway fronts. */
+/** View of the A2A agents behind the gateway. */
 
 import { callsView } from "./calls.ts";
 

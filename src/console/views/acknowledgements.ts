@@ -1,4 +1,4 @@
-/** What operators have acknowledged: why, until when, and how it stands now. */
+/** View of acknowledgements: the reason, the end, and the current state of each. */
 
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
 import { acknowledgeDialog, liftAcknowledgementsDialog, whyNotAcknowledged } from "../actions/acknowledgement.ts";
@@ -16,7 +16,7 @@ import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./att
 
 interface Row {
   readonly record: AcknowledgementRecord;
-  /** What it is about, while that wants attention. */
+  /** Alert that is acknowledged, while it is active. */
   readonly item: AttentionItem | undefined;
   readonly standing: "folded" | "worse" | "back" | "over" | "ended";
 }
@@ -44,7 +44,7 @@ function standingOf(record: AcknowledgementRecord, item: AttentionItem | undefin
   return isBack(item, record, context) ? "back" : "folded";
 }
 
-/** As the overview names it while it has it. */
+/** Returns the name in the overview while the alert is active, otherwise the acknowledgement's name. */
 const aboutOf = ({ record, item }: Row): string => (item === undefined ? record.name : `${item.kind} ${item.name}`);
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -140,7 +140,7 @@ function pane(id: string, context: Context): readonly Line[] {
   ];
 }
 
-/** Extending needs what it is about, whose state is acknowledged anew. */
+/** Extending needs the alert, whose current state is acknowledged again. */
 function whyNotExtend({ ids: [id = ""] }: Chosen, context: Context): string | undefined {
   const row = rowOf(id, context);
   if (row === undefined) return GONE;

@@ -1,4 +1,4 @@
-/** The views, in the order in which help and completion list them. A new view is one file and one line here. */
+/** All views, in the order of help and completion. A new view is one file and one line here. */
 
 import type { View } from "../model/view.ts";
 import { a2aView } from "./a2a.ts";

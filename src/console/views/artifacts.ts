@@ -1,4 +1,4 @@
-/** The files of models on this node: which are here, which come, which nothing needs; how large, of which digest, for whom. */
+/** View of the model files on this node: present, downloading or unused, with size, digest and users. */
 
 import type { ArtifactRecord } from "../../admin-api/index.ts";
 import { bar } from "../format/charts.ts";
@@ -24,7 +24,7 @@ const STATES: Readonly<
 const stateOf = (state: ArtifactRecord["state"]) => STATES[state] ?? { mark: "~", tone: "warn", rank: 2 };
 
 const BAR_CELLS = 40;
-/** Of a digest in the table; all of it is in the pane. */
+/** Width of a digest in the table; the pane shows all of it. */
 const DIGEST_CELLS = 19;
 
 const idOf = ({ model, file, node }: ArtifactRecord): string => JSON.stringify([node, model, file]);
@@ -86,7 +86,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
 
 const sizeOf = (rows: readonly ArtifactRecord[]): number => rows.reduce((sum, { size }) => sum + (size ?? 0), 0);
 
-/** How the cache is filled: a bar each for what is in use, what comes and what can go. */
+/** Returns the usage of the cache: one bar each for files in use, downloads and removable files. */
 function above({ data, isAscii }: Context): readonly Line[] {
   const rows = rowsOf(data, "artifacts");
   if (rows.length === 0) return [];

@@ -1,7 +1,7 @@
 /**
- * Which rows of attention operators have acknowledged. An acknowledgement folds a row away until it ends or is lifted, and no
- * longer than the row stays as bad as it was: one that has become more severe, or tells of more things than it did (its
- * `degree`), is shown again, and so is one that was gone and came back (attention-recurrence.ts).
+ * Acknowledged alerts. An acknowledgement hides an alert until it ends or is lifted, but only while the alert does not get
+ * worse: it is shown again if it becomes more severe, concerns more things than before (its `degree`), or cleared and came back
+ * (attention-recurrence.ts).
  */
 
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
@@ -13,7 +13,7 @@ import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
 
 export interface Acknowledged {
-  /** With words before what they say where they have got worse. */
+  /** Alerts to show; those that got worse have the reason prepended to `says`. */
   readonly shown: readonly AttentionItem[];
   readonly folded: readonly AttentionItem[];
 }
@@ -32,7 +32,7 @@ export function withoutAcknowledged(items: readonly AttentionItem[], context: Co
   return { shown, folded };
 }
 
-/** Why it is shown though it is acknowledged, in words before what it says. */
+/** Returns the reason why an acknowledged alert is shown; `undefined` if it stays hidden. */
 function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Context): string | undefined {
   const by = namesInWords([row.by]);
   if (isWorse(item, row)) return `worse than ${by} acknowledged`;
@@ -41,7 +41,7 @@ function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Cont
   return isAnother(item, row) ? `anew since ${by} acknowledged` : undefined;
 }
 
-/** It went away, for longer than what flaps, and came back. */
+/** Returns whether it cleared for longer than a flapping alert does, and came back. */
 export const isBack = (item: AttentionItem, row: AcknowledgementRecord, context: Context): boolean =>
   awayMs(row, context) !== undefined || isAnother(item, row);
 
@@ -53,7 +53,7 @@ function awayMs({ name, created_at: at }: AcknowledgementRecord, { recurrences }
   return seen?.of === at ? seen.backAfterMs : undefined;
 }
 
-/** What was not said of how bad it was is no measure. */
+/** Returns whether an alert got worse. A severity or degree that the acknowledgement lacks is not compared. */
 export function isWorse(
   { severity, degree }: Pick<AttentionItem, "severity" | "degree">,
   was: Pick<AcknowledgementRecord, "severity" | "degree">,
@@ -62,6 +62,6 @@ export function isWorse(
   return was.degree !== null && (degree ?? 1) > was.degree;
 }
 
-/** Of those that are known, how many have ended: rows come back as it grows. */
+/** Returns how many of the known acknowledgements have ended; alerts return as it grows. */
 export const endedAcknowledgements = ({ data, now }: Context): number =>
   rowsOf(data, "acknowledgements").length - standingAcknowledgements(data, now).length;

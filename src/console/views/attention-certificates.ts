@@ -1,4 +1,4 @@
-/** Attention for the front door's certificate: what expires, and why no newer one has come. */
+/** Alerts about the listener's certificate: its expiry, and why no newer one was obtained. */
 
 import type { CertificateRecord } from "../../admin-api/index.ts";
 import { day } from "../format/times.ts";

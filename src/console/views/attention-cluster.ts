@@ -1,4 +1,4 @@
-/** Attention for the cluster and what it stores: members, leader, configuration, audit chains. */
+/** Alerts about the cluster and its state: members, leader, configuration, audit chains. */
 
 import type {
   AuditHeadRecord,
@@ -49,7 +49,7 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
   };
 }
 
-/** After so long a silence no longer tells one member from another. */
+/** Maximum silence that is distinguished when members are ordered, in milliseconds. */
 const LONG_SILENCE_MS = 3_600_000;
 
 function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {
@@ -70,7 +70,10 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
   };
 }
 
-/** Beyond this windows, suspensions and expiries differ noticeably between nodes. */
+/**
+ * Minimum clock offset of an alert, in milliseconds; beyond it windows, suspensions and expiries differ noticeably between
+ * nodes.
+ */
 const TOLD_OFFSET_MS = 1_000;
 
 export const WRONG_CLOCKS: AttentionSource = {
@@ -78,7 +81,7 @@ export const WRONG_CLOCKS: AttentionSource = {
   items({ data }) {
     const members = rowsOf(data, "cluster_members");
     const offsets = members.flatMap(({ clock_offset_ms: ms }) => ms ?? []).sort((a, b) => a - b);
-    // As the cluster takes it: the lower of two.
+    // The lower of two medians, as the cluster takes it.
     const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
     return members.flatMap((member) => {
       const ahead = (member.clock_offset_ms ?? median) - median;
@@ -92,7 +95,7 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     id: `clock:${member.id}`,
     severity: "warn",
     weight: 0.9,
-    // A second, ten, a hundred: it wanders.
+    // Power of ten in milliseconds, since the offset fluctuates.
     degree: Math.floor(Math.log10(Math.abs(ahead))),
     what: "CLOCK",
     kind: "member",
@@ -103,7 +106,7 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
   };
 }
 
-/** A log that is ahead of the clocks of the members: by a clock that was ahead when it led, or clocks that were set back. */
+/** The log's time is ahead of the members' clocks: the clock of a former leader was ahead, or clocks were set back. */
 export const LOG_AHEAD: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
@@ -142,7 +145,7 @@ export const NO_LEADER: AttentionSource = {
   },
 };
 
-/** It knows no leader and is not ready either, which this item stands for. */
+/** A removed node knows no leader and is not ready either; this alert covers both. */
 export const NODE_REMOVED: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
@@ -180,7 +183,7 @@ export const NODE_NOT_READY: AttentionSource = {
   },
 };
 
-/** One that could not be replaced yet, or that ends again and again; one that ended once is in the log and the metrics. */
+/** Worker processes that could not be replaced yet, or that end repeatedly; a single end is only in the log and the metrics. */
 export const WORKERS_MISSING: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
@@ -237,7 +240,7 @@ const ofNode = (node: NodeStatus, { id, what, kind, view, words, degree = 1 }: O
   json: node,
 });
 
-/** `no_file`: as it is on each node but the one that has the file, and wherever the API writes. */
+/** `no_file` is normal on every node except the one with the file, and wherever the API is the writer. */
 const FILE_SEVERITY: Readonly<Record<FileStatus["state"], Severity | undefined>> = {
   in_sync: undefined,
   no_file: undefined,
@@ -255,7 +258,7 @@ export const FILE_STATUS: AttentionSource = {
     if (config === undefined) return [];
     const { state, message, remedy } = config.file_status;
     const severity = FILE_SEVERITY[state];
-    // The node's own refusal has an item already.
+    // The node's own refusal already has an alert.
     if (severity === undefined || (state === "refused" && node !== undefined && isRefused(node))) return [];
     const item: AttentionItem = {
       id: "config:file",
@@ -286,7 +289,7 @@ function sourceItem(row: SourceRecord): AttentionItem {
     id: `source:${row.name}`,
     severity: isRefusedHere ? "fail" : "warn",
     weight: 0.5,
-    // A further revision is another trouble.
+    // A further revision counts as worse.
     degree: row.revision,
     what: "SOURCE",
     kind: "source",
@@ -297,7 +300,7 @@ function sourceItem(row: SourceRecord): AttentionItem {
   };
 }
 
-/** One row a node, whose chains count what did not fit together. */
+/** One alert per node whose chains have conflicts. */
 export const AUDIT_CONFLICTS: AttentionSource = {
   needs: [{ id: "list_audit_heads" }],
   items({ data }) {

@@ -1,4 +1,4 @@
-/** What wants an operator's attention, and where that is found: one source a kind of trouble. */
+/** Alerts and their sources, one source per kind. */
 
 import type { Acknowledgeable } from "../actions/acknowledgement.ts";
 import type { Suspendable } from "../actions/suspension-words.ts";
@@ -8,7 +8,7 @@ import type { Need } from "../model/data.ts";
 import type { Tone } from "../model/text.ts";
 import type { Place } from "../model/view.ts";
 
-/** `fail`: traffic or state is lost now. `warn`: it will be, or somebody has to decide. `note`: good to know. */
+/** `fail`: traffic or state is being lost. `warn`: it will be, or an operator has to decide. `note`: information. */
 export type Severity = "fail" | "warn" | "note";
 
 export const SEVERITIES: Readonly<Record<Severity, { rank: number; mark: string; tone: Tone }>> = {
@@ -18,39 +18,39 @@ export const SEVERITIES: Readonly<Record<Severity, { rank: number; mark: string;
 };
 
 export interface AttentionItem {
-  /** Unique and lasting: `provider:acme-chat`. */
+  /** Unique and permanent id: `provider:acme-chat`. */
   readonly id: string;
   readonly severity: Severity;
-  /** Orders items of one severity, the larger first: 0 to 1, such as the share that fails. */
+  /** Order within a severity, larger first: 0 to 1, such as the share of failures. */
   readonly weight: number;
   /**
-   * Of how many things the row tells, or another number that grows as it gets worse within its severity; a whole one, 1 where
-   * it is left out. Once it is more than it was, a row that was acknowledged is shown again.
+   * Number of things that the alert concerns, or another integer that grows as it gets worse within its severity; default 1. An
+   * acknowledged alert is shown again if it exceeds the acknowledged value.
    */
   readonly degree?: number;
-  /** When it began, where that is known; milliseconds since 1970. One that began after it was acknowledged is another. */
+  /** Start time if known, in milliseconds since 1970. An alert that began after the acknowledgement is a different one. */
   readonly since?: number;
   /** `FAIL`, `SUSP`: at most seven characters. */
   readonly what: string;
-  /** Instead of the tone of the severity. */
+  /** Replaces the tone of the severity. */
   readonly tone?: Tone;
   readonly kind: string;
   readonly name: string;
-  /** Said before `says`; milliseconds since 1970. */
+  /** Shown before `says`; in milliseconds since 1970. */
   readonly until?: { readonly words: "certificate expires in"; readonly at: number };
-  /** One line; empty where `until` says it all. Whoever draws it takes controls out. */
+  /** One line; empty if `until` says everything. Control characters are removed when it is drawn. */
   readonly says: string;
-  /** Said after it; milliseconds since 1970. */
+  /** Shown after `says`; in milliseconds since 1970. */
   readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
-  /** Where Enter goes, and the row that is then under the cursor. */
+  /** Target of Enter, and the row that the cursor is then on. */
   readonly goes: { readonly place: Place; readonly row?: string; readonly filter?: string };
-  /** What `s` suspends. */
+  /** Subject that `s` suspends. */
   readonly suspends?: Suspendable;
-  /** What `u` lifts and `E` extends. */
+  /** Subject that `u` lifts and `E` extends. */
   readonly lifts?: Suspendable;
-  /** The filter that finds its requests, where requests name it. */
+  /** Filter that finds its requests, if requests name it. */
   readonly requests?: string;
-  /** As the admin API gives it. */
+  /** Rows as the admin API returned them. */
   readonly json: unknown;
 }
 
@@ -67,11 +67,11 @@ export const acknowledgeableOf = ({ id, kind, name, severity, degree = 1 }: Atte
   degree,
 });
 
-/** Without the clock: items are made anew when a reading changes, not with each second. */
+/** Context without the clock: alerts are recomputed when a reading changes, not each second. */
 export type Seen = Omit<Context, "now">;
 
 export interface AttentionSource {
   readonly needs: readonly [Need, ...Need[]];
-  /** Nothing of what could not be read. */
+  /** Returns the alerts. Readings that are missing produce none. */
   items(context: Seen): readonly AttentionItem[];
 }

@@ -1,4 +1,4 @@
-/** Attention for reconciliation: verdicts over the bounds, a row a provider, and reports that cannot be had. */
+/** Alerts about reconciliation: verdicts beyond the bounds, one row per provider, and unavailable reports. */
 
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
 import { count, percent, plural } from "../format/numbers.ts";
@@ -20,7 +20,7 @@ export const DRIFT: AttentionSource = {
   },
 };
 
-/** What nothing outside the gateway explains comes first, then the newest. */
+/** Unexplained differences come first, then the newest. */
 function driftItem(rows: readonly ReconcileVerdictRecord[]): readonly AttentionItem[] {
   const [worst] = rows.toSorted((a, b) => b.hard - a.hard || (a.day < b.day ? 1 : -1));
   if (worst === undefined) return [];

@@ -1,9 +1,9 @@
 /**
- * A trouble that went away and came back is another one, whatever was said of the first: its row is shown again, though its
- * acknowledgement has not ended. What was away for less than `CALM_MS` flaps, and stays folded.
+ * Recurrence of acknowledged alerts: an alert that cleared and came back is a different one, so it is shown again although its
+ * acknowledgement has not ended. An alert that was clear for less than `CALM_MS` flaps and stays hidden.
  *
- * That a row was away is known to a console that has looked at it meanwhile, while the overview was on its screen or had
- * just been; of a suspension, and of a caller that is refused, the gateway itself tells when it began.
+ * The console knows that an alert was clear only if it was watching, with the overview on the screen or recently left. For
+ * suspensions and refused callers, the gateway reports the start time itself.
  */
 
 import { standingAcknowledgements } from "../actions/acknowledgement.ts";
@@ -13,17 +13,17 @@ import { attentionNeeds, attentionOf } from "./attention.ts";
 
 export const CALM_MS = 10 * 60_000;
 
-/** An answer that is older says nothing of now. */
+/** Maximum age of a reading that still describes the present, in milliseconds. */
 const FRESH_MS = 30_000;
 
-/** The next, after an answer; `context` holds those before. */
+/** Returns the recurrences after an answer; `context` has the previous ones. */
 export function recurrencesOf(context: Context): Recurrences {
   const { recurrences: before = NO_RECURRENCES, data, now } = context;
   const standing = standingAcknowledgements(data, now);
   if (standing.length === 0) return before.size === 0 ? before : NO_RECURRENCES;
   const isWatched = attentionNeeds().every((need) => {
     const reading = data.get(need);
-    // What is not permitted makes no rows, before and after.
+    // A forbidden list never produces rows.
     if (reading?.failure?.code === "forbidden") return true;
     return reading?.value !== undefined && reading.failure === undefined && now - (reading.freshAt ?? 0) < FRESH_MS;
   });

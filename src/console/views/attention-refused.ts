@@ -1,4 +1,4 @@
-/** Attention for callers that are refused: a key, a user or an agent whose requests came to nothing in the last minute. */
+/** Alerts about refused callers: keys, users or agents whose requests were refused in the last minute. */
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
 import { namesInWords } from "../format/names.ts";
@@ -8,18 +8,18 @@ import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { requestsOfSubject } from "./keys-filters.ts";
 import { callerWords, causeWords, refusalId } from "./refusals.ts";
 
-/** Rows of their own; a client that is refused asks again and again, and hundreds may be. */
+/** Maximum number of separate rows; a refused client retries, and there may be hundreds. */
 const MOST_CALLERS = 6;
-/** Refused in a minute: more than a person who tries. */
+/** Refusals per minute from which it is a warning: more than a person causes. */
 const MANY = 10;
 
-/** Of one caller with one code by one cause, over the nodes. */
+/** Rows of one caller, code and cause, over the nodes. */
 type Refused = readonly [RefusalRecord, ...RefusalRecord[]];
 
 export const REFUSED_CALLERS: AttentionSource = {
   needs: [{ id: "list_refusals" }, { id: "list_budgets" }],
   items({ data }) {
-    // What a budget refuses is said with the budget, where this node knows that it does.
+    // Refusals by a budget are covered by the budget's alert if this node reports it as refusing.
     const told = new Set(
       rowsOf(data, "budgets").flatMap(({ budget, status }) => (status === "refusing" ? [budget] : [])),
     );
@@ -45,7 +45,7 @@ function refusedItem(rows: Refused): AttentionItem {
   const minute = minuteOf(rows);
   const hour = rows.reduce((sum, { last_hour: refused }) => sum + refused, 0);
   const by = causeWords(row);
-  // Scanners are always there, and who is suspended is meant to be refused.
+  // Scanners are normal, and a suspended caller is refused on purpose.
   const isMeant = kind === "unrecognised" || cause === "suspension";
   const isUnknown = caller === null || kind === "unrecognised";
   const requests = isUnknown ? row.last_request : requestsOfSubject({ kind, name: caller });
@@ -53,9 +53,9 @@ function refusedItem(rows: Refused): AttentionItem {
     id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
     severity: minute >= MANY && !isMeant ? "warn" : "note",
     weight: Math.min(0.9, minute / 1_000),
-    // Ten, a hundred, a thousand a minute: it goes up and down with each.
+    // Power of ten per minute, since the number fluctuates.
     degree: Math.floor(Math.log10(minute)),
-    // A node forgets them after an hour without one.
+    // A node forgets them after an hour without a refusal.
     since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
@@ -70,7 +70,7 @@ function refusedItem(rows: Refused): AttentionItem {
   };
 }
 
-/** Names what refused: `no-cards`, `budget day`, `unknown_key`; otherwise the code. */
+/** Returns the cause: `no-cards`, `budget day`, `unknown_key`; otherwise the code. */
 function causeFirst(row: RefusalRecord): string {
   const { cause, cause_name: name, code } = row;
   if (cause === "rule" || cause === "credential") return name ?? code;

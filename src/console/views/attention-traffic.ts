@@ -1,4 +1,7 @@
-/** Attention for traffic: providers, MCP servers and agents that fail, models that nobody serves, budgets that run out, and what is switched off. */
+/**
+ * Alerts about traffic: failing providers, MCP servers and agents, models without a provider, budgets that run out, and
+ * suspensions.
+ */
 
 import type { BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
@@ -24,7 +27,7 @@ export const FAILING_PROVIDERS: AttentionSource = {
     ),
 };
 
-/** Their calls go nowhere else. */
+/** Calls to these have no failover. */
 export const FAILING_CALLS: AttentionSource = {
   needs: [{ id: "list_mcp_servers" }, { id: "list_a2a_agents" }, { id: "list_suspensions" }],
   items: ({ data }) =>
@@ -40,7 +43,10 @@ export const FAILING_CALLS: AttentionSource = {
     ),
 };
 
-/** Numbers are of the nodes on which it fails, which are named where they are not all. `after` goes on from its rate. */
+/**
+ * Builds the alert from the nodes on which it fails, and names them unless they are all nodes. `after` is the text after the
+ * rate.
+ */
 function failingItem<Row extends Measured>(
   table: MeasuredTable,
   view: string,
@@ -58,7 +64,7 @@ function failingItem<Row extends Measured>(
     id: suspensionId(failed),
     severity: "fail",
     weight: 0.5 + (ratio ?? 1) / 2,
-    // Nodes on which it fails.
+    // Number of nodes on which it fails.
     degree: those.length,
     what: "FAIL",
     kind: failed.kind,
@@ -71,7 +77,7 @@ function failingItem<Row extends Measured>(
   };
 }
 
-/** Names that stand in, told in the one line there is. */
+/** Maximum number of failover names in the single line. */
 const FEW_NAMES = 2;
 
 function leaving(name: string, data: Data): string {
@@ -81,7 +87,7 @@ function leaving(name: string, data: Data): string {
   return takers.length === 0 ? "; nobody stands in" : `; requests leave to ${namesInWords(takers, FEW_NAMES)}`;
 }
 
-/** In one row however many they are: a provider that is off takes hundreds of names along. */
+/** One row for all models: a suspended provider can affect hundreds of names. */
 export const UNSERVED_MODELS: AttentionSource = {
   needs: [{ id: "list_models" }, { id: "list_backends" }, { id: "list_suspensions" }],
   items({ data }) {
@@ -116,7 +122,7 @@ function budgetItem(row: BudgetRecord): AttentionItem {
   const isRefusing = row.status === "refusing";
   const isBad = isRefusing || isSpent(row);
   const why = whyRefusing(row);
-  // A hundred percent is said of what is spent, and of nothing before.
+  // Shows 100 % only for a spent budget.
   const share = isSpent(row) ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {
     id: `budget:${bucketId(row)}`,

@@ -1,4 +1,4 @@
-/** All that wants attention, worst first. Another kind of trouble is one entry in `ATTENTION`. */
+/** All alerts, worst first. A new kind is one entry in `ATTENTION`. */
 
 import type { Need } from "../model/data.ts";
 import { keyOf } from "../model/data.ts";
@@ -23,7 +23,7 @@ import { DRIFT, MISSING_REPORTS } from "./attention-reconcile.ts";
 import { REFUSED_CALLERS } from "./attention-refused.ts";
 import { FAILING_CALLS, FAILING_PROVIDERS, SPENT_BUDGETS, SUSPENSIONS, UNSERVED_MODELS } from "./attention-traffic.ts";
 
-/** Of items that weigh the same, those of an earlier source come first. */
+/** Sources; of alerts with the same weight, those of an earlier source come first. */
 export const ATTENTION: readonly AttentionSource[] = [
   FAILING_PROVIDERS,
   FAILING_CALLS,
@@ -50,7 +50,7 @@ export const ATTENTION: readonly AttentionSource[] = [
 
 const ITEMS = createRecall<readonly AttentionItem[]>();
 
-/** Made again only when a reading that a source needs has another value or failure. */
+/** Returns the alerts, recomputed only when a needed reading has a new value or failure. */
 export function attentionOf(context: Seen): readonly AttentionItem[] {
   const readings = attentionNeeds().map((need) => context.data.get(need));
   const madeOf = readings.flatMap((reading) => [reading?.value, reading?.failure]);
@@ -59,10 +59,10 @@ export function attentionOf(context: Seen): readonly AttentionItem[] {
   );
 }
 
-/** The smaller, the more urgent. */
+/** Returns the sort key; smaller is more urgent. */
 export const urgencyOf = ({ severity, weight }: AttentionItem): number => SEVERITIES[severity].rank - weight / 2;
 
-/** What all sources read, each once. */
+/** Returns the needs of all sources, without duplicates. */
 export const attentionNeeds = (): readonly Need[] => NEEDS;
 
 const NEEDS: readonly Need[] = [

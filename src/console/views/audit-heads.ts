@@ -1,4 +1,4 @@
-/** The audit heads: of each chain the newest record that the cluster has witnessed, and what did not fit to one. */
+/** View of the audit heads: the newest record of each chain that the cluster has witnessed, and conflicts with it. */
 
 import type { AuditHeadRecord } from "../../admin-api/index.ts";
 import { askFile } from "../actions/ask-file.ts";
@@ -13,7 +13,7 @@ import { type Line, line, span } from "../model/text.ts";
 import type { Offer, View } from "../model/view.ts";
 import { verifyOffer } from "./audit-verify.ts";
 
-/** `7f3aB2..x91Q`: enough to tell two apart on a screen; `d` shows the whole. */
+/** Abbreviates a text as `7f3aB2..x91Q`, enough to distinguish two on a screen; `d` shows all of it. */
 const abbreviated = (text: string): string => (text.length <= 14 ? text : `${text.slice(0, 8)}..${text.slice(-4)}`);
 const ABBREVIATED_CELLS = 14;
 
@@ -101,7 +101,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-/** `chains`: that the node has shown. */
+/** `chains` is the number of chains of the node. */
 function conflictLines({ node, conflicts }: AuditHeadRecord, chains: number): readonly Line[] {
   const times = conflicts === 1 ? "once" : `${count(conflicts)} times`;
   return [
@@ -124,7 +124,7 @@ function conflictLines({ node, conflicts }: AuditHeadRecord, chains: number): re
   ];
 }
 
-/** As `gateway audit verify -heads` takes it. */
+/** Returns the heads in the format of `gateway audit verify -heads`. */
 function headsFile(data: Data): string {
   const heads = rowsOf(data, "audit_heads").map(({ node, kid, seq, hash }) => ({ node, kid, seq, hash }));
   return `${JSON.stringify(heads, null, 2)}\n`;

@@ -1,23 +1,23 @@
 /**
- * Rows of the audit tail: the node's last records, or lines of the stream that was given. A line may be anything; one
- * that is no record is a row without a record. Lines are parsed when they are looked at.
+ * Rows of the audit tail: the node's last records, or lines of the audit file. A line may be anything; one that is not a record
+ * is a row without one. Lines are parsed on demand.
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";
 
 export interface TailRow {
   readonly id: string;
-  /** In the order of the source, from 0, the newest last. */
+  /** Position in the source, from 0, the newest last. */
   readonly position: number;
-  /** What a filter looks through. */
+  /** Text that a filter searches. */
   readonly text: string;
-  /** Undefined: the line is no record. */
+  /** Returns `undefined` if the line is not a record. */
   record(): AuditRecord | undefined;
 }
 
-/** As many as the node remembers, twice over: a stream may tell of several nodes. */
+/** Maximum number of rows: twice what a node keeps, since a stream may contain several nodes. */
 export const MAX_TAIL_ROWS = 2_000;
-/** UTF-16 units of a line; a record is 4 KiB at most. */
+/** Maximum length of a line in UTF-16 units; a record has at most 4 KiB. */
 const MAX_LINE_LENGTH = 65_536;
 
 export const rowsOfRecords = (records: readonly AuditRecord[]): readonly TailRow[] =>
@@ -56,7 +56,7 @@ export const rowsOfLines = (lines: readonly string[]): readonly TailRow[] =>
     },
   );
 
-/** After a crash a node writes some records a second time: equal rows are told apart by their count. */
+/** Gives equal rows different ids by counting them: after a crash a node writes some records again. */
 function unique<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
@@ -71,7 +71,7 @@ function unique<T>(
   });
 }
 
-/** Undefined: it is no record. Signatures are not checked here; `V` does. */
+/** Returns `undefined` if the text is not a record. Does not check signatures; `V` does. */
 export function parseRecord(text: string): AuditRecord | undefined {
   if (text.length > MAX_LINE_LENGTH || !text.startsWith("{")) return undefined;
   let value: unknown;

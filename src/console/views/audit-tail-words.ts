@@ -1,6 +1,6 @@
 /**
- * A record in a few words, by its event: what was decided or done, about what, by whom. The facts of each event stand in
- * `data`; words that a newer gateway adds are told as they are. All that comes out is fit for a screen.
+ * Short description of a record by its event: the decision or action, its subject and its author. The facts of each event are
+ * in `data`; values that a newer gateway adds are shown unchanged. The result is safe to show.
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";
@@ -12,14 +12,14 @@ type Facts = ReadonlyMap<string, unknown>;
 const factsOf = ({ data }: AuditRecord): Facts =>
   new Map<string, unknown>(typeof data === "object" && data !== null ? Object.entries(data) : []);
 
-/** Of facts that are not known: their names and values, as far as a line goes. */
+/** Limits for unknown facts, so that they fit in a line. */
 const MAX_FACTS = 12;
 const MAX_FACT_LENGTH = 120;
 
 export interface RecordWords {
   readonly text: string;
   readonly tone: Tone;
-  /** Somebody was refused, or something went wrong. */
+  /** A caller was refused, or something failed. */
   readonly isBad: boolean;
 }
 
@@ -71,7 +71,7 @@ function tell({ event }: AuditRecord, facts: Facts): string {
   }
 }
 
-/** Of a request on the data plane. */
+/** Describes an access decision of the data plane. */
 function accessDecision(facts: Facts): string {
   const rule = text(facts, "rule");
   const layer = text(facts, "layer");
@@ -106,7 +106,10 @@ const adminDecision = (facts: Facts): string =>
 
 const RESOURCE = /^(\w+)::"(.*)"$/;
 
-/** `Suspension::"provider:acme"` is `provider:acme`, `Key::"ci"` is `key ci`, a list its name; what is written otherwise stays. */
+/**
+ * Turns `Suspension::"provider:acme"` into `provider:acme`, `Key::"ci"` into `key ci`, and a table into its name; other
+ * spellings stay.
+ */
 function resourceOf(facts: Facts): string | undefined {
   const resource = text(facts, "resource");
   const [, kind = "", name = ""] = RESOURCE.exec(resource ?? "") ?? [];
@@ -120,7 +123,7 @@ function adminWrite(facts: Facts): string {
   return joined([
     text(facts, "action"),
     resourceOf(facts),
-    // Of what a list was given, which is then the resource.
+    // Name of a new item when the resource is the list.
     text(facts, "name"),
     by(facts),
     facts.get("dry_run") === true ? "dry run" : undefined,
@@ -148,7 +151,7 @@ function authFailure(facts: Facts): string {
   ]);
 }
 
-/** Of an event that this version has no words for. */
+/** Describes an event that this version does not know. */
 function others(facts: Facts): string {
   return [...facts]
     .filter(([, value]) => value !== null)
@@ -170,7 +173,7 @@ function isBad({ event }: AuditRecord, facts: Facts): boolean {
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== "").join("  ");
 
-/** Undefined: it is not there, or nothing. */
+/** Returns `undefined` if the fact is missing or empty. */
 function text(facts: Facts, name: string): string | undefined {
   const value = facts.get(name);
   if (value === undefined || value === null || value === "") return undefined;

@@ -1,6 +1,6 @@
 /**
- * The newest audit records: of the node that is asked, or of the stream that `-audit` names. They are shown as they were
- * written; whether they are whole and signed is told by `V` alone.
+ * View of the newest audit records: those of the connected node, or of the file that `-audit` names. They are shown as written;
+ * only `V` checks whether they are complete and signed.
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";
@@ -19,7 +19,7 @@ import { verifyOffer } from "./audit-verify.ts";
 const rowsIn = ({ data, tail }: Pick<Context, "data" | "tail">): readonly TailRow[] =>
   tail === undefined ? rowsOfRecords(data.get({ id: "list_audit_records" })?.value ?? []) : rowsOfLines(tail);
 
-/** A cell of a record; a line that is none has its text under WHAT. */
+/** Returns a cell of a record; a line that is not a record has its text under WHAT. */
 const of =
   (cell: (record: AuditRecord, now: number) => Span) =>
   (row: TailRow, now: number): Span => {
@@ -27,10 +27,10 @@ const of =
     return record === undefined ? span("-", "dim") : cell(record, now);
   };
 
-/** Of another day the month and the day are shown; `d` shows the whole. */
+/** Month and day are shown for another day; `d` shows everything. */
 const YEAR = /^\d{4}-/;
 
-/** Of a line that is no record. */
+/** Maximum length of a line that is not a record. */
 const MAX_SHOWN_LENGTH = 500;
 
 const COLUMNS: readonly Column<TailRow>[] = [
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<TailRow>[] = [
     align: "left",
     priority: 2,
     cell: of(({ ts }, now) => span(clock(Date.parse(ts), now).replace(YEAR, ""))),
-    // As written: a stream may hold records of one millisecond, and lines that have no time.
+    // In the written order: a stream may have several records in a millisecond, and lines without a time.
     sortKey: ({ position }) => position,
   },
   {
@@ -115,7 +115,7 @@ const table = (context: Pick<Context, "data" | "tail">): Table =>
     rowsIn(context),
   );
 
-/** The whole record: its facts first, then what binds it to its chain. */
+/** Describes the whole record: its facts first, then its place in the chain. */
 function describe(id: string, context: Context): readonly Line[] {
   const row = rowsIn(context).find((it) => it.id === id);
   if (row === undefined) return [];

@@ -1,4 +1,4 @@
-/** The check of an exported audit trail, as `gateway audit verify` makes it: how to begin, how far it is, what was found. */
+/** Verification of an exported audit trail, as by `gateway audit verify`: start, progress and result. */
 
 import { escapeControls } from "../../base/index.ts";
 import { askFile } from "../actions/ask-file.ts";
@@ -9,7 +9,7 @@ import type { Offer, View } from "../model/view.ts";
 
 const PLACE = { view: "audit-verify" } as const;
 
-/** Of every view of the audit trail. */
+/** Offer that every view of the audit trail has. */
 export const verifyOffer: Offer = {
   verb: "verify",
   does: "verify file",

@@ -1,4 +1,4 @@
-/** The last quarter of an hour in tens of seconds, and values over it as a band of bars. */
+/** Buckets of ten seconds over the last quarter of an hour, and values drawn as a band of bars. */
 
 import { sparkline } from "../format/charts.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
@@ -12,13 +12,16 @@ export const REACH_MS = BUCKETS * BUCKET_MS;
 
 const LABEL_CELLS = 24;
 const SUM_CELLS = 9;
-/** Of the largest value of ten seconds, which the highest bar stands for. */
+/** Width of the largest value of a bucket, which is the height of the highest bar. */
 const SCALE_CELLS = 10;
 
-/** Of the ten seconds that are not over. `now`: milliseconds since 1970. */
+/** Returns the number of the current, incomplete bucket. `now` is in milliseconds since 1970. */
 export const newestBucket = (now: number): number => Math.floor(now / BUCKET_MS);
 
-/** Index of a moment, oldest first; what is after the newest is in it, as of a clock that is ahead. Negative: before them. */
+/**
+ * Returns the index of a moment, oldest first. A later moment, from a clock that is ahead, belongs to the newest bucket.
+ * Negative: older than the first.
+ */
 export const bucketAt = (time: number, newest: number): number =>
   Math.min(BUCKETS - 1, BUCKETS - 1 - (newest - Math.floor(time / BUCKET_MS)));
 
@@ -30,7 +33,7 @@ export interface BandSize {
   readonly isAscii: boolean;
 }
 
-/** Its name before it; behind it what it comes to, and what the highest bar stands for. */
+/** Draws a band: the name, the bars, the total, and the value of the highest bar. */
 export function band(
   name: string,
   values: readonly (number | null)[],

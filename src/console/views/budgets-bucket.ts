@@ -1,6 +1,6 @@
 /**
- * What the console tells of a bucket, wherever it is shown: its name, how it stands, and how fast it is spent. Costs are
- * in cost units, times in milliseconds since 1970.
+ * Texts about a budget bucket, wherever it is shown: its name, state and rate. Costs are in cost units, times in milliseconds
+ * since 1970.
  */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
@@ -11,16 +11,16 @@ import { span } from "../format/times.ts";
 import { wordTable } from "../format/words.ts";
 import type { Line, Tone } from "../model/text.ts";
 
-/** Names a row of the list; a bucket's name has no slash. */
+/** Returns the id of a row; a bucket's name has no slash. */
 export const bucketId = ({ budget, bucket }: Pick<BudgetRecord, "budget" | "bucket">): string => `${budget}/${bucket}`;
 
 export const isShared = ({ bucket }: Pick<BudgetRecord, "bucket">): boolean => bucket === "shared";
 
-/** Of the limit; a limit of nothing is spent. */
+/** Returns the used share of the limit; a limit of 0 is fully used. */
 export const usedFraction = ({ limit, used }: Pick<BudgetRecord, "limit" | "used">): number =>
   limit <= 0 ? 1 : used / limit;
 
-/** Never `100.0` before all of it is spent. */
+/** Returns the used percentage, never `100.0` before everything is spent. */
 export const usedPercent = (row: Pick<BudgetRecord, "limit" | "used">): string => {
   const fraction = usedFraction(row);
   return percent(fraction < 1 ? Math.min(fraction, 0.999) : fraction);
@@ -36,11 +36,11 @@ export const STANDING: Readonly<Record<BudgetRecord["status"], { mark: string; w
   (word) => ({ mark: "~", word, tone: "warn" }),
 );
 
-/** One that refuses may have something left, and too little for what was asked of it. */
+/** A refusing bucket may have something left, but too little for the request. */
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
   status === "exhausted" || (status === "refusing" && remaining === 0);
 
-/** Tells why a budget refuses though something is left: a request holds the most it may cost. Empty if nothing is left. */
+/** Explains why a budget refuses although something is left: a request reserves its maximum cost. Empty if nothing is left. */
 export const whyRefusing = (row: BudgetRecord): string =>
   isSpent(row) || row.remaining === 0
     ? ""
@@ -48,23 +48,23 @@ export const whyRefusing = (row: BudgetRecord): string =>
 
 const WHOLE_DIGEST = 16;
 
-/** Whose it is: everybody's, a key's, or a token's, of which the list has a digest. */
+/** Returns the owner of a bucket: all callers, a key, or a token, of which the list has a digest. */
 export function ownerOf({ bucket, key }: Pick<BudgetRecord, "bucket" | "key">): string {
   if (key !== null) return escapeControls(`key ${key}`);
   const name = bucket.length <= WHOLE_DIGEST ? bucket : `${bucket.slice(0, 8)}..${bucket.slice(-4)}`;
   return escapeControls(name);
 }
 
-/** Above it a column of whole numbers would take the room of all others. */
+/** Maximum width of a column of whole numbers; wider numbers are shortened. */
 const WHOLE_CELLS = "999,999,999".length;
 
-/** How a column tells its numbers: whole with digits in threes, or all of them shortened. */
+/** Returns the number format of a column: all whole with thousands separators, or all shortened. */
 export function unitsFormat(largest: number): (value: number) => string {
   return count(largest).length <= WHOLE_CELLS ? (value) => count(value) : short;
 }
 
 export type Burn =
-  /** `resets_at` has passed; a newer reading will tell. */
+  /** `resets_at` has passed; a newer reading is due. */
   | { readonly kind: "over" }
   | { readonly kind: "spent" }
   | { readonly kind: "unused" }
@@ -74,10 +74,10 @@ export type Burn =
   | { readonly kind: "exhausts"; readonly perHour: number; readonly inMs: number };
 
 const HOUR_MS = 3_600_000;
-/** Of a window, before which one burst would pass for a rate. */
+/** Minimum elapsed share of a window; before it, a burst would look like a rate. */
 const LEAST_FRACTION = 0.01;
 
-/** From what is spent and how much of the window has passed: the API keeps no history. */
+/** Computes the rate from the used amount and the elapsed part of the window, since the API has no history. */
 export function burnOf(row: BudgetRecord, now: number): Burn {
   const windowMs = parseDuration(row.window) ?? 0;
   const left = Date.parse(row.resets_at) - now;
@@ -119,7 +119,7 @@ const BAR_CELLS = 20;
 
 export const usedBar = (row: BudgetRecord, isAscii: boolean): string => bar(usedFraction(row), BAR_CELLS, isAscii);
 
-/** For panes: the bucket in one line. */
+/** Returns the bucket in one line, for panes. */
 export function bucketLine(row: BudgetRecord, now: number, isAscii: boolean): Line {
   const { mark, word, tone } = STANDING[row.status];
   const resets = span(Date.parse(row.resets_at) - now);

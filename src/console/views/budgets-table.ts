@@ -1,4 +1,4 @@
-/** The table of the buckets. Numbers of a column are told alike: all whole, or all shortened where one would not fit. */
+/** Table of budget buckets. All numbers of a column have the same format: whole, or shortened if one would not fit. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/columns.ts";

@@ -1,4 +1,4 @@
-/** The budgets: each bucket in its current window, what is left of it, and how long it lasts at the rate of this window. */
+/** View of the budgets: each bucket in its current window, the remainder, and how long it lasts at the current rate. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
@@ -59,7 +59,7 @@ function referrersOf(row: BudgetRecord, data: Data) {
   ];
 }
 
-/** Nodes that the pane has room for. */
+/** Maximum number of nodes in the pane. */
 const MAX_HOLDERS = 3;
 const NUMBER_CELLS = 16;
 
@@ -98,7 +98,9 @@ const follow: Offer = {
   },
 };
 
-/** Of a key's own bucket those of the key; of a shared one those of the profiles that spend from it. */
+/**
+ * Returns the filter for requests: for a key's own bucket those of the key, for a shared one those of the profiles that use it.
+ */
 function requestsOfBucket(id: string, { data }: Context): string | undefined {
   const row = bucketWith(data, id);
   if (row === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * MCP servers and agents alike: worst first, as the nodes met them in the last minute, with what may be done about one
- * that fails. A call goes to the one that it names and to no other. Source: operator console reference, B5.
+ * Shared parts of the views of MCP servers and agents: worst first, as measured by the nodes in the last minute, with actions
+ * for a failing one. A call goes only to the one that it names. Source: operator console reference, B5.
  */
 
 import type { A2aAgentRecord, McpServerRecord, RequestRecord } from "../../admin-api/index.ts";
@@ -32,15 +32,15 @@ import { requestsOffer } from "./requests.ts";
 import { bucketLines, bucketWords, lastBadLines, requestBuckets } from "./requests-recent.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
-/** An agent stands in no registry. */
+/** Agents have no registry name. */
 type Fronted = A2aAgentRecord & Partial<Pick<McpServerRecord, "registry_name">>;
 type Row = Met<Fronted>;
 
 export interface Calls extends Pick<View, "id" | "aliases" | "digit" | "title" | "about"> {
   readonly table: "mcp_servers" | "a2a_agents";
-  /** Beside those that both have, after them. */
+  /** Columns after the common ones. */
   readonly columns?: readonly Column<Row>[];
-  /** `MCP servers`. */
+  /** Plural noun: `MCP servers`. */
   readonly many: string;
 }
 
@@ -61,7 +61,7 @@ const URL_COLUMN: Column<Row> = textColumn(
   ({ record }) => record.url,
 );
 
-/** Names by which an MCP server is known to clients that found it in the registry. */
+/** Names of MCP servers in the registry, where clients find them. */
 export const REGISTRY_COLUMN: Column<Row> = textColumn(
   { head: "REGISTRY", letter: "g", width: { least: 12, flex: 2 }, priority: 3, cut: "middle" },
   ({ record }) => record.registry_name ?? null,

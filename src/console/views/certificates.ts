@@ -1,4 +1,4 @@
-/** The front door's certificate: until when it is good, and what is being done for the next. */
+/** View of the listener's certificate: its validity, and the state of its renewal. */
 
 import type { CertificateRecord } from "../../admin-api/index.ts";
 import { bar } from "../format/charts.ts";
@@ -70,7 +70,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
 
 const BAR_CELLS = 40;
 
-/** How much of its life is over. */
+/** Draws the elapsed part of the certificate's lifetime. */
 function lifeLine(
   { not_before: from, not_after: end, state }: CertificateRecord,
   now: number,
@@ -86,7 +86,7 @@ function lifeLine(
 
 const isAutomatic = ({ source }: CertificateRecord): boolean => /^https?:/.test(source);
 
-/** For whoever is on call; empty: nothing. */
+/** Returns the advice for the operator; empty if none is needed. */
 function remedyOf(record: CertificateRecord): string {
   const { state, last_error: error } = record;
   if (!isAutomatic(record)) {

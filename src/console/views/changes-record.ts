@@ -1,8 +1,8 @@
 /**
- * Audit records of the admin plane, read for their facts: changes with what came of them, and changes that the policy
- * refused. Source: design decisions, section 4; the facts of `admin.write` and of a denied `access.decision`.
+ * Audit records of the admin plane: changes with their results, and changes that the policy denied. Source: design decisions,
+ * section 4; the facts of `admin.write` and of a denied `access.decision`.
  *
- * `data` follows from the event and from the version that wrote it: what is not there is told as unknown.
+ * `data` depends on the event and on the version that wrote it: missing facts are shown as unknown.
  */
 
 import { type AuditRecord, OPERATIONS, type Operation } from "../../admin-api/index.ts";
@@ -12,16 +12,16 @@ import type { Tone } from "../model/text.ts";
 
 export interface Change {
   readonly id: string;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly at: number;
   readonly who: string;
   readonly action: string;
-  /** `Suspension provider:acme-chat`. */
+  /** Changed resource: `Suspension provider:acme-chat`. */
   readonly resource: string;
   readonly result: "done" | "tried" | "refused" | "denied" | "unknown";
-  /** Why it was refused; empty: it was not. */
+  /** Code of the refusal; empty if it was not refused. */
   readonly code: string;
-  /** What the record adds: reason, revision and the like. */
+  /** Additional facts of the record: reason, revision and the like. */
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly record: AuditRecord;
 }
@@ -34,20 +34,20 @@ export const RESULTS: Readonly<Record<Change["result"], { word: string; tone: To
   unknown: { word: "~UNKNOWN", tone: "warn", isBad: true },
 };
 
-/** Facts that stand in columns of their own, and how the request came. */
+/** Facts that have their own columns, and the path of the request. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...["action", "resource", "principal", "principal_name", "roles", "door", "request_id"],
   ...["outcome", "code", "dry_run", "decision", "policies", "failed_policies"],
 ]);
 
-/** Of what a list was given, which is the resource of the record. */
+/** Fact with the name of a new item, whose record has the list as its resource. */
 const NAME = "name";
 
-/** What was written; it is remembered for longer than what was refused. */
+/** Writes, which are kept for longer than denied attempts. */
 export const CHANGE_RECORDS = { id: "list_audit_records", name: "admin.write" } as const;
 export const RECORDS = { id: "list_audit_records" } as const;
 
-/** Of all nodes, newest first. */
+/** Returns the changes of all nodes, newest first. */
 export const changesOf = (data: Data): readonly Change[] =>
   changesIn(data.get(RECORDS)?.value ?? NO_RECORDS, data.get(CHANGE_RECORDS)?.value);
 
@@ -62,7 +62,7 @@ const changesIn = remember((all: readonly AuditRecord[], changes: readonly Audit
   return records.flatMap((record) => changeOf(record) ?? []).toReversed();
 });
 
-/** Undefined for a record that is of no change through the admin API. */
+/** Returns `undefined` for a record that is not a change through the admin API. */
 export function changeOf(record: AuditRecord): Change | undefined {
   const { event, data } = record;
   if (typeof data !== "object" || data === null) return undefined;
@@ -80,7 +80,7 @@ export function changeOf(record: AuditRecord): Change | undefined {
     code: isDenied ? "forbidden" : facts.has("code") ? textOf(facts.get("code")) : "",
     facts: [...facts]
       .flatMap(([name, value]) => (KNOWN.has(name) || value === null ? [] : [[name, textOf(value)] as const]))
-      // What was made is named first: the rest may be cut.
+      // The name comes first, since the rest may be cut off.
       .sort(([a], [b]) => Number(b === NAME) - Number(a === NAME)),
     record,
   };
@@ -103,11 +103,11 @@ const GROUPS: ReadonlyMap<string, Operation["group"]> = new Map(
 
 const isWrite = (action: string): boolean => GROUPS.has(action) && GROUPS.get(action) !== "read";
 
-/** Of `Suspension::"provider:acme-chat"`, as Cedar spells it, kind and name. */
+/** Returns kind and name of a resource in Cedar's spelling, such as `Suspension::"provider:acme-chat"`. */
 function resourceOf(text: string): string {
   const [, kind, name] = /^(\w+)::"(.*)"$/.exec(text) ?? [];
   if (kind === undefined || name === undefined) return text;
-  // What stands for a whole list, or for the one that there is, is named by that alone.
+  // A whole list, or a single resource, has a name of its own.
   return kind === "Table" ? name : kind === "Config" ? "configuration" : `${kind} ${name}`;
 }
 
@@ -117,7 +117,7 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(", ") : (JSON.stringify(value) ?? "?");
 }
 
-/** What each action is called, the resource after it where it is one of many. */
+/** Text of each action; the resource follows if there are several. */
 const ACTION_WORDS: Readonly<Record<string, string>> = {
   create_key: "mint key",
   update_key: "change key",
@@ -141,20 +141,20 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   restore_snapshot: "restore a snapshot",
 };
 
-/** Says what was done, without its resource: `suspend`; an action that is not known by its id. */
+/** Returns the action without its resource: `suspend`; an unknown action by its id. */
 export const actionWord = ({ action }: Pick<Change, "action">): string =>
   (Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined)?.replace(/ of$/, "") ?? action;
 
-/** Says what was done to what: `suspend provider:acme-chat`; an action that is not known by its id. */
+/** Returns the action with its resource: `suspend provider:acme-chat`; an unknown action by its id. */
 export function actionWords({ action, resource }: Change): string {
   const words = Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined;
   if (words === undefined) return `${action} ${resource}`;
   const [kind = "", ...name] = resource.split(" ");
-  // A resource without a name stands for the list or for the one that there is.
+  // A resource without a name is the list itself, or the only one of its kind.
   return name.length === 0 || kind === "" ? words : `${words} ${name.join(" ")}`;
 }
 
-/** `done  reason "key rotation", until ...`; what is foreign in it is not escaped yet. */
+/** Returns `done  reason "key rotation", until ...`; foreign text in it is not escaped yet. */
 export function resultWords({ result, code, facts }: Change): string {
   const told = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];
   return [RESULTS[result].word, ...(told.length === 0 ? [] : [told.join(", ")])].join("  ");

@@ -1,4 +1,4 @@
-/** What was done through the admin API of any node lately, by whom, and what came of it. */
+/** View of recent changes through the admin API of any node, with author and result. */
 
 import { textColumn } from "../format/columns.ts";
 import { labelled, shown } from "../format/lines.ts";

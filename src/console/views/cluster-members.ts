@@ -1,6 +1,6 @@
 /**
- * What the console tells of members: the cells of the table, what a state means and what is to be done, and the cluster
- * in two lines. Source: operator console reference, B5; cluster reference, section 2.6.
+ * Texts about cluster members: table cells, the meaning of a state, the remedy, and the cluster in two lines. Source: operator
+ * console reference, B5; cluster reference, section 2.6.
  */
 
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
@@ -29,13 +29,13 @@ const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: st
     (word) => ({ words: `~ ${word}`, tone: "warn" }),
   );
 
-/** A span of contact: milliseconds while they matter, then two units. */
+/** Formats the time since the last contact: in milliseconds if short, otherwise in two units. */
 export function contactWords(ms: number | null): string {
   if (ms === null) return "-";
   return ms < 10_000 ? milliseconds(ms) : spanOf(ms);
 }
 
-/** `self`: the node asked, marked by a star. */
+/** `self` is the connected node, marked by a star. */
 function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
   return {
     columns: [
@@ -123,7 +123,7 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
   };
 }
 
-/** Of the raft and of the forward listener, the port alone where the host is the same. */
+/** Returns the addresses of the raft and the forward listener; only the port of the second if the hosts are equal. */
 function addressesOf({ raft_addr, forward_addr }: ClusterMemberRecord): string {
   if (raft_addr === "" && forward_addr === "") return "-";
   const at = raft_addr.lastIndexOf(":");
@@ -134,7 +134,7 @@ function addressesOf({ raft_addr, forward_addr }: ClusterMemberRecord): string {
 export const membersTable = (context: Omit<Context, "now">) =>
   tableOf(specFor(statusOf(context)?.node), membersOf(context));
 
-/** The quorum, and who leads: what decides whether anything can be written. */
+/** Returns the quorum and the leader, which decide whether anything can be written. */
 export function clusterLines(context: Reads): readonly Line[] {
   const members = membersOf(context);
   if (members.length === 0) return [];
@@ -166,13 +166,13 @@ export function clusterLines(context: Reads): readonly Line[] {
   ];
 }
 
-/** While the nodes of a cluster are of several builds. */
+/** Returns the feature level, while the nodes of a cluster run different builds. */
 function levelLines({ feature }: NodeStatus): readonly Line[] {
   if (feature === undefined || feature.waiting === null) return [];
   return [[span(`feature level ${feature.level}; `), span(`~ ${escapeControls(feature.waiting)}`, "warn")]];
 }
 
-/** What its state means, what to do, and what would become of the quorum without it. */
+/** Describes the member's state, the remedy, and the quorum without it. */
 export function memberPane(id: string, context: Reads): readonly Line[] {
   const member = memberOf(context, id);
   if (member === undefined) return [];
@@ -184,7 +184,7 @@ export function memberPane(id: string, context: Reads): readonly Line[] {
   ];
 }
 
-/** Beyond what a look at two clocks can tell apart. */
+/** Minimum clock offset that is shown as a difference, in milliseconds. */
 const NOTABLE_MS = 100;
 
 function clockLines({ clock_offset_ms: ms }: ClusterMemberRecord): readonly Line[] {
@@ -249,7 +249,7 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   ];
 }
 
-/** Entries that a busy cluster has under way at any moment. */
+/** Lag in log entries that is normal in a busy cluster. */
 const MUCH = 1_000;
 
 function withoutIt(id: string, context: Reads): Span {

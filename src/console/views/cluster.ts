@@ -1,4 +1,4 @@
-/** The members of the cluster: who leads, who votes, who is silent, and what may be done about it. */
+/** View of the cluster members: leader, voters and silent members, with actions. */
 
 import { leadDialog, leadWhy, pruneDialog, pruneWhy, removeDialog, removeWhy } from "../actions/cluster.ts";
 import { restoreSnapshot, restoreWhy, saveSnapshot } from "../actions/cluster-snapshot.ts";

@@ -1,4 +1,4 @@
-/** The configuration sources, how the deployment document on disk stands to them, and what may be done about either. */
+/** View of the configuration sources, the state of the deployment document on disk, and actions for both. */
 
 import type { SourceRecord, SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -29,7 +29,7 @@ import { type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { previewFile, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
-/** The source of a deployment that is configured by a file, and the first one of any other. */
+/** Name of the source of a deployment document, and of the first source otherwise. */
 const FIRST = "default";
 
 const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; readonly tone: Tone }>> = wordTable(
@@ -69,13 +69,13 @@ const SOURCES: TableSpec<SourceRecord> = {
   jsonOf: (source) => source,
 };
 
-/** How the file of the node asked stands, and what to do. */
+/** Describes the state of the connected node's file, and the remedy. */
 export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
   const config = data.get({ id: "get_config" })?.value;
   if (config === undefined) return [];
   const { state, message, remedy } = config.file_status;
   return [
-    // The gateway's own words begin with the state where there is none.
+    // If there is no file, the gateway's message begins with the state.
     labelled("file", span(stateWord(state), STATE_TONES[state]), shown(`  ${message.replace(/^no file: /, "")}`)),
     ...(remedy === "" ? [] : [labelled("to do", shown(remedy))]),
     ...(config.source === "api" ? [] : [labelled("document", shown(config.source))]),
@@ -85,7 +85,7 @@ export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
 const revisionsOf = ({ data }: Pick<Context, "data">, name: string): readonly SourceRevision[] | undefined =>
   data.get({ id: "list_source_revisions", name })?.value;
 
-/** Revisions that the pane shows. */
+/** Maximum number of revisions in the pane. */
 const SHOWN_REVISIONS = 5;
 
 function pane(name: string, context: Context): readonly Line[] {
@@ -113,7 +113,7 @@ function pane(name: string, context: Context): readonly Line[] {
   ];
 }
 
-/** The one before the newest, as far as it is known whether it is kept. */
+/** Returns the revision before the newest, if it is known to be kept. */
 function beforeOf(name: string, context: Context): number | undefined {
   const newest = sourceOf(context, name)?.revision;
   if (newest === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The controls that rules carry, and how often decisions served each: what is shown to whoever asks for evidence. */
+/** View of the controls that rules implement, with the number of decisions for each: evidence for auditors. */
 
 import type { ControlRecord } from "../../admin-api/index.ts";
 import { bar } from "../format/charts.ts";
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<ControlRecord>[] = [
   textColumn({ head: "PACKS", letter: "p", width: { least: 12, flex: 2 }, priority: 2 }, (it) => it.pack),
 ];
 
-/** One that no rule carries any more was served within the last day. */
+/** A control without a current rule had decisions within the last day. */
 const rulesOf = ({ rules }: ControlRecord): string => (rules.length === 0 ? "none now" : rules.join(", "));
 
 const named = (data: Data, id: string): ControlRecord | undefined =>
@@ -46,7 +46,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
 const BAR_CELLS = 48;
 const NAME_CELLS = 28;
 
-/** Those that were served most, each as a share of the first. */
+/** Draws the controls with the most decisions, relative to the first. */
 function above({ data, isAscii }: Context, { rows }: { readonly rows: number }): readonly Line[] {
   const served = rowsOf(data, "controls")
     .filter(({ decisions }) => decisions > 0)
@@ -67,7 +67,7 @@ function above({ data, isAscii }: Context, { rows }: { readonly rows: number }):
   ];
 }
 
-/** Without a decision there is nothing to show to whoever asks, though the rule be there. */
+/** Describes the evidence: a rule without a decision provides none. */
 function evidenceLine({ decisions, rules }: ControlRecord): Line {
   if (rules.length === 0)
     return labelled("evidence", span("no rule carries it any more: earlier decisions are in the trail", "warn"));

@@ -1,6 +1,6 @@
 /**
- * The last failures that each node had with one provider. What the provider said is in no record: its texts may hold
- * prompts. Source: design decisions, section 3 (`GET /backends/{name}/errors`).
+ * View of the last failures that each node had with one provider. Error messages of the provider are not recorded, since they
+ * may contain prompts. Source: design decisions, section 3 (`GET /backends/{name}/errors`).
  */
 
 import type { BackendFailure } from "../../admin-api/index.ts";
@@ -54,7 +54,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     width: 7,
     align: "right",
     priority: 3,
-    // Negative: a node of an earlier version does not tell.
+    // Negative: an older node does not report it.
     cell: ({ failure: { duration_ms: took } }) => (took < 0 ? span("-", "dim") : span(milliseconds(took))),
     sortKey: ({ failure }) => failure.duration_ms,
   },
@@ -89,11 +89,11 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
   ),
 ];
 
-/** Type and code of the provider's error: `invalid_request_error context_length_exceeded`. */
+/** Returns type and code of the provider's error: `invalid_request_error context_length_exceeded`. */
 const saidWords = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
   type === null && code === null ? null : [type, code].filter((word) => word !== null).join(" ");
 
-/** Returns what a failure is called: the provider's code, otherwise its type, the status, or how the attempt failed. */
+/** Returns the name of a failure: the provider's code, otherwise its type, the status, or how the attempt failed. */
 const codeOf = ({ error_code: code, error_type: type, status, kind }: BackendFailure): string =>
   code ?? type ?? (status === null ? kind : String(status));
 
@@ -101,12 +101,12 @@ interface Group {
   readonly code: string;
   readonly model: string | null;
   readonly count: number;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly lastAt: number;
   readonly callers: ReadonlySet<string>;
 }
 
-/** Groups failures by code and model, the most frequent first, and of equal ones the newest. */
+/** Groups failures by code and model, the most frequent first, and among equals the newest first. */
 export function failureGroups(failures: readonly BackendFailure[]): readonly Group[] {
   const groups = new Map<string, Group>();
   for (const failure of failures) {
@@ -125,12 +125,12 @@ export function failureGroups(failures: readonly BackendFailure[]): readonly Gro
   return [...groups.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt);
 }
 
-/** Lines above the table, the last of which parts them from it. */
+/** Maximum number of lines above the table, including a blank separator. */
 const MOST_GROUP_LINES = 5;
 
 function groupLines({ data, subject, now }: Context, most: number): readonly Line[] {
   const groups = failureGroups(failuresOf({ data, subject }));
-  // One row of the table says as much as a group of one.
+  // A group of one says no more than its row in the table.
   if (groups.length === 0 || groups[0]?.count === 1 || most < 2) return [];
   const told = groups.slice(0, groups.length > most - 1 ? most - 2 : most - 1);
   const left = groups.length - told.length;
@@ -151,7 +151,7 @@ function groupLines({ data, subject, now }: Context, most: number): readonly Lin
 const failuresOf = ({ data, subject }: Pick<Context, "data" | "subject">): readonly BackendFailure[] =>
   subject === undefined ? [] : (data.get({ id: "list_backend_errors", name: subject })?.value ?? []);
 
-/** Failures have no id: those of one millisecond are told apart by how many came before. */
+/** Failures have no id: those of the same millisecond are numbered. */
 export function failureRows(failures: readonly BackendFailure[]): readonly Row[] {
   const met = new Map<string, number>();
   return failures
@@ -192,7 +192,7 @@ const table = (context: Omit<Context, "now">): Table =>
 
 const NO_SUBJECT = "name a provider: `:errors NAME`";
 
-/** The verbs are about the provider, whichever row is under the cursor. */
+/** The verbs act on the provider, whichever row is under the cursor. */
 const subjects = ({ subject = "" }: Context) => ({ kind: "provider", names: [subject] }) as const;
 
 const movedTo = ({ ids: [id] }: Chosen, context: Context): string | null | undefined =>
@@ -230,7 +230,7 @@ export const errorsView: View = {
           },
   },
   offers: [
-    // A node of an earlier version does not tell which request failed.
+    // An older node does not report which request failed.
     requestsOffer((id, context) => rows(context).find((row) => row.id === id)?.failure.request || undefined),
     {
       verb: "suspend",

@@ -1,4 +1,4 @@
-/** The views that were kept under function keys, for terminals that send none too. */
+/** View of the views saved under function keys, also for terminals that send none. */
 
 import { textColumn } from "../format/columns.ts";
 import { chordText } from "../format/keys-text.ts";

@@ -1,6 +1,6 @@
 /**
- * What guardrails did in the last quarter of an hour, over all nodes: how often each rule acted, how much each detector
- * found, those in the shadow beside the others, and how much text of streamed answers was held back.
+ * Charts of the guardrails over the last quarter of an hour, for all nodes: actions of each rule, findings of each detector,
+ * shadow ones included, and the held-back text of streamed answers.
  */
 
 import type { GuardrailRecord, HistoryRecord } from "../../admin-api/index.ts";
@@ -16,18 +16,18 @@ import { type BandSize, band, bucketAt, newestBucket, total, zeros } from "./buc
 
 export const GUARDRAIL_HISTORY: Need<"list_history"> = { id: "list_history", name: "guardrails" };
 
-/** Of the history: what is held back is told under this name. */
+/** Name of the history row for held-back text. */
 const STREAMS = "streams";
-/** Of the bars in a pane. */
+/** Number of bars in a pane. */
 const PANE_BUCKETS = 60;
 
 interface Deeds {
-  /** By rule, and by detector. */
+  /** Counts by rule, and by detector. */
   readonly acted: ReadonlyMap<string, readonly number[]>;
   readonly found: ReadonlyMap<string, readonly number[]>;
-  /** By detector, then by type. */
+  /** Counts by detector, then by type. */
   readonly types: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>;
-  /** Bytes; null: no answer was streamed. */
+  /** Bytes; null if no answer was streamed. */
   readonly held: readonly (number | null)[];
 }
 
@@ -52,7 +52,7 @@ function deedsOf({ data, now }: Pick<Context, "data" | "now">): Deeds {
       if (!(at >= 0)) continue;
       if (decisions !== null) add(acted, name, at, decisions);
       if (findings !== null) add(found, name, at, findings);
-      // A node of an earlier version does not tell them apart.
+      // An older node does not report types.
       for (const { type, findings: more } of byType ?? []) {
         const sums = types.get(name) ?? new Map<string, number[]>();
         types.set(name, sums);
@@ -64,11 +64,11 @@ function deedsOf({ data, now }: Pick<Context, "data" | "now">): Deeds {
   });
 }
 
-/** Most first. */
+/** Sorts by total, largest first. */
 const byMost = (sums: ReadonlyMap<string, readonly number[]>): readonly (readonly [string, readonly number[]])[] =>
   [...sums].sort(([a, x], [b, y]) => total(y) - total(x) || (a < b ? -1 : 1));
 
-/** Those in force too that did nothing: that a shadow finds nothing where others do is what is to be seen. */
+/** Adds active ones without actions: a shadow detector that finds nothing while others do is worth seeing. */
 function withAll(
   sums: ReadonlyMap<string, readonly number[]>,
   kind: GuardrailRecord["kind"],
@@ -83,7 +83,7 @@ const isShadow = (data: Data, detector: string): boolean =>
     ({ kind, name, mode }) => kind === "detector" && name === detector && mode === "shadow",
   );
 
-/** At most `rows` lines: rules, then detectors, each with most first, then what was held. */
+/** Returns at most `rows` lines: rules, then detectors, each by total, then held-back text. */
 export function guardrailBands(
   context: Context,
   { columns, rows }: { readonly columns: number; readonly rows: number },
@@ -94,7 +94,7 @@ export function guardrailBands(
   const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   const heldLines =
     most === null ? [] : [band("held back", held, `${short(most)}B`, size, "dim", (it) => `${short(it)}B`)];
-  // The blank that parts them from the table.
+  // One line is the blank separator before the table.
   const room = rows - 1 - heldLines.length;
   const rules = byMost(withAll(acted, "rule", data));
   const detectors = byMost(withAll(found, "detector", data));
@@ -117,7 +117,7 @@ export function guardrailBands(
   return lines.length === 0 ? [] : [...lines, BLANK];
 }
 
-/** For the pane: it is also what is read aloud. */
+/** Returns the lines of the pane, which are also those for a screen reader. */
 export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
   const { acted, found, types, held } = deedsOf(context);
   const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
@@ -153,7 +153,7 @@ export function deedLines({ kind, name, mode, type }: GuardrailRecord, context: 
   ];
 }
 
-/** Types that have a line of their own in a pane; the others are summed in one. */
+/** Maximum number of types with their own line in a pane; the others are summed in one line. */
 const MOST_TYPES = 5;
 const TYPE_CELLS = 24;
 
@@ -165,7 +165,7 @@ function typeLines(types: ReadonlyMap<string, readonly number[]>, isAscii: boole
   return told.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
 }
 
-/** Name, sum and bars, which begin in the same column in every line. */
+/** Returns name, sum and bars; the bars begin in the same column in every line. */
 function chartSpans(name: string, values: readonly number[], isAscii: boolean): Line {
   const most = Math.max(0, ...values.slice(-PANE_BUCKETS));
   return [
@@ -179,7 +179,7 @@ function chartSpans(name: string, values: readonly number[], isAscii: boolean): 
 const summed = (all: readonly (readonly [string, readonly number[]])[]): readonly number[] =>
   zeros().map((_, at) => all.reduce((sum, [, values]) => sum + (values[at] ?? 0), 0));
 
-/** Whether a detector does its work, and how much of it is remembered. */
+/** Describes errors of a detector and the use of its cache. */
 export function healthLine({
   errors,
   texts_read: read,

@@ -1,17 +1,17 @@
-/** How the rows of the guardrails are named. */
+/** Names of guardrail rows. */
 
 import type { GuardrailRecord } from "../../admin-api/index.ts";
 
-/** A detector and a rule may have one name. */
+/** Returns the id of a row; a detector and a rule may have the same name. */
 export const guardrailId = ({ kind, name }: Pick<GuardrailRecord, "kind" | "name">): string => `${kind}:${name}`;
 
 const DETECTOR = "detector ";
 
-/** What a refusal by it is told with. */
+/** Returns the cause that a refusal by it reports. */
 export const causeOf = ({ kind, name }: Pick<GuardrailRecord, "kind" | "name">): string =>
   kind === "detector" ? `${DETECTOR}${name}` : name;
 
-/** The row that `causeOf` told of. */
+/** Returns the row id for a cause of `causeOf`. */
 export const guardrailIdOf = (cause: string): string =>
   cause.startsWith(DETECTOR)
     ? guardrailId({ kind: "detector", name: cause.slice(DETECTOR.length) })

@@ -1,4 +1,4 @@
-/** The detectors and rules of guardrails in force, in the order in which they act, and what this node counted of each. */
+/** View of the active detectors and rules, in the order in which they act, with the counts of each. */
 
 import type { GuardrailRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
@@ -17,21 +17,21 @@ import { requestsOffer } from "./requests.ts";
 
 interface Row {
   readonly record: GuardrailRecord;
-  /** In the document, from 1; detectors come first. */
+  /** Position in the document, from 1; detectors come first. */
   readonly order: number;
 }
 
 const named = (data: Data, id: string): GuardrailRecord | undefined =>
   rowsOf(data, "guardrails").find((record) => guardrailId(record) === id);
 
-/** `redact mask`, `pii confirm`. */
+/** Returns `redact mask`, `pii confirm`. */
 const typeWords = ({ type, operator, role }: GuardrailRecord): string =>
   [type, ...(operator === null ? [] : [operator]), ...(role === "confirm" ? [role] : [])].join(" ");
 
 const listed = (names: readonly string[] | null, otherwise: string): string =>
   names === null || names.length === 0 ? otherwise : names.join(", ");
 
-/** A rule that rewrites is bounded to the kinds; one that does not has none. */
+/** Only rules that redact are limited to kinds. */
 const kindsOf = ({ kind, type, kinds }: GuardrailRecord): string | null =>
   kind === "rule" && type !== "redact" ? null : listed(kinds, "all");
 
@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<Row>[] = [
     width: 7,
     align: "left",
     priority: 2,
-    // In the shadow it has no say, which must not be overlooked.
+    // A rule in shadow mode has no effect, which must be noticeable.
     cell: ({ record: { mode } }) =>
       mode === null ? span("-", "dim") : mode === "shadow" ? span("~SHADOW", "off") : shown(` ${mode}`),
     sortKey: ({ record }) => record.mode,
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<Row>[] = [
   countColumn({ head: "ACTED", letter: "a", width: 9, priority: 1 }, ({ record }) => record.decisions),
   {
     ...countColumn<Row>({ head: "ERRORS", letter: "e", width: 8, priority: 1 }, ({ record }) => record.errors),
-    // What fails open lets texts through unread; what fails closed refuses them.
+    // Failing open lets unchecked texts through; failing closed refuses them.
     cell: ({ record }) =>
       span(count(record.errors), !hasFailed(record) ? "dim" : record.on_error === "fail_closed" ? "fail" : "warn"),
   },

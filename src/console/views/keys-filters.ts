@@ -1,30 +1,30 @@
 /**
- * Filters with which one view leads to another. Each is a token of the haystacks with a comma behind it, so that it finds
- * the one name and none that begins with it.
+ * Filters by which one view links to another. Each is a token of the searched text with a trailing comma, so that it finds that
+ * name and none that begins with it.
  */
 
-/** Keys, and requests of callers, with this profile. */
+/** Returns a filter for keys, and requests of callers, with this profile. */
 export const profileFilter = (profile: string): string => `profile=${profile},`;
 
-/** Keys that spend from this budget. */
+/** Returns a filter for keys that use this budget. */
 export const budgetFilter = (budget: string): string => `budget=${budget},`;
 
-/** Buckets that this key has for itself. */
+/** Returns a filter for this key's own buckets. */
 export const keyFilter = (key: string): string => `key=${key},`;
 
-/** Refusals by this rule of guardrails, or by a detector that could not do its work. */
+/** Returns a filter for refusals by this guardrail rule, or by a failed detector. */
 export const guardrailFilter = (cause: string): string => `guardrail=${cause},`;
 
-/** Requests of this caller. */
+/** Returns a filter for requests of this caller. */
 export const callerFilter = (caller: string): string => `caller=${caller},`;
 
-/** Requests that asked for this model. */
+/** Returns a filter for requests for this model. */
 export const modelFilter = (model: string): string => `model=${model},`;
 
-/** Requests that went to this provider, server or agent. */
+/** Returns a filter for requests to this provider, server or agent. */
 export const providerFilter = (provider: string): string => `provider=${provider},`;
 
-/** Rows that one of these filters finds. Beyond what a pattern may be long, of the first ones. */
+/** Returns a filter that combines several; those that exceed the maximum length of a pattern are left out. */
 export function anyOf(filters: readonly string[]): string {
   const [first = ""] = filters;
   if (filters.length < 2) return first;
@@ -37,10 +37,13 @@ export function anyOf(filters: readonly string[]): string {
   return `/${pattern}/`;
 }
 
-/** UTF-16 units, as filters take them. */
+/** Maximum length of a pattern in UTF-16 units. */
 const MAX_PATTERN = 200;
 
-/** Requests of what a suspension, or an attention row, is about; undefined: no request names an issuer. */
+/**
+ * Returns a filter for the requests of a suspension's or alert's subject; `undefined` for an issuer, which requests do not
+ * name.
+ */
 export function requestsOfSubject({
   kind,
   name,

@@ -1,6 +1,6 @@
 /**
- * Lists that are joined to keys, each indexed once an answer, however many rows ask. A key's bucket is that of the budget
- * of its profile: its own where there is one, else the shared one.
+ * Lists joined to keys, each indexed once per answer, however many rows need it. A key's bucket belongs to the budget of its
+ * profile: its own bucket if there is one, otherwise the shared one.
  */
 
 import type { BudgetRecord, KeyRecord } from "../../admin-api/index.ts";
@@ -13,7 +13,7 @@ type ByName<T> = ReadonlyMap<string, T>;
 
 interface Buckets {
   readonly shared: ByName<BudgetRecord>;
-  /** By the id of a key. */
+  /** Own buckets by the id of a key. */
   readonly own: ByName<readonly BudgetRecord[]>;
 }
 
@@ -33,28 +33,28 @@ const bucketsOf = remember((rows: readonly BudgetRecord[]): Buckets => {
 });
 
 export interface Spending {
-  /** Undefined: the key has no profile, the profile no budget, or the profiles are not known. */
+  /** `undefined` if the key has no profile, the profile no budget, or the profiles are not known. */
   readonly budget: string | undefined;
-  /** Undefined: nothing was spent in this window, or the budgets are not known. */
+  /** `undefined` if nothing was spent in this window, or the budgets are not known. */
   readonly bucket: BudgetRecord | undefined;
 }
 
 export type SpendingOf = (key: KeyRecord) => Spending;
 
-/** What the keys spend from. */
+/** Returns a function from a key to the budget and bucket that it uses. */
 export function spendingIn(data: Data): SpendingOf {
   const { shared, own } = bucketsOf(rowsOf(data, "budgets"));
   return ({ id, profile }) => {
     const found = profile === null ? undefined : profileNamed(data, profile);
     const owned = own.get(id);
-    // Without the profiles, a bucket that the key has for itself still tells its budget.
+    // Without the profiles, a key's own bucket still identifies its budget.
     const budget = (found === undefined && profile !== null ? owned?.[0]?.budget : found?.budget) ?? undefined;
     if (budget === undefined) return { budget, bucket: undefined };
     return { budget, bucket: owned?.find((it) => it.budget === budget) ?? shared.get(budget) };
   };
 }
 
-/** Every bucket that tells of the key: that of its budget first, then those of budgets that it has left. */
+/** Returns every bucket of the key: that of its budget first, then those of former budgets. */
 export function allBucketsOf(data: Data, key: KeyRecord): readonly BudgetRecord[] {
   const { bucket } = spendingIn(data)(key);
   const own = bucketsOf(rowsOf(data, "budgets")).own.get(key.id) ?? [];

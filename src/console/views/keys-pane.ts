@@ -1,4 +1,4 @@
-/** What is told of the key under the cursor: its profile, its buckets, its metadata. */
+/** Detail of the key under the cursor: profile, buckets, metadata. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
@@ -46,10 +46,10 @@ function keyLine(key: KeyRecord, now: number): Line {
   ];
 }
 
-/** Models that a line names. */
+/** Maximum number of models in a line. */
 const MOST_MODELS = 4;
 
-/** From where, since when and how often: by the requests that nodes remember, which are the last 2,000 of each. */
+/** Describes the key's use (source, start, frequency) from the requests that nodes keep: the last 2,000 of each. */
 function usageLines(name: string, data: Data, now: number): readonly Line[] {
   const read = data.get({ id: "list_requests" })?.value;
   if (read === undefined) return [labelled("used", spanOf("requests not known yet", "dim"))];
@@ -74,7 +74,7 @@ function usageLines(name: string, data: Data, now: number): readonly Line[] {
   ];
 }
 
-/** Most first. */
+/** Counts names, the most frequent first. */
 function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** The table of the keys: a cell is made when it is on the screen, and what is joined is indexed once an answer. */
+/** Table of the keys: cells are made only for rows on the screen, and joined lists are indexed once per answer. */
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/columns.ts";
@@ -13,7 +13,7 @@ import { STANDING, usedFraction, usedPercent } from "./budgets-bucket.ts";
 import { budgetFilter, profileFilter } from "./keys-filters.ts";
 import { type SpendingOf, spendingIn } from "./keys-index.ts";
 
-/** What ends sooner wants attention. */
+/** Remaining lifetime, in milliseconds, below which a key needs attention. */
 const SOON_MS = 7 * 86_400_000;
 
 export const KEY_STATES: Readonly<Record<KeyRecord["status"], { readonly word: string; readonly tone: Tone }>> =
@@ -136,7 +136,7 @@ function columnsOf(spendingOf: SpendingOf): readonly Column<KeyRecord>[] {
   ];
 }
 
-/** Tokens with a comma behind them, so that a filter of another view finds the one name and no longer one. */
+/** Returns tokens with a trailing comma, so that a filter of another view finds exactly one name. */
 function haystackOf(key: KeyRecord, spendingOf: SpendingOf): string {
   const { name, id, profile, status, metadata } = key;
   const { budget } = spendingOf(key);
@@ -151,10 +151,10 @@ function haystackOf(key: KeyRecord, spendingOf: SpendingOf): string {
   ].join(" ");
 }
 
-/** Of the key whose id is the subject alone, where there is one. */
+/** Shows only the key whose id is the subject, if there is one. */
 export function keysTable({ data, subject }: Pick<Context, "data" | "subject">): Table {
   const spendingOf = spendingIn(data);
-  // Rows do not change with the clock; the answer's own age is near enough to tell what ends within days.
+  // Rows do not change with the clock; the time of the answer is precise enough for an expiry within days.
   const readAt = data.get({ id: "list_keys" })?.freshAt ?? 0;
   return tableOf<KeyRecord>(
     {

@@ -1,4 +1,4 @@
-/** The virtual keys: what each may, what it has spent, when it was last used and when it ends. */
+/** View of the virtual keys: permissions, spending, last use and expiry. */
 
 import { escapeControls } from "../../base/index.ts";
 import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key.ts";
@@ -20,7 +20,7 @@ const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
 
 const isKnown = ({ data }: Context): boolean => data.get({ id: "list_keys" })?.value !== undefined;
 
-/** For verbs on one key. */
+/** Returns the reason if the key of a single-key verb no longer exists. */
 function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undefined {
   if (!isKnown(context) || keyNamed(context.data, name) !== undefined) return undefined;
   return `${escapeControls(name)} is there no more`;
@@ -28,7 +28,7 @@ function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undef
 
 const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 
-/** The bucket that the key spends from; words when there is none. */
+/** Returns the bucket that the key uses, or the reason why there is none. */
 function bucketFor({ ids: [name = ""] }: Chosen, { data }: Context) {
   const key = keyNamed(data, name);
   const named = escapeControls(name);

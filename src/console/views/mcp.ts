@@ -1,4 +1,4 @@
-/** The MCP servers that the gateway fronts. */
+/** View of the MCP servers behind the gateway. */
 
 import { callsView, REGISTRY_COLUMN } from "./calls.ts";
 

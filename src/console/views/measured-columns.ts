@@ -1,4 +1,4 @@
-/** Columns of what was measured in the last minute, so that a provider, an MCP server and an agent look and sort alike. */
+/** Columns of measurements of the last minute, shared by the views of providers, MCP servers and agents. */
 
 import { liftsWords } from "../actions/suspension-words.ts";
 import { type ColumnPlace, textColumn } from "../format/columns.ts";
@@ -9,7 +9,7 @@ import type { Column } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
 import { type Met, STATES } from "./measured.ts";
 
-/** Dim where it is nothing, as what is measured is of no use while nothing is sent. */
+/** Shows zero and missing values dimmed. */
 export const measuredColumn = <Row extends Met>(
   place: ColumnPlace,
   of: (row: Row) => number | null,
@@ -25,7 +25,7 @@ export const measuredColumn = <Row extends Met>(
   sortKey: of,
 });
 
-/** Of what counts; callers notice it though nothing is called failing yet. */
+/** Share of failures from which a ratio is highlighted: callers notice it before the upstream counts as failing. */
 const NOTABLE_RATIO = 0.05;
 
 function toneOfRatio(ratio: number | null): Tone {
@@ -51,11 +51,11 @@ export const STATE: Column<Met> = {
     const { mark, word, tone } = STATES[state];
     return span(`${mark}${word}`, tone);
   },
-  // Within a state by the share that fails, which is at most 1.
+  // Within a state, sorts by the share of failures, which is at most 1.
   sortKey: (row) => STATES[row.state].rank - (errorRatio(row) ?? 0) / 2,
 };
 
-/** `head`: `REQ/s`. */
+/** `head` is `REQ/s` or similar. */
 export const rateColumn = (head: string): Column<Met> =>
   measuredColumn(
     { head, letter: "r", width: 7, priority: 1 },
@@ -109,7 +109,7 @@ export const LIFTS_IN: Column<Met> = {
         : Date.parse(suspension.until),
 };
 
-/** Where nodes met one otherwise than others; that all met it alike is said by their number. */
+/** Column that shows where nodes measured different states; otherwise it shows the number of nodes. */
 export const NODES: Column<Met> = {
   id: "nodes",
   head: "NODES",
@@ -130,23 +130,23 @@ export const NODES: Column<Met> = {
   sortKey: ({ parts }) => differing(parts)?.nodes.length ?? null,
 };
 
-/** Who met it in the worst state, where not all did. */
+/** Returns the worst state and its nodes, if not all nodes measured it. */
 export function differing(
   parts: Met["parts"],
 ): { readonly state: Met["state"]; readonly nodes: readonly string[] } | undefined {
   const worst = parts.reduce((rank, { state }) => Math.min(rank, STATES[state].rank), Number.POSITIVE_INFINITY);
   const those = parts.filter(({ state }) => STATES[state].rank === worst);
   const [first] = those;
-  // One that has nothing to do has not met it otherwise.
+  // An idle node does not contradict the others.
   const others = parts.filter(({ state }) => STATES[state].rank !== worst && state !== "idle");
   if (first === undefined || (others.length === 0 && first.state !== "failing") || those.length === parts.length)
     return undefined;
   return { state: first.state, nodes: those.map(({ node }) => node) };
 }
 
-/** Columns in which nodes are told apart, where there are several. */
+/** Returns columns that distinguish nodes, if there are several. */
 export const nodesColumns = (rows: readonly Met[]): readonly Column<Met>[] =>
   rows.some(({ parts }) => parts.length > 1) ? [NODES] : [];
 
-/** Failing or suspended. */
+/** Returns whether it is failing or suspended. */
 export const isOff = ({ state }: Met): boolean => state === "failing" || state === "suspended";

@@ -1,4 +1,4 @@
-/** What providers, MCP servers and agents have in common: how the nodes met them in the last minute, and who suspended one. */
+/** Common parts of providers, MCP servers and agents: the measurements of the last minute, and suspensions. */
 
 import type { BackendRecord, RowOf, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
@@ -12,7 +12,7 @@ import { type Line, span, type Tone } from "../model/text.ts";
 
 export type State = BackendRecord["state"];
 
-/** Worst first. */
+/** States, worst first. */
 export const STATES: Readonly<Record<State, { rank: number; mark: string; word: string; tone: Tone }>> = wordTable(
   {
     failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
@@ -30,16 +30,16 @@ export type Measured = Pick<
 >;
 
 export interface Met<Row extends Measured = Measured> {
-  /** Over all nodes that answer. */
+  /** Merged over all nodes that answered. */
   readonly record: Row;
-  /** As each of them has it. */
+  /** Rows of the single nodes. */
   readonly parts: readonly Row[];
-  /** As the suspensions say, which are told of sooner than the measurements. */
+  /** State, with `suspended` taken from the suspensions, which are newer than the measurements. */
   readonly state: State;
   readonly suspension: SuspensionRecord | undefined;
 }
 
-/** Kind of the suspensions of each list's rows. */
+/** Suspension kind of each list's rows. */
 export const KINDS = { backends: "provider", mcp_servers: "mcp", a2a_agents: "a2a" } as const;
 export type MeasuredTable = keyof typeof KINDS;
 
@@ -53,10 +53,10 @@ export function metRows<T extends MeasuredTable>(data: Data, table: T): readonly
   });
 }
 
-/** As the admin API gives it: of one node the row, of several those of each. */
+/** Returns the rows as the admin API returned them: a single row, or the list of each node's row. */
 export const jsonOfMet = ({ record, parts }: Met): unknown => (parts.length > 1 ? parts : record);
 
-/** For a pane. `what`: what is counted, such as `attempts`. */
+/** Returns lines for a pane. `what` is the counted noun, such as `attempts`. */
 export function standingLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;
@@ -73,13 +73,13 @@ export function standingLines({ record, parts, state, suspension }: Met, what: s
   ];
 }
 
-/** Nodes that a line has room for. */
+/** Maximum number of nodes in a line. */
 const MOST_NODES = 5;
 
 const moreNodes = ({ length }: readonly Measured[]): Line =>
   length > MOST_NODES ? [span(`and ${length - MOST_NODES} more`, "dim")] : [];
 
-/** `n2 FAILING 4.1/s 61.0 %`: one node's part. */
+/** Describes one node's part: `n2 FAILING 4.1/s 61.0 %`. */
 function nodeSpans({ node, state, rate, error_ratio: ratio }: Measured): Line {
   const { word, tone } = STATES[state];
   const fails = ratio === null ? "" : ` ${percent(ratio)} %`;

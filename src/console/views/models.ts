@@ -1,4 +1,4 @@
-/** The names that requests may ask for, in the order in which they match, and where each of them goes as things stand. */
+/** View of the model names that requests may use, in matching order, with the current target of each. */
 
 import { escapeControls } from "../../base/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
@@ -15,7 +15,7 @@ import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 export interface ModelRow extends Serving {
-  /** In the order in which they match, from 1. */
+  /** Position in the matching order, from 1. */
   readonly order: number;
   readonly isSuspended: boolean;
 }
@@ -25,7 +25,7 @@ export const modelRows = (data: Data): readonly ModelRow[] => {
   return servings(data).map((serving, at) => ({
     ...serving,
     order: at + 1,
-    // An alias is off with what it stands for.
+    // An alias is suspended together with its upstream model.
     isSuspended: [serving.model.model, serving.model.upstream_model].some((name) => name !== null && off.has(name)),
   }));
 };
@@ -137,7 +137,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
   ];
 }
 
-/** A suspension is of a name; a pattern's would match no request. */
+/** Returns the reason for a pattern: a suspension is of one name, so that a pattern would match no request. */
 function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
   const pattern = rowsOf(data, "models").find(
     ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),

@@ -1,6 +1,6 @@
 /**
- * What stands above the attention list, by how much room there is: the members; beside them the traffic, and the last admin
- * changes; on a large screen four panels, with the budgets.
+ * Panels above the alerts, depending on the available room: the members; beside them the traffic, and the last admin changes;
+ * on a large screen four panels, including the budgets.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -22,18 +22,18 @@ interface Size {
   readonly rows: number;
 }
 
-/** Changes below the panels, and the line that heads them. */
+/** Maximum number of lines of recent changes, including their head. */
 const MOST_CHANGES = 3;
-/** Of the members: heading, column heads and the three members of the usual cluster. */
+/** Minimum number of lines for the members: heading, column heads and three members. */
 const LEAST_MEMBERS = 5;
 
-/** From here on there are four panels, and from there on charts that are higher than a line. */
+/** Minimum terminal size for four panels, and minimum rows for charts that are higher than a line. */
 const FOUR_PANELS: Size = { columns: 170, rows: 50 };
 const CHARTS_ROWS = 34;
 const SMALL_COLUMNS = 72;
 const SMALL_ROWS = 22;
 
-/** Of a terminal of this size. What wants attention keeps half of the body at least. */
+/** Returns the number of lines above the alerts for a terminal size. The alerts keep at least half of the body. */
 export function overviewRows({ columns, rows }: Size): number {
   if (columns >= FOUR_PANELS.columns && rows >= FOUR_PANELS.rows) return 24;
   if (columns >= ROOMY.columns && rows >= ROOMY.rows) return rows >= CHARTS_ROWS ? 12 : 7;
@@ -43,13 +43,13 @@ export function overviewRows({ columns, rows }: Size): number {
 const ROOMY: Size = { columns: 100, rows: 30 };
 
 export function overviewAbove(context: Context, { columns, rows: lines }: Size): readonly Line[] {
-  // A blank parts it from the table.
+  // One line is the blank separator before the table.
   const rows = Math.max(0, lines - 1);
-  // Borders and blanks at the sides are not in it.
+  // `columns` excludes the borders and blanks at the sides.
   if (columns < ROOMY.columns - 4) return clusterLines(context, rows).slice(0, rows);
   if (columns >= FOUR_PANELS.columns - 4 && rows >= 2 * LEAST_MEMBERS + 1) return fourPanels(context, columns, rows);
   const fitting = recentChanges(context, MOST_CHANGES).slice(0, Math.max(0, rows - LEAST_MEMBERS));
-  // Not their heading alone.
+  // A heading alone is not shown.
   const changes = fitting.length < 2 ? [] : fitting;
   const room = Math.max(0, rows - changes.length);
   const left = Math.min(LEFT_CELLS, Math.max(columns - RIGHT_CELLS, Math.floor(columns / 2)));
@@ -57,7 +57,7 @@ export function overviewAbove(context: Context, { columns, rows: lines }: Size):
   return [...beside, ...changes].slice(0, rows);
 }
 
-/** Members and traffic above, budgets and changes below. */
+/** Draws members and traffic above, budgets and changes below. */
 function fourPanels(context: Context, columns: number, rows: number): readonly Line[] {
   const left = Math.floor(columns / 2);
   const below = Math.floor((rows - 1) / 2);
@@ -78,9 +78,9 @@ function besideEachOther(ours: readonly Line[], others: readonly Line[], left: n
   ]);
 }
 
-/** Of the members, with blanks after them. */
+/** Width of the members, including trailing blanks. */
 const LEFT_CELLS = 58;
-/** Of the traffic, where there is no room for both. */
+/** Width of the traffic if there is not enough room for both. */
 const RIGHT_CELLS = 38;
 
 const MEMBER_CELLS = { node: 15, role: 9, state: 11, last: 6, applied: 9, lag: 5 } as const;
@@ -91,7 +91,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   const self = data.get({ id: "get_status" })?.value?.node;
   const quorum = quorumOf(members);
   const room = Math.max(1, rows - 2);
-  // Those that are silent must not be the ones that have no room.
+  // Silent members come first, so that they are not the ones left out.
   const ordered = [...members].sort((a, b) => Number(isReachable(a)) - Number(isReachable(b)));
   const told = members.length > room ? ordered.slice(0, room - 1) : members;
   const { node, role, state, last, applied, lag } = MEMBER_CELLS;
@@ -133,11 +133,11 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
   ];
 }
 
-/** Cut in its middle, as names of one cluster often differ at the end alone; `*`: this node. */
+/** Shortens names in the middle, since the names of a cluster often differ only at the end; `*` marks this node. */
 const nameOf = (id: string, isSelf: boolean, cells: number): string =>
   isSelf ? `${cutMiddle(shown(id).text, cells - 2)} *` : cutMiddle(shown(id).text, cells);
 
-/** Those of which most is used first. */
+/** Lists budgets, the most used first. */
 function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Line[] {
   const all = [...rowsOf(data, "budgets")].sort((a, b) => usedFraction(b) - usedFraction(a));
   if (all.length === 0) return [];
@@ -161,12 +161,12 @@ function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Li
 
 const BUDGET_CELLS = 34;
 
-/** Of who changed something and of what was done; longer ones are cut in the middle. */
+/** Widths of author and action; longer texts are shortened in the middle. */
 const WHO_CELLS = 30;
 const ACTION_CELLS = 44;
 
 function recentChanges({ data, now }: Context, most: number): readonly Line[] {
-  // A trial changed nothing, and a console makes many while somebody looks at what a change would do.
+  // Dry runs changed nothing, and a console makes many of them for previews.
   const changes = changesOf(data)
     .filter(({ result }) => result !== "tried")
     .slice(0, most);

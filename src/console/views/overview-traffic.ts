@@ -1,4 +1,4 @@
-/** Traffic of the overview: requests of the metrics page where one was given, else attempts at providers, charted. */
+/** Traffic of the overview: requests of the metrics page if configured, otherwise attempts at providers, as charts. */
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -14,16 +14,16 @@ import { BLANK, type Line, line, type Span, span, type Tone } from "../model/tex
 import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
 
 const VALUE_CELLS = 9;
-/** Of the value that the highest bar stands for. */
+/** Width of the value of the highest bar. */
 const SCALE_CELLS = 8;
 
-/** Of the failure where no address was given. */
+/** Code of the failure if no metrics address is configured. */
 const NOT_GIVEN = "not_found";
 
-/** Lines of all of it while each chart is one. */
+/** Number of lines if each chart has one. */
 const LEAST_ROWS = 5;
 
-/** A heading and what is told, at most `rows` lines; charts take what is left over. */
+/** Returns a heading and the values, at most `rows` lines; charts use the remaining room. */
 export function trafficLines(context: Context, cells: number, rows: number): readonly Line[] {
   const reading = context.data.get({ id: "metrics" });
   const failure = reading?.failure;
@@ -38,7 +38,7 @@ export function trafficLines(context: Context, cells: number, rows: number): rea
 
 type Points = readonly (number | null)[];
 
-/** A label, its value, and a chart beside them; without points no chart. */
+/** Draws a label, its value, and a chart beside them if there are points. */
 type Draw = (
   of: keyof TrafficHistory,
   label: string,
@@ -47,10 +47,10 @@ type Draw = (
   scale: (most: number) => string,
 ) => readonly Line[];
 
-/** The history counts in ten seconds. */
+/** The history counts per ten seconds. */
 const ofTenSeconds = (most: number): string => `${count(most / 10, 1)}/s`;
 
-/** Lines of each chart: two thirds of what is left over for what was asked, the rest for what failed. */
+/** Returns the lines of each chart: two thirds of the remaining room for requests, the rest for failures. */
 function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>> {
   const over = Math.max(0, rows - LEAST_ROWS);
   const failures = Math.floor(over / 3);
@@ -63,7 +63,7 @@ function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof
   const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2 - SCALE_CELLS);
   return (of, label, value, points, scale) => {
     if (points === undefined || width === 0) return [labelled(label, span(value))];
-    // All of the time there is, several points in a cell where it is narrow.
+    // The whole time span; several points share a cell if it is narrow.
     const [{ values } = { values: [] }] = narrowed(
       [{ tone: TONES[of], values: points }],
       Math.ceil(points.length / width),
@@ -108,7 +108,7 @@ function metricLines({ requests, errors, inFlight, overhead }: Metrics, context:
   ];
 }
 
-/** Without metrics: attempts at providers, which is nearest to requests among what the lists hold. */
+/** Shows attempts at providers if there are no metrics, the closest value to requests in the lists. */
 function measuredLines(context: Context, draw: Draw): readonly Line[] {
   const { data } = context;
   const history = trafficHistory(context);

@@ -1,7 +1,7 @@
 /**
- * What wants attention, worst first, so that one key acts on the worst. Source: operator console reference, B5 and B7.
+ * View of alerts, worst first, so that one key acts on the worst. Source: operator console reference, B5 and B7.
  *
- * A list that the policy does not permit is simply absent; the calm sentence names what it speaks of.
+ * A forbidden list is left out; the sentence for "no alerts" names the lists that it covers.
  */
 
 import { type Acknowledgeable, acknowledgeDialog, whyNoName, whyUnread } from "../actions/acknowledgement.ts";
@@ -82,16 +82,16 @@ function actsOf({ id, suspends, lifts, goes }: AttentionItem, isReadOnly: boolea
   return `[Enter] ${goes.place.view}`;
 }
 
-/** The row that stands for all that are acknowledged. */
+/** Id of the row that represents all acknowledged alerts. */
 const FOLD = "acknowledged";
-/** The row that names the lists that the policy does not permit. */
+/** Id of the row that names the forbidden lists. */
 const UNREAD = "unread";
 
 function itemsOf(context: Context): readonly AttentionItem[] {
   const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
   const items = folded.length === 0 ? all : [...all, foldOf(folded)];
   const lacking = forbiddenLists(context);
-  // Without any item the sentence of the empty table names them.
+  // Without alerts, the sentence of the empty table names them.
   return items.length === 0 || lacking.length === 0 ? items : [...items, unreadItem(lacking)];
 }
 
@@ -149,7 +149,7 @@ const chosenOnes = ({ ids }: Chosen, context: Context): readonly AttentionItem[]
 
 const GONE = "what the row told is over";
 
-/** What the chosen rows name for a verb; a text says which of them names nothing. */
+/** Returns the subjects of the chosen rows for a verb, or an error text if a row has none. */
 function named<T>(
   chosen: Chosen,
   context: Context,
@@ -191,7 +191,7 @@ function whyNotLift(chosen: Chosen, context: Context): string | undefined {
 
 const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
-/** Reads that are not for attention: what stands above it. */
+/** Needs of the panels above the alerts. */
 const BESIDE: readonly Need[] = [
   { id: "list_audit_records" },
   { id: "metrics" },
@@ -200,19 +200,19 @@ const BESIDE: readonly Need[] = [
 ];
 
 function needs(): readonly [Need, ...Need[]] {
-  // What everybody may read who may read anything decides whether there is an overview.
+  // A read that every role has decides whether the overview is available.
   const first: Need = { id: "get_status" };
   return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
 }
 
-/** `2 providers ok and 1 idle`. */
+/** Returns `2 providers ok and 1 idle`. */
 function okWords(rows: readonly Measured[], one: string): string {
   const of = (wanted: State) => rows.filter(({ state }) => state === wanted).length;
   const idle = of("idle");
   return `${plural(of("ok"), one)} ok${idle === 0 ? "" : ` and ${idle} idle`}`;
 }
 
-/** Says only what was read. */
+/** Returns the sentence for "no alerts", which covers only what was read. */
 function calmSentence({ data }: Context): string {
   const members = data.get({ id: "list_cluster_members" })?.value;
   const isKnown = data.get({ id: "list_backends" })?.value !== undefined;
@@ -232,7 +232,7 @@ function calmSentence({ data }: Context): string {
     : `Nothing wants attention: ${facts.join(", ")}.`;
 }
 
-/** What the sentence does not speak for. */
+/** Returns what the sentence does not cover. */
 function unread({ data }: Context): readonly string[] {
   return attentionNeeds().flatMap((need) => {
     const reading = data.get(need);

@@ -1,6 +1,6 @@
 /**
- * Control packs: those that come with the program and those named by a path, what each covers and what the document holds
- * of it. What adding one comes to is tried on this machine as the cursor rests on it, its own cases too.
+ * View of control packs: the bundled ones and those at given paths, with the controls of each and what the document already
+ * has. Adding one, including its test cases, is tried on this machine when the cursor rests on it.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -18,7 +18,7 @@ import type { Chosen, View } from "../model/view.ts";
 
 type Reads = Pick<Context, "data" | "subject">;
 
-/** Of its README on the page of a pack. */
+/** Maximum number of README lines on a pack's page. */
 const MOST_README_LINES = 2_000;
 
 function holdingCell({ there, objects, problem, version }: PackFacts): Span {
@@ -56,7 +56,7 @@ const shelfOf = ({ data, subject }: Reads): PackShelf | undefined => data.get(pa
 const packOf = (context: Reads, name: string): PackFacts | undefined =>
   shelfOf(context)?.packs.find((pack) => pack.name === name);
 
-/** The pack, and those of this machine that it builds on: those of the program are known to it. */
+/** Returns the pack and the local packs that it builds on; bundled ones need not be named. */
 function namesFor({ packs }: PackShelf, pack: PackFacts): readonly string[] {
   const names = [pack.name];
   const pending = [...pack.buildsOn];
@@ -69,7 +69,7 @@ function namesFor({ packs }: PackShelf, pack: PackFacts): readonly string[] {
   return names;
 }
 
-/** Of the pack; about the source that the view is about, once it is known which. */
+/** Returns the need for the pack's trial against the view's source, once that is known. */
 function trialNeed(context: Reads, name: string): Need<"pack_trial"> | undefined {
   const shelf = shelfOf(context);
   const pack = shelf?.packs.find((it) => it.name === name);
@@ -84,7 +84,7 @@ function readingOf(context: Reads, name: string): Reading<PackTrial> | undefined
 
 const trialOf = (context: Reads, name: string): PackTrial | undefined => readingOf(context, name)?.value;
 
-/** Why there is no trial to look at; undefined: there is one, if perhaps of an earlier text. */
+/** Returns the reason why there is no trial; `undefined` if there is one, possibly of an earlier text. */
 function untriedWhy(context: Reads, name: string): string | undefined {
   const pack = packOf(context, name);
   if (pack?.version === "") return escapeControls(pack.problem ?? "it cannot be read");
@@ -140,7 +140,7 @@ function casesLine({ cases }: PackTrial): Line {
 
 const shownLine = (text: string): Line => [shown(text)];
 
-/** What the cases and the compiler said, for pane and dialog. */
+/** Returns the results of the cases and the compiler, for pane and dialog. */
 function judged(trial: PackTrial): readonly Line[] {
   return [
     ...compilingLines(trial).map((it) => labelled("compiles", ...it)),

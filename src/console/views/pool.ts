@@ -1,4 +1,4 @@
-/** The servers of one provider's pool, as each node has met them: failing ones first, with what their connects fail with. */
+/** View of the servers of one provider's pool, as each node measured them: failing ones first, with their connection errors. */
 
 import type { BackendMember } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -15,7 +15,7 @@ import { requestsOffer } from "./requests.ts";
 
 type MemberState = BackendMember["state"];
 
-/** Worst first. */
+/** States, worst first. */
 const STATES: Readonly<Record<MemberState, { rank: number; mark: string; word: string; tone: Tone }>> = wordTable(
   {
     failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
@@ -31,7 +31,7 @@ interface Row {
   readonly member: BackendMember;
 }
 
-/** A moment, or none. */
+/** Builds a column of optional times. */
 const sometimes = (
   place: Pick<Column<Row>, "head" | "letter" | "priority">,
   of: (member: BackendMember) => string | null,
@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<Row>[] = [
   textColumn({ head: "NODE", letter: "n", width: 8, priority: 2, cut: "middle" }, ({ member }) => member.node),
 ];
 
-/** One that left and came back stands twice until its last request is over. */
+/** A server that left and returned is listed twice until its last request has ended. */
 function memberRows(members: readonly BackendMember[]): readonly Row[] {
   const met = new Map<string, number>();
   return members.map((member) => {

@@ -1,4 +1,4 @@
-/** A profile in words, for its own view and for that of the keys that refer to it. */
+/** Texts about a profile, for its own view and for that of the keys. */
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { labelled, shown } from "../format/lines.ts";
@@ -6,16 +6,16 @@ import { namesInWords } from "../format/names.ts";
 import { plural } from "../format/numbers.ts";
 import { type Line, span } from "../model/text.ts";
 
-/** Names that a line has room for. */
+/** Maximum number of names in a line. */
 const MAX_NAMED = 12;
 
-/** Empty: every routed one. */
+/** An empty list means all routed models. */
 export const modelsOf = ({ allowed_models: models }: ProfileRecord): string =>
   models.length === 0 ? "all" : models.join(", ");
 
 export const capsOf = ({ require_caps: caps }: ProfileRecord): string => (caps.length === 0 ? "-" : caps.join(", "));
 
-/** Null: all of them; none: nothing is inspected. */
+/** Null means all detectors; an empty list means that nothing is inspected. */
 export function detectorsOf({ detectors }: ProfileRecord): string {
   if (detectors === null) return "all";
   return detectors.length === 0 ? "none" : detectors.join(", ");

@@ -1,4 +1,4 @@
-/** The profiles of the configuration: named policies that keys and issuers refer to, and how many keys do. */
+/** View of the profiles: named policies that keys and issuers refer to, with the number of keys. */
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -94,7 +94,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
     rowsOf(data, "profiles"),
   );
 
-/** Buckets of its budget that the pane has room for; those that want attention come first. */
+/** Maximum number of buckets in the pane; those that need attention come first. */
 const MAX_BUCKETS = 4;
 
 function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {

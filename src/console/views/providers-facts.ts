@@ -1,4 +1,4 @@
-/** What the console knows of a provider, joined of the lists: its numbers, its suspension, and the models that go to it. */
+/** Joined data of a provider: its measurements, its suspension, and the models routed to it. */
 
 import type { BackendRecord, ModelRecord } from "../../admin-api/index.ts";
 import { servingNow } from "../actions/suspension-routes.ts";
@@ -14,13 +14,13 @@ export const providerNamed = (data: Data, name: string): ProviderRow | undefined
 
 export interface Serving {
   readonly model: ModelRecord;
-  /** Its plan in order, the addressed provider first. */
+  /** Providers in order, the addressed one first. */
   readonly plan: readonly string[];
-  /** Who is asked first as things stand; undefined: nobody serves it. */
+  /** Provider that is currently tried first; `undefined` if none serves the model. */
   readonly first: string | undefined;
 }
 
-/** Names and patterns in the order in which they match. */
+/** Returns names and patterns in matching order. */
 export function servings(data: Data): readonly Serving[] {
   const isServing = servingNow(data);
   return rowsOf(data, "models").map((model) => {
@@ -29,14 +29,14 @@ export function servings(data: Data): readonly Serving[] {
   });
 }
 
-/** A provider's name, with its state where it cannot be used or fails. */
+/** Returns a provider's name, with its state if it is failing or unavailable. */
 export function providerSpan(data: Data, name: string): Span {
   const row = providerNamed(data, name);
   if (row === undefined || row.state === "ok" || row.state === "idle") return shown(name);
   return shown(`${name} ${STATES[row.state].word}`, STATES[row.state].tone);
 }
 
-/** `first` and what goes between two. */
+/** Joins spans with a separator. */
 export function joined(spans: readonly Span[], between = ", "): readonly Span[] {
   return spans.flatMap((span, at) => (at === 0 ? [span] : [{ text: between }, span]));
 }

@@ -1,4 +1,4 @@
-/** What is told of one provider: how it stands, what goes to it and where that goes next, and how it failed lately. */
+/** Detail of one provider: its state, its traffic and failover, and recent failures. */
 
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
@@ -13,9 +13,9 @@ import { standingLines } from "./measured.ts";
 import { joined, type ProviderRow, providerNamed, providerSpan, type Serving, servings } from "./providers-facts.ts";
 import { failoverWords } from "./providers-table.ts";
 
-/** Failures that the pane has room for. */
+/** Maximum number of failures in the pane. */
 const FEW_FAILURES = 4;
-/** Names that a line has room for. */
+/** Maximum number of names in a line. */
 const MAX_MODELS = 8;
 
 export function providerPane(name: string, context: Context): readonly Line[] {
@@ -23,7 +23,7 @@ export function providerPane(name: string, context: Context): readonly Line[] {
   return row === undefined ? [] : [...standing(row, context), ...failureLines(name, context, FEW_FAILURES)];
 }
 
-/** All that the pane would tell, then the fields as the admin API gives them. */
+/** Describes everything that the pane may show, then the fields as the admin API returned them. */
 export function describeProvider(name: string, context: Context): readonly Line[] {
   const row = providerNamed(context.data, name);
   if (row === undefined) return [line("The provider is there no more.", "warn")];
@@ -53,7 +53,7 @@ function standing(row: ProviderRow, { data, now }: Context): readonly Line[] {
   ];
 }
 
-/** Of a provider that is a pool. */
+/** Describes the pool of a provider. */
 function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line[] {
   if (members === 0 && subsets.length === 0) return [];
   return [
@@ -66,7 +66,7 @@ function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line
   ];
 }
 
-/** Undefined: there is a pool to be looked at. */
+/** Returns the reason why there is no pool to show; `undefined` if there is one. */
 export function whyNoMembers(data: Data, name: string): string | undefined {
   const row = providerNamed(data, name);
   if (row === undefined) return "the provider is there no more";
@@ -94,7 +94,7 @@ function routes(name: string, data: Data): readonly Line[] {
   ];
 }
 
-/** `gpt-fast -> acme-small` of an alias. */
+/** Returns `gpt-fast -> acme-small` for an alias. */
 function modelWords({ model: { model, upstream_model: upstream } }: Serving): string {
   return upstream === null ? model : `${model} -> ${upstream}`;
 }
@@ -136,11 +136,11 @@ function failureSpans({ time, status, kind, attempt, moved_to: movedTo }: Backen
   ];
 }
 
-/** Of a failure of the provider `name`. */
+/** Describes where a failed attempt at the provider `name` continued. */
 export const movedWords = (movedTo: string | null, name: string): string =>
   movedTo === null ? "no failover" : movedTo === name ? "retried here" : `failed over to ${movedTo}`;
 
-/** Where its requests go: each name with its plan, those that it stands in for after. */
+/** Describes the routing of its requests: each name with its providers, then those for which it is a failover. */
 export function routePage(name: string, { data }: Context): readonly Line[] {
   const all = servings(data);
   const own = all.filter(({ model }) => model.provider === name);

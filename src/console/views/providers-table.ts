@@ -1,4 +1,4 @@
-/** The providers as rows: what the nodes measured in the last 60 seconds, and who switched one off until when. */
+/** Table of the providers: measurements of the last 60 seconds, and suspensions. */
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -62,7 +62,7 @@ const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   },
 ];
 
-/** `398 out`, `3 in 398 out`, `0`. */
+/** Returns `398 out`, `3 in 398 out` or `0`. */
 export function failoverWords(came: number, left: number): string {
   const parts = [...(came > 0 ? [`${count(came)} in`] : []), ...(left > 0 ? [`${count(left)} out`] : [])];
   return parts.length === 0 ? "0" : parts.join(" ");

@@ -1,4 +1,4 @@
-/** The providers: worst first, with what may be done about one that fails. Source: operator console reference, B5. */
+/** View of the providers: worst first, with actions for a failing one. Source: operator console reference, B5. */
 
 import { escapeControls } from "../../base/index.ts";
 import { largest, summed, valuesOf } from "../model/rows-query.ts";

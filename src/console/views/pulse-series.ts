@@ -1,7 +1,7 @@
 /**
- * What the charts of the pulse show: a quarter of an hour of the history of every node, summed, in buckets of ten seconds
- * (design decisions, section 17). The newest bucket is one that is over on every node that answered: one that others have
- * not told yet would look as if the traffic had dropped.
+ * Data of the pulse charts: the history of every node over a quarter of an hour, summed in buckets of ten seconds (design
+ * decisions, section 17). The newest bucket is one that all answering nodes have completed: otherwise missing parts would look
+ * like a drop in traffic.
  */
 
 import type { HistoryRecord } from "../../admin-api/index.ts";
@@ -15,9 +15,9 @@ export const BUCKET_MS = 10_000;
 export const KEPT_BUCKETS = 90;
 const PER_MINUTE = 60_000 / BUCKET_MS;
 const PER_SECOND = 1_000 / BUCKET_MS;
-/** Names that are told beside a sum. */
+/** Maximum number of names beside a sum. */
 const MOST_NAMED = 3;
-/** A node that has told nothing for so long is not waited for. */
+/** Delay, in milliseconds, after which a node is not waited for. */
 const LATE_MS = 3 * BUCKET_MS;
 
 const KINDS = ["cluster", "requests", "backends", "budgets", "guardrails"] as const;
@@ -26,7 +26,7 @@ type Values = readonly (number | null)[];
 
 const needOf = (kind: Kind): Need<"list_history"> => ({ id: "list_history", name: kind });
 
-/** The first decides how the view stands: every node has rows of it, in every bucket. */
+/** The first need decides the state of the view: every node has rows of it, in every bucket. */
 export const PULSE_NEEDS: readonly [Need, ...Need[]] = [
   needOf("cluster"),
   needOf("requests"),
@@ -37,19 +37,19 @@ export const PULSE_NEEDS: readonly [Need, ...Need[]] = [
 
 export interface Panel {
   readonly title: string;
-  /** One upon the other, the worst lowest. */
+  /** Stacked bands, the worst at the bottom. */
   readonly bands: readonly { readonly tone: Tone; readonly values: Values }[];
-  /** Why nothing is known of it. */
+  /** Reason why there are no values. */
   readonly why: string | undefined;
-  /** `12.4/s`, of a value. */
+  /** Formats a value: `12.4/s`. */
   amount(value: number): string;
-  /** Of a bucket: the sum over the bands as words, and what it is made of. */
+  /** Returns the sum over the bands of a bucket in words; `parts` returns its components. */
   value(at: number): string;
   parts(at: number): readonly string[];
 }
 
 export interface Pulse {
-  /** Begins of the buckets, oldest first. */
+  /** Start times of the buckets, oldest first. */
   readonly moments: readonly number[];
   readonly nodes: readonly string[];
   readonly panels: readonly Panel[];
@@ -74,7 +74,7 @@ export function pulseOf({ data, now }: Pick<Context, "data" | "now">): Pulse {
   });
 }
 
-/** The last bucket that every node has told which tells of anything now. */
+/** Returns the start of the last bucket that every node with recent rows has completed. */
 function newestOf(rows: readonly HistoryRecord[], now: number): number {
   const last = new Map<string, number>();
   for (const { node, time } of rows) {
@@ -89,10 +89,10 @@ function newestOf(rows: readonly HistoryRecord[], now: number): number {
 
 interface Series {
   readonly why: string | undefined;
-  /** Over all rows that `which` takes, by bucket; null where no node has told of the bucket. */
+  /** Sums all rows that `which` accepts, by bucket; null if no node has the bucket. */
   sum(measure: Measure, which?: (row: HistoryRecord) => boolean): Values;
   most(measure: Measure): Values;
-  /** Names with the largest sums in the bucket, largest first. */
+  /** Returns names with the largest sums in the bucket, largest first. */
   top(measure: Measure, at: number, which?: (row: HistoryRecord) => boolean): readonly (readonly [string, number])[];
   at(bucket: number): readonly HistoryRecord[];
 }
@@ -109,7 +109,7 @@ function bucketsOf(rows: readonly HistoryRecord[], newest: number): readonly (re
   return buckets;
 }
 
-/** `isTold`: whether any node has told of the bucket, and so of what did not happen in it. */
+/** `isTold`: whether any node has the bucket, so that a missing row means zero. */
 function seriesOf(
   reading: Reading<readonly HistoryRecord[]> | undefined,
   newest: number,
@@ -143,7 +143,7 @@ function seriesOf(
 
 const perSecond = (value: number): string => `${rate(value)}/s`;
 const perMinute = (value: number): string => `${short(value)}/min`;
-/** A rate below a hundred with a decimal. */
+/** Formats a rate, below a hundred with one decimal. */
 const rate = (value: number): string => (value < 99.95 ? value.toFixed(1) : short(value));
 
 const times = (values: Values, by: number): Values => values.map((value) => (value === null ? null : value * by));
@@ -251,7 +251,7 @@ function panelsOf({
   ];
 }
 
-/** The slowest provider, and the median over all attempts that were answered; medians of several are no more exact. */
+/** Returns the slowest provider, and the median over all answered attempts, which is approximate: a median of medians. */
 function firstByteParts(rows: readonly HistoryRecord[]): readonly string[] {
   let answered = 0;
   let weighed = 0;
@@ -270,7 +270,7 @@ function firstByteParts(rows: readonly HistoryRecord[]): readonly string[] {
   ];
 }
 
-/** Entries of the log that were applied in a bucket, on the node that is furthest. */
+/** Returns the log entries applied in each bucket, on the most advanced node. */
 function writesOf(cluster: Series): readonly number[] {
   const indexes = cluster.most("applied_index");
   return indexes.map((index, at) => {

@@ -1,7 +1,7 @@
 /**
- * The whole gateway in charts that move with each ten seconds: requests by status, time to first byte, tokens, spend,
- * what was denied and found, and the log. A cursor tells the values of an earlier moment. Eight panels fill whatever room
- * there is: two columns of charts, one of them, or a line each.
+ * View of the whole gateway in charts, updated every ten seconds: requests by status, time to first byte, tokens, spending,
+ * denials and findings, and the log. A cursor shows the values of an earlier moment. Eight panels fill the available room: in
+ * two columns, in one, or as one line each.
  */
 
 import { columnsChart, narrowed } from "../format/columns-chart.ts";
@@ -20,17 +20,17 @@ interface Size {
   readonly rows: number;
 }
 
-/** From here on two panels stand side by side. */
+/** Minimum width for two columns of panels. */
 const TWO_COLUMNS = 100;
 const BETWEEN = 2;
 const TITLE_CELLS = 11;
 const VALUE_CELLS = 9;
-/** Of the scale at the right of a chart. */
+/** Width of the scale at the right of a chart. */
 const SCALE_CELLS = 7;
-/** From here on a blank parts a panel from the one below. */
+/** Minimum height for a blank between panels. */
 const AIRY_ROWS = 5;
 
-/** Of the moment; the last bucket without one, or once it is of the past that is kept no more. */
+/** Returns the bucket of a moment; the last bucket if there is no moment, or if it is no longer kept. */
 function bucketAt({ moments }: Pulse, at: number | undefined): number {
   if (at === undefined) return KEPT_BUCKETS - 1;
   const found = moments.findIndex((moment) => moment >= at);
@@ -44,7 +44,7 @@ function lines(context: Context, { columns, rows }: Size, at: number | undefined
   const beside = columns >= TWO_COLUMNS ? 2 : 1;
   const cells = Math.floor((columns - (beside - 1) * BETWEEN) / beside);
   const perColumn = Math.ceil(pulse.panels.length / beside);
-  // The line of the time first, then the panels; the axis where a line is left.
+  // The time is in the first line, followed by the panels, and the axis if a line remains.
   const height = Math.max(1, Math.floor((rows - 1) / perColumn));
   const hasAxis = rows - 1 - height * perColumn >= 1;
   const drawn = pulse.panels.map((panel) => panelLines(panel, { columns: cells, rows: height }, bucket, cursor));
@@ -107,13 +107,13 @@ function panelLines(
   return [[...head, ...parts], ...chartLines(panel, columns, room, cursor, true)];
 }
 
-/** How many buckets a cell of a chart stands for, and how many cells there are. */
+/** Returns how many buckets a cell of a chart covers, and the number of cells. */
 function cellsOfChart(columns: number): { readonly factor: number; readonly cells: number } {
   const factor = Math.max(1, Math.ceil(KEPT_BUCKETS / Math.max(1, columns)));
   return { factor, cells: Math.ceil(KEPT_BUCKETS / factor) };
 }
 
-/** The last cell is full, so the first may stand for less. */
+/** The last cell is complete, so the first may cover fewer buckets. */
 const cellOf = (bucket: number, { factor, cells }: { readonly factor: number; readonly cells: number }): number =>
   cells - 1 - Math.floor((KEPT_BUCKETS - 1 - bucket) / factor);
 
@@ -137,12 +137,12 @@ function chartLines(
     cursor: cursor === undefined ? undefined : cellOf(cursor, scale),
   });
   if (!hasScale || most <= 0) return chart;
-  // Its unit stands in the line above.
+  // Its unit is in the line above.
   const [words] = amount(most).split("/");
   return chart.map((line, at) => (at === 0 ? [...line, span(` ${words}`, "dim")] : line));
 }
 
-/** Under the charts: when they begin and end, and where the cursor is. */
+/** Returns the axis below the charts: their start and end, and the position of the cursor. */
 function axisLine({ moments }: Pulse, columns: number, cursor: number | undefined): Line {
   const scale = cellsOfChart(columns - SCALE_CELLS);
   const [first, last] = [timeOfDay(moments[0] ?? 0), timeOfDay((moments.at(-1) ?? 0) + BUCKET_MS)];

@@ -1,4 +1,4 @@
-/** The query workbench: SQL over the lists of the admin API. */
+/** View of the query workbench: SQL over the lists of the admin API. */
 
 import type { View } from "../model/view.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Days of a provider before this gateway metered anything of it. What the provider reports for them did not pass the gateway,
- * which is no drift. Verdicts are all that is known here, so a first day that is no longer kept is taken for the earliest kept.
+ * Days of a provider before this gateway metered it. Usage that the provider reports for them did not pass through the gateway,
+ * so it is not drift. Only verdicts are known here: if the first day is no longer kept, the earliest kept one counts.
  */
 
 import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Verdicts as a map of days: a line a provider and token class, the worst above, a column a day. What a cell says is told
- * by its mark and its height, and by its colour only beside them.
+ * Heat map of verdicts: one line per provider and token class, the worst first, and one column per day. Mark and height of a
+ * cell carry the meaning; color only repeats it.
  */
 
 import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const DAY_CELLS = 3;
 const NAME_CELLS = 32;
 const LEAST_NAME_CELLS = 16;
-/** Where a cell is that high: metered and reported that far apart, as a ratio. */
+/** Minimum difference between metered and reported usage for each height, as a ratio. */
 const HEIGHTS = [
   ["▁", 0.001],
   ["▂", 0.005],
@@ -34,7 +34,7 @@ export function severityOf(verdict: ReconcileVerdictRecord, isEarly: IsEarly): n
   return isEarly(verdict) ? apart - 1 : breach + (breach === 1 ? hard : 0) + apart;
 }
 
-/** Of one provider and token class. */
+/** Verdicts of one provider and token class. */
 export interface Series {
   readonly provider: string;
   readonly class: string;
@@ -42,7 +42,7 @@ export interface Series {
   readonly worst: ReconcileVerdictRecord;
 }
 
-/** The worst first. */
+/** Groups the verdicts, the worst series first. */
 export function seriesOf(
   verdicts: readonly ReconcileVerdictRecord[],
   isEarly: IsEarly = earlyDays(verdicts),
@@ -64,7 +64,7 @@ export function seriesOf(
     .sort((a, b) => severity(b.worst) - severity(a.worst));
 }
 
-/** The last of the calendar that there are verdicts of, days without one among them. */
+/** Returns the last calendar days up to the newest verdict, including days without one. */
 function lastDays(verdicts: readonly ReconcileVerdictRecord[], most: number): readonly string[] {
   const times = verdicts.map(({ day }) => Date.parse(`${day}T00:00:00Z`)).filter((time) => !Number.isNaN(time));
   const last = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
@@ -80,7 +80,7 @@ export function heatLines(
 ): readonly Line[] {
   const nameCells = Math.max(LEAST_NAME_CELLS, Math.min(NAME_CELLS, Math.floor(columns / 3)));
   const days = lastDays(verdicts, Math.max(1, Math.floor((columns - nameCells) / DAY_CELLS)));
-  // Heads, the key to the marks, a blank, and at least one line between them.
+  // Needs heads, legend, a blank, and at least one line.
   if (days.length === 0 || rows < 4) return [];
   const isEarly = earlyDays(verdicts);
   const all = seriesOf(verdicts, isEarly);

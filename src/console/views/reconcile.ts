@@ -1,6 +1,6 @@
 /**
- * Metered usage against the providers' own reports: a row a day, provider and token class. The sentence below is chosen
- * by the direction of the drift, which says where to look.
+ * View of metered usage against the providers' reports: one row per day, provider and token class. The explanation depends on
+ * the direction of the drift, which suggests where to look.
  */
 
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
@@ -75,7 +75,7 @@ function table({ data }: Pick<Context, "data">): Table {
   );
 }
 
-/** Of the map, its heads and its key with it. */
+/** Maximum number of lines of the map, including heads and legend. */
 const MOST_HEAT_ROWS = 12;
 
 const named = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
@@ -118,7 +118,7 @@ const DIRECTIONS = wordTable(
   (word) => word,
 );
 
-/** How the other days of this provider and class were: the map above in words. */
+/** Describes the other days of this provider and class: the map in words. */
 function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
   const verdicts = rowsOf(data, "reconcile_verdicts");
   const isEarly = earlyDays(verdicts);
@@ -158,7 +158,7 @@ const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: Reconc
     ...(error === null ? [] : [shown(`  ! ${error}`, "fail")]),
   );
 
-/** Before there are verdicts, what stands in their way. */
+/** Explains what prevents verdicts while there are none. */
 function empty({ data }: Pick<Context, "data">): { readonly sentence: string; readonly next: string } {
   const reconciled = rowsOf(data, "reconcile");
   const failing = reconciled.find(({ error }) => error !== null);
@@ -187,7 +187,7 @@ export const reconcileView: View = {
   body: {
     kind: "table",
     table,
-    // The worst first.
+    // Worst first.
     sort: { column: "breach", isDescending: true },
     above: ({ data }, size) => heatLines(rowsOf(data, "reconcile_verdicts"), size),
     aboveRows: MOST_HEAT_ROWS,

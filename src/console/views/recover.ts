@@ -1,7 +1,7 @@
 /**
- * The recovery guide: what to do when the majority of the voters is lost for good, with the commands in their order and
- * the names that are known. It does nothing itself: the verb works on a stopped node. Source: operator console reference,
- * B5; specification document 1, "cluster recover"; `src/cli/verbs/cluster-recover.ts`.
+ * Recovery guide: what to do when the majority of the voters is permanently lost, with the commands in order and the known
+ * names. It changes nothing itself: the command works on a stopped node. Source: operator console reference, B5; specification
+ * document 1, "cluster recover"; `src/cli/verbs/cluster-recover.ts`.
  */
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
@@ -77,7 +77,7 @@ function memberLine(member: ClusterMemberRecord, self: string | undefined): Line
   ];
 }
 
-/** The reachable voter that is furthest as far as is known; the disks decide in the end. */
+/** Returns the reachable voter with the most advanced known log; the data on disk decides in the end. */
 export function survivorOf(members: readonly ClusterMemberRecord[]): ClusterMemberRecord | undefined {
   const survivors = members.filter((member) => member.voter && isReachable(member));
   return survivors.toSorted((a, b) => (b.applied ?? -1) - (a.applied ?? -1) || (a.id < b.id ? -1 : 1))[0];
@@ -121,7 +121,7 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
   ];
 }
 
-/** What is to be done in words, then what is typed. */
+/** Returns a step: the instruction, then the commands. */
 function step(number: string, words: string, ...typed: readonly string[]): readonly Line[] {
   return [line(`${number}  ${words}`), ...typed.map((command): Line => [span("     "), span(command, "strong")])];
 }

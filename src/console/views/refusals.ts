@@ -1,6 +1,6 @@
 /**
- * Who was refused in the last hour, with which code and by what: the first question when a caller says that it gets
- * nothing. Callers, codes and causes are told together, since a refused client asks again and again.
+ * View of the refusals of the last hour with caller, code and cause: the first question when a caller gets no answers. Equal
+ * refusals are one row, since a refused client retries.
  */
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
@@ -18,7 +18,7 @@ import { guardrailIdOf } from "./guardrails-row.ts";
 import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
 
-/** Names a row of the list. */
+/** Returns the id of a row. */
 export const refusalId = ({
   node,
   caller_kind: kind,
@@ -32,24 +32,24 @@ export const refusalId = ({
 const named = (data: Data, id: string): RefusalRecord | undefined =>
   rowsOf(data, "refusals").find((row) => refusalId(row) === id);
 
-/** `key ci-runner`, `user a@example.com`, `key id k3J9x0Qa`, `unknown caller`. */
+/** Returns `key ci-runner`, `user a@example.com`, `key id k3J9x0Qa` or `unknown caller`. */
 export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
   if (kind === "unrecognised") return caller === null ? "unknown caller" : `key id ${caller}`;
   if (kind === "others") return "other callers";
   return caller === null ? kind : `${kind} ${caller}`;
 }
 
-/** Adds to the caller why a key has an id and no name. */
+/** Adds the reason why a key has an id but no name. */
 const whoWords = (row: RefusalRecord): string =>
   row.caller_kind === "unrecognised" && row.caller !== null
     ? `${callerWords(row)}, revoked or of another gateway,`
     : callerWords(row);
 
-/** `budget day-5m`, `rule no-opus`; empty where the code tells it. */
+/** Returns `budget day-5m` or `rule no-opus`; empty if the code already says it. */
 export const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === null ? "" : `${cause} ${name ?? ""}`.trim();
 
-/** For the filter with which the guardrails lead here. */
+/** Returns the filter by which the view of guardrails links to this one. */
 const filterWords = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === "guardrail" && name !== null ? guardrailFilter(name) : "";
 
@@ -105,14 +105,14 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-/** Why a budget refuses though something of it is left. */
+/** Explains why a budget refuses although something is left. */
 function budgetLines({ cause, cause_name: name }: RefusalRecord, data: Data): readonly Line[] {
   const refusing = rowsOf(data, "budgets").find(({ budget, status }) => budget === name && status === "refusing");
   const why = cause !== "budget" || refusing === undefined ? "" : whyRefusing(refusing);
   return why === "" ? [] : [labelled("why", span(why))];
 }
 
-/** Where what refused can be looked at. */
+/** View that shows each cause. */
 const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, string>>> = {
   budget: "budgets",
   profile: "profiles",
@@ -121,7 +121,7 @@ const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, strin
   guardrail: "guardrails",
 };
 
-/** Of a profile's rule the profile, which a rule is never reached without. */
+/** Matches a rule of a profile. The link goes to the profile, since a rule is shown only through it. */
 const PROFILE_RULE = /^profile (.+)\/[^/]+$/;
 
 const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RefusalRecord | undefined =>

@@ -1,6 +1,6 @@
 /**
- * The requests that are behind a row, or over: how many a ten seconds of the last quarter of an hour ended well, were
- * refused, and failed; and the last that did not end well. Of what nodes remember, which under load is less.
+ * Recent requests of a row, or above a table: per ten seconds of the last quarter of an hour, how many succeeded, were refused,
+ * or failed; and the last that did not succeed. Based on the requests that nodes keep, which under load cover less time.
  */
 
 import type { RequestRecord } from "../../admin-api/index.ts";
@@ -13,24 +13,27 @@ import { type Line, span } from "../model/text.ts";
 import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./buckets.ts";
 
 export interface Buckets {
-  /** A number each ten seconds, oldest first; the last ten are not over. */
+  /** One count per ten seconds, oldest first; the last bucket is incomplete. */
   readonly good: readonly number[];
   readonly refused: readonly number[];
   readonly failed: readonly number[];
-  /** Longest time to the first byte, in milliseconds; null: none was measured. */
+  /** Longest time to the first byte, in milliseconds; null if none was measured. */
   readonly firstByte: readonly (number | null)[];
-  /** How far back what is remembered goes, in milliseconds, where that is less than a quarter of an hour. */
+  /** Age of the oldest kept request, in milliseconds, if that is less than a quarter of an hour. */
   readonly reach: number | undefined;
 }
 
-/** Of a provider, or of whoever runs the gateway. A client that left has failed at nothing. */
+/** Returns whether the provider or the gateway failed. A client that disconnected is not a failure. */
 export const hasFailed = ({ status }: RequestRecord): boolean => status >= 500 && status < 600;
 const wasRefused = ({ status, code }: RequestRecord): boolean =>
   (status >= 400 && status < 500 && status !== 499) || (status < 400 && code !== null);
 
 const RECALL = createRecall<Buckets>(8);
 
-/** Of the rows that `which` takes, which `name` tells apart. Made anew with the rows, and once in ten seconds. */
+/**
+ * Counts the rows that `which` accepts; `name` identifies `which` in the cache. Recomputed when the rows change, and every ten
+ * seconds.
+ */
 export function requestBuckets(
   rows: readonly RequestRecord[],
   now: number,
@@ -55,7 +58,7 @@ export function requestBuckets(
   });
 }
 
-/** How the last quarter of an hour was: three bands and the time to the first byte. */
+/** Draws the last quarter of an hour: three bands and the time to the first byte. */
 export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
   const { good, refused, failed, firstByte } = buckets;
   const slowest = firstByte.reduce<number | null>((most, it) => (it !== null && it > (most ?? -1) ? it : most), null);
@@ -67,7 +70,7 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
   ];
 }
 
-/** What the bands say, for a pane: it is also what is read aloud. */
+/** Describes the bands in words, for a pane and for a screen reader. */
 export function bucketWords({ good, refused, failed, reach }: Buckets, what: string): Line {
   const [fine, denied, broken] = [total(good), total(refused), total(failed)];
   if (reach === 0) return labelled("last 15m", span(`no ${what} is remembered`, "dim"));
@@ -81,7 +84,7 @@ export function bucketWords({ good, refused, failed, reach }: Buckets, what: str
   );
 }
 
-/** The newest that did not end well, newest first. */
+/** Returns the newest requests that did not succeed, newest first. */
 export function lastBadLines(
   rows: readonly RequestRecord[],
   { now }: Pick<Context, "now">,

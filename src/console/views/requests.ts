@@ -1,6 +1,6 @@
 /**
- * The last requests of each node, newest first: the first question of whoever is on call is which of them fail. Metadata
- * only: what was asked and answered is in no list. Source: design decisions, section 17.
+ * View of the last requests of each node, newest first, to find those that fail. Metadata only: requests and answers are in no
+ * list. Source: design decisions, section 17.
  */
 
 import type { RequestRecord } from "../../admin-api/index.ts";
@@ -16,7 +16,7 @@ import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
 import { bucketLines, bucketWords, hasFailed, requestBuckets } from "./requests-recent.ts";
 
-/** Thousands of rows are asked for their id with each answer, and most of them are the rows of the answer before. */
+/** Each answer asks for thousands of ids, mostly of rows that did not change. */
 const IDS = new WeakMap<RequestRecord, string>();
 
 function idOf(row: RequestRecord): string {
@@ -31,7 +31,7 @@ function idOf(row: RequestRecord): string {
 const named = (data: Data, id: string): RequestRecord | undefined =>
   rowsOf(data, "requests").find((row) => idOf(row) === id);
 
-/** A client that left has failed at nothing; 5xx and what broke off within a stream is for whoever runs the gateway. */
+/** A client that disconnected is not a failure; 5xx and errors within a stream concern the operator. */
 function toneOf({ status, code }: RequestRecord): Tone {
   if (status >= 500 && status < 600) return "fail";
   if (status === 499) return "dim";
@@ -138,13 +138,13 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
 const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RequestRecord | undefined =>
   named(data, id);
 
-/** Where a request went, by its hop. */
+/** View of a request's target, by its traffic type. */
 const VIEW_OF: Readonly<Record<string, string>> = { llm: "providers", websocket: "providers", mcp: "mcp", a2a: "a2a" };
 
 const viewOf = ({ hop, provider }: RequestRecord): string | undefined =>
   hop === null || provider === null ? undefined : VIEW_OF[hop];
 
-/** The provider's failures, or who else was refused so; undefined: nothing is to be explained. */
+/** Returns the provider's failures, or other callers with the same refusal; `undefined` if there is nothing to explain. */
 function evidenceOf(row: RequestRecord): Intent | undefined {
   if (row.code !== null && !hasFailed(row)) return { kind: "go", place: { view: "refusals" }, filter: row.code };
   if (hasFailed(row) && row.provider !== null && viewOf(row) === "providers") {
@@ -232,10 +232,10 @@ export const requestsView: View = {
   ],
 };
 
-/** The filter with which a row's requests are found; undefined: no request names it. */
+/** Returns a filter for the requests of a row; `undefined` if requests do not name it. */
 export type RequestsFilter = (id: string, context: Context) => string | undefined;
 
-/** From a row of another view to its requests; `why`: what keeps a row from having any. */
+/** Builds the offer that goes from a row of another view to its requests; `why` is the reason if a row has none. */
 export const requestsOffer = (filterOf: RequestsFilter, why?: Offer["why"]): Offer => ({
   verb: "requests",
   needsRow: true,

@@ -1,4 +1,4 @@
-/** The revisions that are kept of a source, newest first, and the way back to one of them. */
+/** View of the kept revisions of a source, newest first, with rollback. */
 
 import type { SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -13,7 +13,7 @@ import { type Line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
 import { previewRollback, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
-/** Of a deployment that is configured by a file, and shown where no source is named. */
+/** Source of a deployment document, and the default if no source is named. */
 const DEFAULT = "default";
 
 type Reads = Pick<Context, "data" | "subject">;
@@ -23,7 +23,7 @@ const nameOf = ({ subject }: Pick<Context, "subject">): string => subject ?? DEF
 const revisionsOf = (context: Reads): readonly SourceRevision[] =>
   context.data.get({ id: "list_source_revisions", name: nameOf(context) })?.value ?? [];
 
-/** `newest`: what is in force, and marked. */
+/** `newest` is the active revision, which is marked. */
 const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
   columns: [
     {
@@ -58,7 +58,7 @@ const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
 
 const chosenRevision = ({ ids: [id = ""] }: Chosen): number => Number(id);
 
-/** Why a revision is not compared with the one in force, or tried in its place. */
+/** Returns the reason if the revision is the active one, which is neither compared nor rolled back to. */
 function sameWhy(chosen: Chosen, context: Context): string | undefined {
   const revision = chosenRevision(chosen);
   return revision === sourceOf(context, nameOf(context))?.revision

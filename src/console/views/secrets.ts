@@ -1,4 +1,4 @@
-/** The sealed secrets: names, versions and wrapping keys. A value is never answered by the gateway, so none can be here. */
+/** View of the sealed secrets: names, versions and wrapping keys. The gateway never returns a value. */
 
 import type { SecretRecord } from "../../admin-api/index.ts";
 import { putSecretDialog, secretsRemovalDialog, whySecretsGone } from "../actions/secrets.ts";

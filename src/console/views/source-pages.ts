@@ -1,4 +1,4 @@
-/** Pages that the views of sources lead to, with their titles. */
+/** Pages of the views of sources, with their titles. */
 
 import { escapeControls } from "../../base/index.ts";
 import { askFile } from "../actions/ask-file.ts";
@@ -10,7 +10,7 @@ export const viewDocument = (source: string, revision?: number): Intent => ({
   load: { kind: "document", source, ...(revision !== undefined && { revision }) },
 });
 
-/** `to` left out: the one in force. */
+/** If `to` is missing, the active revision. */
 export const viewDifference = (source: string, from: number, to?: number): Intent => ({
   kind: "load",
   title: `${escapeControls(source)}, revision ${from} -> ${to === undefined ? "the one in force" : to}`,
@@ -30,7 +30,7 @@ export const previewFile = (source: string): Intent =>
     load: { kind: "preview", source, from: { file } },
   }));
 
-/** Asks for the file; `revision` left out: the one in force. */
+/** Asks for the file; if `revision` is missing, saves the active one. */
 export const saveDocument = (source: string, revision?: number): Intent =>
   askFile(
     `save ${escapeControls(source)}${revision === undefined ? "" : `, revision ${revision},`} to file`,

@@ -1,11 +1,11 @@
-/** `s` and `u` of every table whose rows name what can be suspended by their ids. */
+/** Keys `s` and `u` for every table whose row ids name subjects that can be suspended. */
 
 import type { SuspensionKind } from "../../admin-api/index.ts";
 import { liftDialog, type Subjects, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension.ts";
 import type { Context } from "../model/context.ts";
 import type { Chosen, Offer } from "../model/view.ts";
 
-/** `whyNever`: why these cannot be suspended at all. */
+/** `whyNever` returns the reason why these can never be suspended. */
 export function suspensionOffers(
   kind: SuspensionKind,
   whyNever: (chosen: Chosen, context: Context) => string | undefined = () => undefined,

@@ -1,4 +1,4 @@
-/** What operators have switched off, whatever its kind, and when it comes back. */
+/** View of all suspensions, with their ends. */
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import {
@@ -20,7 +20,7 @@ import type { Chosen, Intent, View } from "../model/view.ts";
 import { requestsOfSubject } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
 
-/** Names a row of the list; a kind has no colon. */
+/** Returns the id of a row; a kind has no colon. */
 export const suspensionId = ({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): string => `${kind}:${name}`;
 
 const named = (data: Data, id: string): SuspensionRecord | undefined =>
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<SuspensionRecord>[] = [
       if (!isActive(row)) return span("-", "dim");
       return span(row.until === null ? "until lifted" : duration(Date.parse(row.until) - now));
     },
-    // One without an end comes after all that have one.
+    // A suspension without an end sorts after all others.
     sortKey: ({ until }) => (until === null ? Number.MAX_SAFE_INTEGER : Date.parse(until)),
   },
   {
@@ -76,7 +76,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
     rowsOf(data, "suspensions"),
   );
 
-/** Where what is suspended is listed. */
+/** View that lists each kind of subject. */
 const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
   provider: "providers",
   key: "keys",
@@ -87,7 +87,7 @@ const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
   issuer: undefined,
 };
 
-/** The view of what a suspension is about, with it under the cursor. */
+/** Goes to the view of a suspension's subject, with the subject under the cursor. */
 export function subjectOf({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): Intent {
   const view = VIEWS[kind];
   return view === undefined

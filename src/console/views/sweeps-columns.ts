@@ -1,4 +1,4 @@
-/** The columns of a sweep: a row for each threshold. */
+/** Columns of a sweep, whose rows are thresholds. */
 
 import { countColumn } from "../format/columns.ts";
 import { count } from "../format/numbers.ts";
@@ -12,9 +12,9 @@ export interface Row {
   readonly step: SweepStep;
   readonly figures: SweepFigures | null;
   readonly words: Span;
-  /** Of all cases. */
+  /** Number of wrong cases of all. */
   readonly wrong: number;
-  /** Against the threshold before. */
+  /** Difference from the previous threshold. */
   readonly turned: Pick<Turned, "right" | "wrong"> | undefined;
 }
 

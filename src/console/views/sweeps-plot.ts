@@ -1,6 +1,6 @@
 /**
- * Precision, recall and F1 over the threshold: a band of bars each, all on one scale, with a line through them where the
- * cursor is and another at the threshold in force. Bands are told apart by their names, not by colours.
+ * Chart of precision, recall and F1 over the threshold: one band of bars each, with the same scale, and vertical lines at the
+ * cursor and at the active threshold. Bands are identified by their names, not by colors.
  */
 
 import { padTo } from "../format/cut.ts";
@@ -26,11 +26,11 @@ export interface Chosen {
   readonly isAscii: boolean;
 }
 
-/** Those that the data mark. */
+/** Returns the kinds that the data labels. */
 export const kindsOf = ({ steps }: Pick<SweepResult, "steps">): readonly ScoreKind[] =>
   SCORE_KINDS.filter((kind) => steps.some(({ figures }) => figures[kind] !== null));
 
-/** `0.5` is `0.50`, and a quantile is told to the fourth digit. */
+/** Formats a threshold: `0.50`, and a quantile with four digits. */
 export function thresholdText(threshold: number): string {
   const exact = String(Math.round(threshold * 10_000) / 10_000);
   return exact.length < 4 ? threshold.toFixed(2) : exact;
@@ -44,7 +44,7 @@ export function plotLines(
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const cells = columns - LABEL_CELLS - VALUE_CELLS;
-  // The axis, what is chosen below it, and a blank.
+  // Three lines are the axis, the marks below it, and a blank.
   const high = Math.floor((rows - 3) / BANDS.length);
   const chosen = steps[at];
   if (chosen === undefined || high < 1 || cells < 20) return [];
@@ -74,28 +74,28 @@ export function plotLines(
 }
 
 interface Band {
-  /** What stands at its foot; at its head stands 1. */
+  /** Value at the bottom of the band; the top is 1. */
   readonly from: number;
   readonly high: number;
-  /** From 0, the upmost. */
+  /** Row from 0 at the top. */
   readonly row: number;
   readonly levels: readonly string[];
 }
 
-/** The part of a bar that is in this row of the band; the least is seen. */
+/** Returns the part of a bar in this row of the band; the smallest value is still visible. */
 function barOf(value: number | null, { from, high, row, levels }: Band): string {
   if (value === null) return " ";
   const eighths = Math.max(1, Math.round(((value - from) / (1 - from)) * high * FULL));
   return levels[Math.max(0, Math.min(FULL, eighths - (high - 1 - row) * FULL))] ?? " ";
 }
 
-/** The scale begins at a tenth below what is lowest, so that what differs little is seen to differ. */
+/** The scale begins at the tenth below the lowest value, so that small differences are visible. */
 function lowestOf(steps: readonly SweepStep[], kind: ScoreKind): number {
   const values = steps.flatMap(({ figures }) => BANDS.flatMap(([, of]) => figures[kind]?.[of] ?? []));
   return Math.max(0, Math.min(0.9, Math.floor(Math.min(1, ...values) * 10) / 10));
 }
 
-/** Of each cell the highest threshold that is not above it. */
+/** Returns the step of each cell: the highest threshold at or before the cell. */
 function stepsUnder(
   steps: readonly SweepStep[],
   cells: number,

@@ -1,16 +1,16 @@
-/** Which cases of a sweep turn between two of its thresholds. */
+/** Cases of a sweep whose result differs between two thresholds. */
 
 import type { SweepResult, TurningCase } from "../model/sweep.ts";
 
 export interface Turned {
-  /** Cases that are wrong at the first and right at the second. */
+  /** Cases that are wrong at the first and right at the second; `wrong` counts the reverse. */
   readonly right: number;
   readonly wrong: number;
-  /** Those that are known with their texts, in the order of the data; also those that are wrong otherwise. */
+  /** Known cases with their texts, in the order of the data, also those with a different error at both. */
   readonly cases: readonly { readonly one: TurningCase; readonly before: string; readonly now: string }[];
 }
 
-/** Indices of steps. */
+/** `from` and `to` are indices of steps. */
 export function turnedBetween({ steps, turning }: SweepResult, from: number, to: number): Turned {
   const before = steps[from]?.wrong ?? new Uint8Array();
   const now = steps[to]?.wrong ?? new Uint8Array();
@@ -24,7 +24,8 @@ export function turnedBetween({ steps, turning }: SweepResult, from: number, to:
     const pair = { before: wordsAt(one, from), now: wordsAt(one, to) };
     return pair.before === pair.now ? [] : [{ one, ...pair }];
   });
-  // What turns from one side to the other before what is wrong otherwise, as the figures above count it.
+  // Cases that change between right and wrong come before those with a different error, since the counts include only the
+  // former.
   const rank = ({ before, now }: { readonly before: string; readonly now: string }): number =>
     before !== "" && now !== "" ? 1 : 0;
   return { right, wrong, cases: cases.sort((a, b) => rank(a) - rank(b)) };
@@ -39,6 +40,6 @@ function ones(byte: number): number {
   return number;
 }
 
-/** What is wrong with the case at a step; empty: nothing. */
+/** Returns the error of the case at a step; empty if there is none. */
 const wordsAt = ({ sides }: TurningCase, step: number): string =>
   sides.findLast(({ from }) => from <= step)?.words ?? "";

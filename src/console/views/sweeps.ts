@@ -1,7 +1,7 @@
 /**
- * The guardrails in force over marked texts of this machine, at every threshold: what each would find, which cases turn on
- * the way, and the threshold written into the document that owns it. Texts stay on this screen. Source: operator console
- * reference, B5.
+ * View of a threshold sweep: the active guardrails over labeled local texts, with the results at every threshold, the cases
+ * that change, and an action that writes the threshold into the document that has it. Texts stay on this screen. Source:
+ * operator console reference, B5.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -24,14 +24,14 @@ import { turnedBetween, wrongCases } from "./sweeps-turns.ts";
 type Reads = Pick<Context, "sweep" | "subject">;
 
 const PLACE = { view: "sweeps" } as const;
-/** Of a page; what turns further down is told by its number. */
+/** Maximum number of cases on a page; further ones are only counted. */
 const MOST_CASES = 500;
 const MOST_WORDS = 4_096;
 
 const resultOf = ({ sweep }: Pick<Context, "sweep">): SweepResult | undefined =>
   sweep?.state.kind === "done" ? sweep.state.result : undefined;
 
-/** As the view is about it, else the first that the data mark. */
+/** Returns the kind in the view's subject, otherwise the first that the data labels. */
 function kindOf(result: SweepResult, { subject }: Pick<Context, "subject">): ScoreKind {
   const kinds = kindsOf(result);
   return kinds.find((kind) => kind === subject) ?? kinds[0] ?? "labels";
@@ -78,10 +78,10 @@ function table(context: Reads): Table {
   );
 }
 
-/** Files that are named; of more the number is told. */
+/** Maximum number of named files; further ones are only counted. */
 const MOST_FILES = 3;
 
-/** Key of the threshold that is swept and written. */
+/** Returns the key of the threshold that is swept and written. */
 const thresholdName = ({ detector, isOwnThreshold }: SweepResult): string =>
   isOwnThreshold && detector !== undefined ? `threshold of ${detector}` : "guardrails.score_threshold";
 
@@ -90,7 +90,7 @@ const figuresWords = (figures: SweepFigures | null): string =>
     ? "nothing is marked"
     : `precision ${figureText(figures.precision)}, recall ${figureText(figures.recall)}, F1 ${figureText(figures.f1)}`;
 
-/** The step that a step is compared with: the one in force, and of that itself the one before. */
+/** Returns the step for comparison: the active threshold, or the previous step for the active one itself. */
 function comparedWith({ steps, inForce }: SweepResult, at: number): number {
   const own = steps.findIndex(({ threshold }) => threshold === inForce);
   return own === at ? Math.max(0, at - 1) : own;
@@ -193,7 +193,7 @@ function why(id: string, context: Context): string | undefined {
   return undefined;
 }
 
-/** Why the threshold cannot be written; one that is still tested may be asked about. */
+/** Returns the reason why the threshold cannot be written; a running trial does not prevent the dialog. */
 function askingWhy(id: string, context: Context): string | undefined {
   return trialOf(id, context) === undefined ? why(id, context) : writingWhy(id, context);
 }

@@ -1,4 +1,4 @@
-/** Attempts at providers over the last 15 minutes, as the nodes measured them: also for a window that was just opened. */
+/** Attempts at providers over the last 15 minutes as the nodes measured them, available immediately after start. */
 
 import type { HistoryRecord } from "../../admin-api/index.ts";
 import type { Context } from "../model/context.ts";
@@ -7,23 +7,23 @@ import { remember } from "../model/remember.ts";
 const BUCKET_MS = 10_000;
 const KEPT_BUCKETS = 90;
 
-/** A value a bucket, oldest first; 0 where nothing happened. */
+/** One value per bucket, oldest first; 0 if there was none. */
 export interface TrafficHistory {
   readonly attempts: readonly number[];
   readonly failures: readonly number[];
   readonly inFlight: readonly number[];
 }
 
-/** Undefined: it is not known, as of a node of an earlier version. */
+/** Returns `undefined` if it is not known, such as from an older node. */
 export function trafficHistory({ data, now }: Pick<Context, "data" | "now">): TrafficHistory | undefined {
   const rows = data.get({ id: "list_history" })?.value;
   return rows === undefined ? undefined : historyIn(rows, Math.floor(now / BUCKET_MS) * BUCKET_MS - BUCKET_MS);
 }
 
-/** `last`: start of the newest bucket by our clock, in milliseconds since 1970. */
+/** `last` is the start of the newest bucket by the local clock, in milliseconds since 1970. */
 const historyIn = remember((rows: readonly HistoryRecord[], last: number): TrafficHistory => {
   const times = rows.map(({ time }) => Date.parse(time));
-  // The clock of the node may be ahead of ours.
+  // The clock of the node may be ahead of the local one.
   const newest = times.reduce((most, at) => Math.max(most, at), last);
   const of = (measure: (row: HistoryRecord) => number | null): readonly number[] => {
     const sums = Array.from({ length: KEPT_BUCKETS }, () => 0);

@@ -1,6 +1,4 @@
-/**
- * Who used what: the newest hours of the ledger, by caller, provider and model. What all of it comes to is a statement away.
- */
+/** View of usage: the newest hours of the ledger by caller, provider and model. Totals are available through a query. */
 
 import { LISTED_USAGE, type UsageRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/columns.ts";
@@ -25,7 +23,7 @@ const tokensIn = ({
   cache_creation_input_tokens: created,
 }: UsageRecord) => input + cached + created;
 
-/** `2026-11-20 13h`, or the day. */
+/** Returns `2026-11-20 13h`, or the day. */
 const hourWords = ({ hour }: UsageRecord): string =>
   hour.length > 10 ? `${hour.slice(0, 10)} ${hour.slice(11, 13)}h` : hour;
 

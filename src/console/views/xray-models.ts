@@ -1,4 +1,4 @@
-/** The part of an xray tree below a profile that traffic goes to: models with their providers, MCP servers, agents. */
+/** Part of an xray tree for the targets of traffic: models with their providers, MCP servers, agents. */
 
 import type { ModelRecord } from "../../admin-api/index.ts";
 import { count } from "../format/numbers.ts";
@@ -7,7 +7,7 @@ import { type MeasuredTable, type Met, metRows, STATES } from "./measured.ts";
 import { type ModelRow, type ModelState, modelRows, standingOf } from "./models.ts";
 import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.ts";
 
-/** Models, and providers of each, that a tree lists; the view of models lists all. */
+/** Maximum number of models in a tree, and of providers of each; the view of models lists all. */
 const MOST_MODELS = 300;
 
 /** Returns whether two names or trailing-`*` patterns can mean one model. */

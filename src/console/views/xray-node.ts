@@ -1,4 +1,4 @@
-/** The node of an xray tree: what it is, its live state, and the row of another view that it is about. */
+/** Node of an xray tree: an object, its live state, and the row of another view that shows it. */
 
 import { suspensionWords } from "../actions/suspension.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
@@ -16,16 +16,16 @@ export interface Target {
 }
 
 export interface XrayNode {
-  /** Unique in the tree. */
+  /** Id, unique in the tree. */
   readonly id: string;
-  /** What it is: `budget`, `provider`. */
+  /** Kind of the object: `budget`, `provider`. */
   readonly kind: string;
   readonly name: string;
   /** Empty for a node that only groups others. */
   readonly state: string;
   readonly tone: Tone;
   readonly isBad: boolean;
-  /** What else is known of it; ages are told at `now`, milliseconds since 1970. */
+  /** Returns further facts; ages are relative to `now`, in milliseconds since 1970. */
   says(now: number): string;
   /** `undefined` if no view shows it. */
   readonly target: Target | undefined;
@@ -34,7 +34,7 @@ export interface XrayNode {
 
 export type Tree = TreeNode<XrayNode>;
 
-/** Says why nothing is known of a list yet; `undefined` once it was read. */
+/** Returns the reason why a list is not known yet; `undefined` once it was read. */
 export function unread(data: Data, id: ReadableId): string | undefined {
   const reading = data.get({ id });
   if (reading?.value !== undefined) return undefined;
@@ -66,7 +66,7 @@ export function node(parent: string, fields: Fields, children: (id: string) => r
   return { of, children: children(id) };
 }
 
-/** Makes the node of a provider, server or agent as the nodes met it in the last minute. */
+/** Makes the node of a provider, server or agent from its measurements of the last minute. */
 export function measuredNode(
   data: Data,
   parent: string,

@@ -1,6 +1,6 @@
 /**
- * Everything that a caller depends on, as a tree: key, profile, budget, access rules, guardrails, models, providers. Each
- * node has its live state, and the row of another view that it is about.
+ * Tree of everything that a caller depends on: key, profile, budget, access rules, guardrails, models, providers. Each node has
+ * its live state, and the row of another view that shows it.
  */
 
 import type { BudgetRecord, GuardrailRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
@@ -18,7 +18,7 @@ import { causeWords } from "./refusals.ts";
 import { callsTrees, modelsTree } from "./xray-models.ts";
 import { node, type Target, type Tree, unread, unreadNode } from "./xray-node.ts";
 
-/** Buckets that a tree lists, those that want attention first. */
+/** Maximum number of buckets in a tree; those that need attention come first. */
 const MOST_BUCKETS = 50;
 
 /** Returns the tree of the key of that name, otherwise of the profile; `undefined` if there is neither. */

@@ -1,6 +1,6 @@
 /**
- * What a caller depends on, as a tree with the live state of each part: why does this key fail, and what would fail with
- * it. Enter opens the part in its own view.
+ * View of the tree of a caller's dependencies with live states: why a key fails, and what would fail with it. Enter opens the
+ * part in its own view.
  */
 
 import { escapeControls, nearest } from "../../base/index.ts";
@@ -17,7 +17,7 @@ import type { XrayNode } from "./xray-node.ts";
 import { xrayOf } from "./xray-tree.ts";
 
 interface Row extends TreeRow<XrayNode> {
-  /** In the tree, from 0. */
+  /** Position in the tree, from 0. */
   readonly order: number;
 }
 
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Row>[] = [
     align: "left",
     priority: 1,
     cell: ({ of: { state, tone } }) => span(state, tone),
-    // What wants attention first, then in the order of the tree.
+    // Rows that need attention first, otherwise in tree order.
     sortKey: ({ of: { isBad, state } }) => `${isBad ? 0 : 1}${state}`,
   },
   {
@@ -72,7 +72,7 @@ const NEEDS = [
 
 const ROWS = createRecall<readonly Row[]>();
 
-/** Makes the tree again only if one of its lists has changed: it is asked for with every frame. */
+/** Rebuilds the tree only if one of its lists has changed, since every frame needs it. */
 function rowsFor({ data, subject }: Pick<Context, "data" | "subject">): readonly Row[] {
   const readings = NEEDS.map((need) => data.get<ReadableId>(need));
   return ROWS([subject, ...readings.flatMap((reading) => [reading?.value, reading?.failure])], () => {
