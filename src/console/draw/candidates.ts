@@ -1,6 +1,6 @@
 /**
- * Over the lowest rows of the body while something is typed that has candidates: where `:` may go, files whose names begin
- * so. The one that is chosen is in inverse.
+ * Candidate list over the lowest rows of the body while something with completion is typed: targets of `:`, or file names. The
+ * selected candidate is inverted.
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
@@ -20,12 +20,12 @@ const GAP = 2;
 export interface Candidates {
   readonly head: string;
   readonly shown: readonly { readonly text: string; readonly about: string }[];
-  /** Index into `shown`; undefined: none is highlighted. */
+  /** Index into `shown`; `undefined` if none is highlighted. */
   readonly at: number | undefined;
   readonly total: number;
 }
 
-/** Undefined: what is being typed has none. */
+/** Returns `undefined` if the typed text has no completion. */
 export function shownCandidates(state: State, views: readonly View[]): Candidates | undefined {
   const { prompt, size } = state;
   const offered = prompt === undefined ? undefined : offeredFor(state, prompt, views);
@@ -54,7 +54,7 @@ function offeredFor(
   return { head: "files", all: prompt.found.map((text) => ({ text, about: "" })), at: prompt.chosen };
 }
 
-/** With their sides; none where there are none to be shown. */
+/** Draws the list with its side borders; empty if there is nothing to show. */
 export function drawCandidates(state: State, views: readonly View[]): readonly Line[] {
   const candidates = shownCandidates(state, views);
   if (candidates === undefined) return [];
@@ -81,7 +81,7 @@ export function drawCandidates(state: State, views: readonly View[]): readonly L
   ];
 }
 
-/** What the words come to, where they are none of the names. */
+/** Explains the typed text if it is none of the names. */
 function nothing(state: State, views: readonly View[]): Line {
   if (state.prompt?.kind !== "command") return line("no file here begins so", "warn");
   const command = commandOfText(state.prompt?.edit.text ?? "", views);

@@ -1,8 +1,8 @@
 /**
- * Which columns of a table fit, and how wide each is. Columns go by priority until the rest fits; what is left over goes
- * to those that flex. A right-aligned column is never narrower than what stands in it: a number that is cut is wrong. No
- * text is cut while another column has room that it does not need, and a column with `wanted` cells takes them from columns
- * of a higher priority number.
+ * Choice and width of a table's columns. Columns are dropped by priority until the rest fits; the remaining width goes to
+ * flexible columns. A right-aligned column is never narrower than its content, since a shortened number is wrong. No text is
+ * shortened while another column has unused width, and a column with `wanted` cells takes them from columns with a higher
+ * priority number.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -18,7 +18,7 @@ export interface Placed {
 /** Blanks between columns. */
 export const GAP = 2;
 
-/** `contents`: the widest text of each column on the screen, in cells. */
+/** `contents` is the width of the widest text of each column on the screen, in cells. */
 export function fitColumns(
   heads: readonly ColumnHead[],
   contents: readonly number[],
@@ -39,14 +39,14 @@ export function fitColumns(
   return placed;
 }
 
-/** Returns whether the column has fewer cells than its text needs and it may want. */
+/** Returns whether the column is narrower than its content, within its `wanted` width. */
 const isShort = ({ at, head: { wanted = 0 }, cells }: Placed, contents: readonly number[]): boolean =>
   cells < Math.min(wanted, contents[at] ?? 0);
 
 const isCutShort = (columns: readonly Placed[], contents: readonly number[]): boolean =>
   columns.some((column) => isShort(column, contents));
 
-/** From columns that have room to spare to those whose text is cut, the one that lacks least first. */
+/** Moves unused width to columns whose text is shortened, beginning with the one that lacks least. */
 function lend(columns: readonly Placed[], contents: readonly number[]): readonly Placed[] {
   const needOf = ({ at, head }: Placed): number =>
     head.align === "right" ? leastOf(head, contents[at] ?? 0) : Math.max(contents[at] ?? 0, cellsOf(head.head));
@@ -69,8 +69,8 @@ function lend(columns: readonly Placed[], contents: readonly number[]): readonly
 }
 
 /**
- * All columns at their natural width, the first one always, the others from `scrolled` on, as many as fit. `from` and
- * `to`: the others that show, counted from 1.
+ * Places columns at their natural width: always the first, and the others from `scrolled` on, as many as fit. `from` and `to`
+ * are the range of visible other columns, counted from 1.
  */
 export function scrollColumns(
   heads: readonly ColumnHead[],
@@ -92,7 +92,7 @@ export function scrollColumns(
   for (const column of others.slice(from)) {
     const room = left - GAP;
     const isCut = column.cells > room;
-    // A text may show its beginning; a number shows whole or not at all, unless it would be the only one.
+    // The last text may be shortened; a number is shown completely or not at all, unless it would be the only column.
     if (isCut && (room < 8 || (column.head.align === "right" && placed.length > 1))) break;
     placed.push({ ...column, cells: Math.min(column.cells, room) });
     left = room - column.cells;
@@ -109,7 +109,7 @@ function leastOf({ head, width, align }: ColumnHead, content: number): number {
   return Math.max(1, declared, align === "right" ? Math.max(content, cellsOf(head)) : 0);
 }
 
-/** The one with the highest number; of equals the rightmost. */
+/** Returns the column with the highest priority number; the rightmost among equals. */
 function leastWorth(columns: readonly Placed[]): number {
   let worst = 0;
   for (const [at, { head }] of columns.entries()) {
@@ -118,7 +118,7 @@ function leastWorth(columns: readonly Placed[]): number {
   return worst;
 }
 
-/** Whole cells in proportion; what is left of the division goes to the first ones. */
+/** Distributes whole cells in proportion; the remainder goes to the first columns. */
 function share(columns: readonly Placed[], spare: number): readonly Placed[] {
   const flexOf = ({ head: { width } }: Placed) => (typeof width === "number" ? 0 : Math.max(0, width.flex));
   const total = columns.reduce((sum, column) => sum + flexOf(column), 0);

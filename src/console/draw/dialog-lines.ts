@@ -1,6 +1,6 @@
 /**
- * What a dialog says, as lines of a given width: its words, its fields, the request and the command line that it stands
- * for, and why it cannot be confirmed. Nothing of it is shortened: what is confirmed must be read whole.
+ * Lines of a dialog at a given width: its text, its fields, the request and the equivalent command line, and why it cannot be
+ * confirmed. Nothing is shortened, since everything must be readable before it is confirmed.
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
@@ -14,17 +14,17 @@ import { contextOf } from "../store/seen.ts";
 import { underWayWords } from "../store/under-way.ts";
 import { editLine } from "./edit-line.ts";
 
-/** Names of what is written, at most so many; the others are counted. */
+/** Maximum number of requests that are listed; the others are counted. */
 const MOST_REQUESTS = 4;
 const MOST_LABEL = 14;
 const FOCUS = "> ";
 
 export interface DialogText {
-  /** May scroll. */
+  /** Scrollable part. */
   readonly body: readonly Line[];
-  /** Of `body`, the first line of the field with the focus. */
+  /** Index in `body` of the first line of the field with the focus. */
   readonly focusAt: number | undefined;
-  /** Stays on the screen whatever its height: what is to be answered. */
+  /** Part that always stays on the screen: the question to answer. */
   readonly foot: readonly Line[];
 }
 
@@ -61,7 +61,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   const { dialog, values, focus } = open;
   const context = contextOf(state);
   const said = dialog.lines(values, context);
-  // The field with the focus has a mark before its label, and nothing moves when it gets it.
+  // A mark before the label shows the focus; its width is always reserved, so that nothing moves.
   const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
   const labels = [...said.map(([label]) => label), ...ofFields, "Request", "Same as"];
   const width = Math.min(MOST_LABEL, Math.max(...labels.map(cellsOf)));
@@ -89,7 +89,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   };
 }
 
-/** Below all else, as it may be long. */
+/** Comes last, since it may be long. */
 function attachedLines({ attachment }: DialogState, cells: number): readonly Line[] {
   if (attachment === undefined) return [];
   const { lines } = attachment;
@@ -168,7 +168,7 @@ const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text"
     ? "  the usual choice; type to replace, Up Down suggestions"
     : "  Up Down suggestions";
 
-/** Files that a line names. */
+/** Maximum number of files in a line. */
 const MOST_FILES = 5;
 
 function fileHint({ found }: DialogState): string {
@@ -178,7 +178,7 @@ function fileHint({ found }: DialogState): string {
   return `  ${names.join("  ")}${more}: Tab, Up and Down choose`;
 }
 
-/** Neither the text nor how long exactly a long one is. */
+/** Hides the text, and the exact length of a long one. */
 export const unseen = (value: string): string =>
   value === "" ? "" : `${"*".repeat(Math.min(8, value.length))} ${value.length > 8 ? "and more, " : ""}not shown`;
 
@@ -189,7 +189,7 @@ function requestLines(state: State, open: DialogState, labelled: Labelled): read
   return [...few("Request", requests, labelled), ...few("Same as", commandsOf(state, open), labelled)];
 }
 
-/** `PUT /admin/v1/…`, one for each action. */
+/** Returns `PUT /admin/v1/…` for each action. */
 export const requestsOf = (deed: Deed): readonly string[] =>
   actionsOf(deed).map(({ request: { method, path } }) => `${method} ${path}`);
 

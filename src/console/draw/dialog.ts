@@ -1,6 +1,6 @@
 /**
- * A dialog in the middle of an emptied body, or as wide as the screen where that is small. What is to be answered stays
- * visible; the words above it give way, around the field with the focus. Source: operator console reference, B5 and B6.
+ * Dialog in the middle of an empty body, or as wide as a small screen. The question stays visible; the text above it scrolls to
+ * the field with the focus. Source: operator console reference, B5 and B6.
  */
 
 import { bodyRow, borderLine, fill } from "../format/frame.ts";
@@ -11,7 +11,7 @@ import { dialogText } from "./dialog-lines.ts";
 const WIDEST = 100;
 const NARROWEST = 60;
 
-/** The box alone, at most `rows` lines; `columns` is the width of what it stands in. */
+/** Returns only the box, at most `rows` lines; `columns` is the width of its surroundings. */
 export function drawDialog(
   state: State,
   open: DialogState,
@@ -22,7 +22,7 @@ export function drawDialog(
   const tone = open.dialog.isDangerous ? ("fail" as const) : undefined;
   const room = Math.max(0, rows - 2 - foot.length);
   const seen = windowOf(body, room, open.scrolled ?? (focusAt === undefined ? 0 : focusAt - Math.floor(room / 2)));
-  // A foot higher than the screen keeps its end, where the answer is.
+  // If the foot is higher than the screen, its end stays, which has the answer.
   const lines = [...seen, ...foot].slice(-Math.max(1, rows - 2));
   const title = line(open.dialog.title, tone ?? "strong");
   return [
@@ -34,7 +34,7 @@ export function drawDialog(
   ];
 }
 
-/** As many as there is room for, from `first` on where there are so many; what is left out is said. */
+/** Returns the lines that fit, from `first` on, and says how many are left out. */
 function windowOf(lines: readonly Line[], room: number, first = 0): readonly Line[] {
   if (lines.length <= room) return lines;
   if (room < 3) return lines.slice(0, room);
@@ -48,7 +48,7 @@ function windowOf(lines: readonly Line[], room: number, first = 0): readonly Lin
   });
 }
 
-/** `box` in the middle of `columns` and `rows`, as lines of the body's text. */
+/** Returns `box` in the middle of `columns` and `rows`, as lines of the body. */
 export function centred(
   box: readonly Line[],
   boxColumns: number,

@@ -1,10 +1,10 @@
-/** One line of an editor: the part around the cursor that fits, the cursor as an inverse cell. */
+/** Single line of an editor: the part around the cursor that fits, with the cursor inverted. */
 
 import { cellsOf, cutToCells, escapeControls } from "../../base/index.ts";
 import type { Edit } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 
-/** At most `cells` wide; `cells` is 3 at least. */
+/** Returns at most `cells` cells; `cells` is at least 3. */
 export function editLine({ text, at }: Edit, cells: number): Line {
   const [under = " "] = text.slice(at);
   const cursor = escapeControls(under);
@@ -18,7 +18,7 @@ export function editLine({ text, at }: Edit, cells: number): Line {
   ];
 }
 
-/** Its end, after `…` where something was cut off. */
+/** Returns the end of the text, after `…` if the start was cut off. */
 function startCut(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   let kept = "";

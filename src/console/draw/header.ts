@@ -1,6 +1,6 @@
 /**
- * The two lines above the view: where one is and who one is there, and how the gateway does. What may not be read, or is
- * not known yet, is left out; what is wrong has its word and its tone. Source: operator console reference, B1 and B8.
+ * Two lines above the view: the identity of gateway and operator, and the health of the gateway. Forbidden and unknown parts
+ * are left out; problems have a word and a tone. Source: operator console reference, B1 and B8.
  */
 
 import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
@@ -24,10 +24,10 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   const { columns } = state.size;
   const context = contextOf(state);
   const { word, tone } = freshnessOf(state, views);
-  // What is old is to be seen from across the room; in front of it the clock, which goes on.
+  // Stale data must be visible from a distance; before it is the clock, which keeps running.
   const fresh: Span = { text: word, tone, ...((tone === "fail" || tone === "warn") && { isInverse: true }) };
   const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
-  // A blank at the left, and one before the clock.
+  // One blank at the left, and one before the clock.
   const room = columns - cellsOfLine(clock) - 2;
   const identity = isRoomy(state.size)
     ? roomyIdentity(state, context, room)
@@ -44,10 +44,10 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   ];
 }
 
-/** Whether what the lists say can be of now. */
+/** Returns whether the lists may be current. */
 const isAnswering = ({ link }: State): boolean => link.state.kind === "online" || link.state.kind === "connecting";
 
-/** Where there is no room for all of it, the door's path goes first, from its middle; role, term and index never do. */
+/** If there is not enough room, the endpoint's path is shortened in the middle first; role, term and index never are. */
 function roomyIdentity({ link, context }: State, { data }: Context, room: number): Line {
   const status = data.get({ id: "get_status" })?.value;
   const name: Line = [
@@ -70,7 +70,7 @@ function roomyIdentity({ link, context }: State, { data }: Context, room: number
 }
 
 const DOOR_GAP = "  ";
-/** A path cut shorter says nothing. */
+/** Minimum width of a path; a shorter one is useless. */
 const LEAST_DOOR_CELLS = 8;
 
 function shortIdentity({ data }: Context): Line {
@@ -101,7 +101,7 @@ interface Part {
   readonly words: readonly Span[];
 }
 
-/** In one line: ` members 3/3 │ providers 5 ok 1 FAIL │ …`; small screens name what is wrong first. */
+/** Draws one line: ` members 3/3 │ providers 5 ok 1 FAIL │ …`; small screens begin with the problems. */
 export function drawHealth(state: State): Line {
   const { data } = contextOf(state);
   const parts = [
@@ -111,7 +111,7 @@ export function drawHealth(state: State): Line {
     suspensionsPart(data),
     filesPart(data),
   ].filter((part) => part !== undefined);
-  // The blanks at both ends.
+  // Blanks at both ends.
   const room = state.size.columns - 2;
   if (isRoomy(state.size)) return joined(whole(parts, room));
   const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
@@ -123,7 +123,7 @@ export function drawHealth(state: State): Line {
   );
 }
 
-/** The first of them that fit: half a word says nothing. */
+/** Returns the first parts that fit completely. */
 function whole(parts: readonly Part[], room: number): readonly Part[] {
   const most = parts.findIndex((_, at) => cellsOfLine(joined(parts.slice(0, at + 1))) > room);
   return most < 0 ? parts : parts.slice(0, Math.max(1, most));
@@ -134,7 +134,7 @@ const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 
 const joined = (parts: readonly Part[]): Line =>
   parts.flatMap(({ words }, at) => (at === 0 ? words : [{ text: " │ ", tone: "dim" as const }, ...words]));
 
-/** One that has forgotten what it acknowledged takes no part. */
+/** Counts reachable members. One that lost acknowledged entries does not take part. */
 const reachable = (members: readonly { readonly state: string }[]): number =>
   members.filter(({ state }) => state !== "silent" && state !== "forgot").length;
 
@@ -156,7 +156,7 @@ function membersPart(data: Data, hasRoom: boolean): Part | undefined {
 
 function providersPart(data: Data): Part | undefined {
   if (isHidden(data, "list_backends")) return undefined;
-  // As in the table of providers: a suspension is told of sooner than the state that follows from it.
+  // As in the table of providers: the suspensions are newer than the states.
   const off = new Set(
     rowsOf(data, "suspensions")
       .filter(isProviderOff)
@@ -194,7 +194,7 @@ function budgetsPart(data: Data): Part | undefined {
 
 const isProviderOff = ({ kind, status }: SuspensionRecord): boolean => kind === "provider" && status === "active";
 
-/** Providers among them are told with the providers. */
+/** Suspended providers are counted with the providers. */
 function suspensionsPart(data: Data): Part | undefined {
   if (isHidden(data, "list_suspensions")) return undefined;
   const others = rowsOf(data, "suspensions").filter(({ kind, status }) => status === "active" && kind !== "provider");
@@ -205,7 +205,7 @@ function suspensionsPart(data: Data): Part | undefined {
   return { words: [{ text: `${kinds.join(", ")} SUSP`, tone: "off" }] };
 }
 
-/** Where the kind is not the word for it. */
+/** Nouns of kinds that are abbreviations. */
 const SUBJECTS: Readonly<Record<string, string>> = { mcp: "MCP server", a2a: "agent" };
 
 const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = wordTable(
@@ -223,7 +223,7 @@ const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone:
 function filesPart(data: Data): Part | undefined {
   const configuration = data.get({ id: "get_config" })?.value;
   if (configuration === undefined || isHidden(data, "get_config")) return undefined;
-  // As it is wherever the API writes: nothing is to be said of it.
+  // Normal if the API is the writer, so it is not mentioned.
   if (configuration.file_status.state === "no_file") return undefined;
   const [words, tone] = FILES[configuration.file_status.state];
   return { words: [{ text: "files " }, { text: words, tone }] };

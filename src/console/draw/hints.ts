@@ -1,6 +1,6 @@
 /**
- * The two lowest lines: what may be pressed now, and what happened last or is being typed. The hints are computed of what
- * is possible, from the table of keys that also the handler reads.
+ * Two lowest lines: the keys that work now, and the last message or the prompt. The hints are computed from the possible
+ * actions and from the key table that the handler uses.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -43,10 +43,7 @@ const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, CO
   ({ chords: [chord] }) => chordText(chord),
 );
 
-/**
- * Where there is no room for all, what is the same everywhere goes before what only this view does. The help stays, and
- * the way out where there is no help.
- */
+/** Drops hints that do not fit: common ones before those of the view. The help stays, or Esc if there is no help. */
 function fitting(hints: readonly Hint[], cells: number): readonly Hint[] {
   const stays = hints.some(({ key }) => key === HELP) ? HELP : ESC;
   const goes = [...hints].reverse();
@@ -64,7 +61,7 @@ export interface Hints {
   readonly always: readonly Hint[];
 }
 
-/** What may be pressed now, by the keys that the operator gave to it. */
+/** Returns the keys that work now, as the operator assigned them. */
 export function hintsOf(state: State, views: readonly View[]): Hints {
   const hints = ownHintsOf(state, views);
   if (state.prompt !== undefined || state.dialog !== undefined) return hints;
@@ -94,7 +91,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "workbench") {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
-    // Where letters are text, no verb is a key.
+    // While letters are text, verbs have no keys.
     if (isTyping) return { own: keys, always: [] };
     return { own: [...keys, ...own], always: [common(COMMON.command), common(COMMON.help)] };
   }
@@ -179,7 +176,7 @@ const spansOf = (hints: readonly Hint[]): readonly Span[] =>
     { text: ` ${does}`, tone: "dim" as const },
   ]);
 
-/** What is typed; else what happened; else why what is shown is old, or what is wrong with the filter. */
+/** Draws the prompt; otherwise the last message; otherwise why the data is old, or the error of the filter. */
 export function drawFlash(state: State, views: readonly View[]): Line {
   const { columns } = state.size;
   const { prompt, flash } = state;

@@ -1,6 +1,6 @@
 /**
- * What a report of the mouse means on the screen of a state: keys, as if pressed, or a row that is pointed at. Nothing is
- * confirmed by it: in a dialog only the way out can be clicked.
+ * Effects of mouse reports on a screen: keys as if pressed, or a click on a row. The mouse confirms nothing: in a dialog only
+ * the way out can be clicked.
  */
 
 import { chordText } from "../format/keys-text.ts";
@@ -17,7 +17,7 @@ import { placedColumns, type TableSize } from "./table.ts";
 import { drawTitle } from "./title.ts";
 import { viewsBar } from "./views-bar.ts";
 
-/** Rows that a turn of the wheel moves. */
+/** Rows per step of the wheel. */
 const WHEEL_ROWS = 3;
 /** Lines above the body: identity, health, title. */
 const ABOVE_BODY = 3;
@@ -46,7 +46,7 @@ function wheel(state: State, views: readonly View[], isDown: boolean): readonly 
   return Array.from({ length: WHEEL_ROWS }, () => key(isDown ? "down" : "up"));
 }
 
-/** The key of the hint that stands there: its letter or what it does. */
+/** Returns the key of the hint at that column: of its letter or its text. */
 function hintAt(state: State, views: readonly View[], column: number): Chord | undefined {
   const line: Line = drawHints(state, views);
   let at = 0;
@@ -71,7 +71,7 @@ const CHORDS: readonly Chord[] = [
   ...NAMED_CHORDS,
 ];
 
-/** Of several keys the first. */
+/** Returns the first of several keys. */
 function chordOf({ keys, commands }: State, text: string | undefined): Chord | undefined {
   const [first] = text?.split(" ") ?? [];
   return [...keys.ownOf.keys(), ...commands.map(({ key: own }) => own), ...CHORDS].find(
@@ -79,10 +79,10 @@ function chordOf({ keys, commands }: State, text: string | undefined): Chord | u
   );
 }
 
-/** Of the bar of views, at the left of the lower border. */
+/** Returns the digit at that column in the bar of views, at the left of the lower border. */
 function digitAt(state: State, views: readonly View[], column: number): Chord | undefined {
   const bar = textOfLine(viewsBar(state, views, Math.max(0, state.size.columns - 6)));
-  // Behind the corner, a rule and a blank.
+  // After the corner, a rule and a blank.
   const at = column - 3;
   for (const match of bar.matchAll(/(\d) (\S+)/g)) {
     if (at >= match.index && at < match.index + match[0].length) return match[1];
@@ -90,7 +90,7 @@ function digitAt(state: State, views: readonly View[], column: number): Chord | 
   return undefined;
 }
 
-/** As many turns as lead to the tab that stands there. */
+/** Returns as many tab changes as lead to the tab at that column. */
 function tabsTo(state: State, views: readonly View[], column: number): readonly Event[] {
   const view = viewOf(state, views);
   const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
@@ -109,7 +109,7 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
   return [];
 }
 
-/** A press on the row under the cursor opens it, which changes nothing; on another it moves the cursor there. */
+/** A click on the row under the cursor opens it, which changes nothing; on another row it moves the cursor. */
 function rowAt(state: State, views: readonly View[], line: number, column: number): readonly Event[] {
   if (state.page !== undefined || isHelpOpen(state)) return [];
   const listing = listingOf(state, views);
@@ -124,9 +124,9 @@ function rowAt(state: State, views: readonly View[], line: number, column: numbe
   return index === listing.cursor ? [key("enter")] : [{ kind: "pointed", index }];
 }
 
-/** A press on the head of a column sorts by it, and again the other way round. */
+/** A click on a column's head sorts by it; a second one reverses the order. */
 function headAt(state: State, listing: Listing, size: TableSize, column: number): readonly Event[] {
-  // Behind the border and a blank.
+  // After the border and a blank.
   let from = 2;
   for (const { head, cells } of placedColumns(listing, tableStateOf(state), size, contextOf(state).now)) {
     if (column >= from && column < from + cells) return [{ kind: "pointed_head", column: head.id }];

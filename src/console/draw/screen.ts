@@ -1,6 +1,6 @@
 /**
- * The whole screen of a state: exactly `rows - 1` lines, none wider than the terminal, whatever the size. Pure, so that a
- * frame is a value that tests compare. Source: operator console reference, A3 (1) and B1 to B8.
+ * Whole screen of a state: exactly `rows - 1` lines, none wider than the terminal, at any size. Pure, so that tests compare
+ * frames as values. Source: operator console reference, A3 (1) and B1 to B8.
  */
 
 import type { QueryTables } from "../../admin-api/index.ts";
@@ -65,7 +65,7 @@ function drawAll(state: State, views: readonly View[], drawWorkbench: DrawWorkbe
   ];
 }
 
-/** From the title to the lower border: `bodyRows` and two. */
+/** Draws from the title to the lower border: `bodyRows` and two more lines. */
 function drawMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
   const { columns } = state.size;
   const status = statusOf(state, views);
@@ -92,7 +92,7 @@ function drawMiddle(state: State, views: readonly View[], drawWorkbench: DrawWor
 }
 
 interface Body {
-  /** With their sides. */
+  /** Lines with side borders. */
   readonly lines: readonly Line[];
   readonly position: readonly (string | undefined)[];
 }
@@ -197,7 +197,7 @@ function drawTableBody(
   };
 }
 
-/** A rule with the name of the row under the cursor, and what the view tells of it. */
+/** Draws a rule with the name of the row under the cursor, and the view's detail of it. */
 function drawPane(
   body: TableBody,
   listing: Listing,
@@ -212,14 +212,14 @@ function drawPane(
   return fill([ruleLine([{ text: listing.table.nameOf(at), tone: "strong" }], cells), ...lines], rows);
 }
 
-/** Draws the detail of the row under the cursor: what `d` shows, as much as there is room for. */
+/** Draws the detail of the row under the cursor: the description of `d`, as much as fits. */
 function drawSide(
   body: TableBody,
   listing: Listing,
   context: ReturnType<typeof contextOf>,
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
-  // A blank before the text, a blank and the border after it; the border before it is the table's.
+  // One blank before the text, a blank and the border after it; the left border belongs to the table.
   const cells = columns - 3;
   const row = cursorRowOf(listing);
   const at = listing.order[listing.cursor];

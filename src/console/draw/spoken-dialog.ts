@@ -1,4 +1,4 @@
-/** A dialog in words: what it says, its fields with their kind and value, and what confirms it. */
+/** Dialog for a screen reader: its text, its fields with kind and value, and how to confirm it. */
 
 import type { Field } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";

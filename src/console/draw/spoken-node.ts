@@ -1,10 +1,10 @@
-/** The tree that a screen reader is told. Roles and states are those that Ink puts into words. */
+/** Tree for a screen reader. Roles and states are those that Ink expresses in words. */
 
 import { escapeControls } from "../../base/index.ts";
 
 export interface SpokenNode {
   readonly role?: "button" | "checkbox" | "list" | "listitem" | "radio" | "radiogroup" | "table" | "textbox";
-  /** Said before the children. */
+  /** Spoken before the children. */
   readonly text: string;
   readonly state?: {
     readonly busy?: boolean;
@@ -23,7 +23,7 @@ export const said = (text: string): SpokenNode => ({ text });
 
 const DRAWING = /[─│┌┐└┘├┤┬┴┼▁-█░]+/g;
 
-/** Words alone: no lines of a drawing, no controls, and one blank where there were many. */
+/** Returns plain words: no line-drawing or control characters, and single blanks. */
 export function plain(text: string): string {
   return escapeControls(text)
     .replace(DRAWING, (found) => (found.includes("│") ? "," : " "))

@@ -1,7 +1,7 @@
 /**
- * What a screen reader is told of a state: the same as the screen shows, in order and in words, without borders and
- * columns, each part with its role. Left out is what changes by itself (clock, ages, indexes), since each change of the
- * text is read aloud. Source: operator console reference, A6.
+ * State for a screen reader: the same content as the screen, in order and in words, without borders and columns, each part with
+ * its role. Values that change by themselves (clock, ages, indexes) are left out, since each change is read aloud. Source:
+ * operator console reference, A6.
  */
 
 import { gapSentence } from "../format/gaps.ts";

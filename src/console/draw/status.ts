@@ -1,7 +1,4 @@
-/**
- * What is said of a view that has nothing to show, or nothing new: one sentence, and what to do next. Source: operator
- * console reference, B4.
- */
+/** Text for a view without data, or without new data: one sentence, and the next step. Source: operator console reference, B4. */
 
 import { count } from "../format/numbers.ts";
 import { shortSpan } from "../format/times.ts";
@@ -10,10 +7,10 @@ import type { State } from "../model/state.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
 import type { ViewStatus } from "../store/status.ts";
 
-/** A first answer is awaited so long without a word. Milliseconds. */
+/** Time before a missing first answer is mentioned, in milliseconds. */
 const QUIET_MS = 150;
 
-/** Lines in place of the body; undefined: the body has something to show. */
+/** Returns lines that replace the body; `undefined` if the body has content. */
 export function drawStatus(status: ViewStatus, { now, link }: State): readonly Line[] | undefined {
   switch (status.kind) {
     case "ok":
@@ -67,7 +64,7 @@ export function drawStatus(status: ViewStatus, { now, link }: State): readonly L
   }
 }
 
-/** What is said beside old data that stays on the screen. */
+/** Returns the notice for old data that stays on the screen. */
 export function noticeOf(status: ViewStatus, { now, link }: State): Line | undefined {
   switch (status.kind) {
     case "failed":
@@ -89,18 +86,18 @@ export function noticeOf(status: ViewStatus, { now, link }: State): Line | undef
   }
 }
 
-/** Whether what is on the screen is no longer known to be so. */
+/** Returns whether the data on the screen may be outdated. */
 export function isOld(status: ViewStatus): boolean {
   return (status.kind === "failed" || status.kind === "offline" || status.kind === "signed_out") && status.hasData;
 }
 
 const inWords = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
 
-/** Names the door once. */
+/** Names the admin endpoint only once. */
 const unreachable = (door: string, words: string): string =>
   words.startsWith("cannot reach ") ? words : `${door} cannot be reached: ${words}`;
 
-/** `503 busy: …`, the first line of the message alone. */
+/** Returns `503 busy: …` with the first line of the message. */
 function wordsOf({ status, code, message }: Failure): string {
   const [first = ""] = message.split(/\r?\n/, 1);
   return status === 0 ? first : `${status} ${code}: ${first}`;

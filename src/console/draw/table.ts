@@ -1,6 +1,6 @@
 /**
- * The rows of a table that are on the screen, and its heads. Cells are made for those rows and for no others. The row
- * under the cursor is marked and in inverse; marked ones have a star at both ends, of which the cursor hides only one.
+ * Visible rows of a table, and its heads. Cells are made only for those rows. The row under the cursor is marked and inverted;
+ * marked rows have a star at both ends, of which the cursor hides only one.
  */
 
 import { cellsOf } from "../../base/index.ts";
@@ -12,9 +12,9 @@ import type { Listing } from "../store/listing.ts";
 import { fitColumns, GAP, type Placed, scrollColumns } from "./columns.ts";
 
 export interface TableDrawing {
-  /** The heads and the rows, with their sides. */
+  /** Heads and rows with side borders. */
   readonly lines: readonly Line[];
-  /** Of the columns that are scrolled, for the lower border; undefined: none is. */
+  /** Range of scrolled columns for the lower border; `undefined` if none is scrolled. */
   readonly scrolled: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The upper border of the view: what it is, how many rows, their order, the filter, its tabs. And the lower one: where. */
+/** Upper border of the view: title, number of rows, sort, filter and tabs; and the lower border with the position. */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { cellsOfLine, cutLine } from "../format/fit.ts";
@@ -42,7 +42,7 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   return borderLine("top", columns, { left: [...words, ...tabs], right });
 }
 
-/** At the right, where no word to the left of it pushes it out. */
+/** Placed at the right, so that nothing pushes it out. */
 function missing(state: State, views: readonly View[]): Line {
   const gaps = gapsOf(state, views);
   if (gaps === undefined) return [];
@@ -57,7 +57,7 @@ function viewWords({ place }: State, { title, digit, id }: View): readonly Span[
   ];
 }
 
-/** Of what nodes measure by themselves. The overview, whose parts tell of several things, says it with each of them. */
+/** Returns which nodes the numbers cover. The overview states it for each of its parts instead. */
 function whoseWords(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
   if (insteadOfRows(status) !== undefined) return [];
   const [need] = body.kind === "table" ? needs(state.place.subject) : [];
@@ -81,7 +81,7 @@ function rowWords(state: State, views: readonly View[], status: ViewStatus): rea
   ];
 }
 
-/** In a word why there are no rows to count; undefined: there are. */
+/** Returns in a word why there are no rows to count; `undefined` if there are. */
 function insteadOfRows(status: ViewStatus): string | undefined {
   switch (status.kind) {
     case "loading":
@@ -112,7 +112,7 @@ function filterWords(state: State, views: readonly View[], filter: string): read
   ];
 }
 
-/** All that Tab goes through, and where there is no room for them the next: half a name says nothing. */
+/** Returns all tabs, and as a shorter alternative only the next one, since half a name is useless. */
 function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
   const members = group === undefined ? [] : views.filter((view) => view.group === group);
   const next = members[(members.findIndex((view) => view.id === id) + 1) % members.length];
@@ -130,13 +130,13 @@ function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
 
 const said = (text: string): Span => ({ text: `   ${text}` });
 
-/** `12-40 of 10,000`, where there is more than is shown. */
+/** Returns `12-40 of 10,000` if not everything is visible. */
 export function positionWords(offset: number, shown: number, total: number): string | undefined {
   if (total === 0 || shown >= total) return undefined;
   return `${count(offset + 1)}-${count(Math.min(total, offset + shown))} of ${count(total)}`;
 }
 
-/** The views that digits go to at the left, where on a list one is at the right. */
+/** Draws the views that digits open at the left, and the position in a list at the right. */
 export function drawFoot(state: State, views: readonly View[], words: readonly (string | undefined)[]): Line {
   const { columns } = state.size;
   const known = words.filter((text) => text !== undefined).join("   ");

@@ -1,4 +1,7 @@
-/** In the lower border: the views that digits go to, the one on the screen in inverse. Where room is short, names are left out from the end. */
+/**
+ * Bar of views in the lower border: those that digits open, with the current one inverted. If there is not enough room, names
+ * are dropped from the end.
+ */
 
 import { cellsOfLine } from "../format/fit.ts";
 import { createRecall } from "../model/remember.ts";
@@ -8,7 +11,7 @@ import type { View } from "../model/view.ts";
 import { isHelpOpen, viewOf } from "../store/select.ts";
 import { modeOf } from "../workbench/keys.ts";
 
-/** Empty where a digit is typed and goes nowhere. */
+/** Returns an empty line while digits are text. */
 export function viewsBar(state: State, views: readonly View[], cells: number): Line {
   const here = viewOf(state, views);
   if (state.dialog !== undefined || isHelpOpen(state)) return [];
@@ -16,7 +19,7 @@ export function viewsBar(state: State, views: readonly View[], cells: number): L
   return BARS([views, here, cells], () => barOf(views, here, cells));
 }
 
-/** The same for as long as one stays in a view: it is part of every frame. */
+/** Cached while the view stays the same, since it is part of every frame. */
 const BARS = createRecall<Line>();
 
 function barOf(views: readonly View[], here: View, cells: number): Line {
@@ -36,7 +39,7 @@ function barOf(views: readonly View[], here: View, cells: number): Line {
   const named = new Set(all.map(({ view }) => view));
   const airy = drawn(named, 2);
   if (fits(airy)) return airy;
-  // The name of the view on the screen goes last.
+  // The name of the current view is dropped last.
   for (const { view } of [...all.filter((it) => it.view !== here).reverse(), { view: here }]) {
     const line = drawn(named, 1);
     if (fits(line)) return line;
@@ -45,5 +48,5 @@ function barOf(views: readonly View[], here: View, cells: number): Line {
   return drawn(named, 1);
 }
 
-/** `audit-heads` is the audit. */
+/** Shortens `audit-heads` to `audit`. */
 const nameOf = ({ id }: View): string => id.split("-")[0] ?? id;

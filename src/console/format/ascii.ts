@@ -1,6 +1,6 @@
 /**
- * A frame for a terminal that knows ASCII alone. What the console draws with has a character that stands for it; of what
- * came from outside each cell becomes `?`, so that no line changes its width.
+ * Frames for a terminal that supports only ASCII. The console's own drawing characters have replacements; each cell of other
+ * text becomes `?`, so that no line changes its width.
  */
 
 import { cellsOf } from "../../base/index.ts";

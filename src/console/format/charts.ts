@@ -1,10 +1,10 @@
-/** Bars and lines of characters, with the plain set for terminals that have no other. */
+/** Bars and sparklines of characters, with an ASCII set for other terminals. */
 
-/** The highest leaves an eighth of the cell empty, so that lines below each other do not touch. */
+/** The highest level leaves an eighth of the cell empty, so that adjacent lines do not touch. */
 const BLOCKS = [..."▁▂▃▄▅▆▇"];
 const PLAIN = [..."_.,-~=+"];
 
-/** One cell a value, the largest being the highest; null is a gap. All zero is the lowest. */
+/** Draws one cell per value, the largest value highest; null is a gap, and all zeros are the lowest level. */
 export function sparkline(values: readonly (number | null)[], isAscii: boolean): string {
   const levels = isAscii ? PLAIN : BLOCKS;
   const most = values.reduce<number>((max, value) => (value !== null && value > max ? value : max), 0);
@@ -17,7 +17,7 @@ export function sparkline(values: readonly (number | null)[], isAscii: boolean):
     .join("");
 }
 
-/** `fraction` of `cells`, full only when it is 1 or more and empty only when it is 0 or less. */
+/** Fills `fraction` of `cells`; completely only from 1 on, and empty only at 0 or less. */
 export function bar(fraction: number, cells: number, isAscii: boolean): string {
   const exact = Math.round(fraction * cells);
   const filled = fraction >= 1 ? cells : fraction <= 0 ? 0 : Math.min(cells - 1, Math.max(1, exact));

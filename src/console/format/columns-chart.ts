@@ -1,4 +1,4 @@
-/** A chart of columns, some lines high: bands upon each other, a cell a value. Units of height: an eighth of a cell. */
+/** Column chart of several lines: stacked bands, one cell per value. Height is measured in eighths of a cell. */
 
 import type { Line, Span, Tone } from "../model/text.ts";
 
@@ -10,17 +10,20 @@ export interface Band {
 
 export interface ColumnsChart {
   readonly rows: number;
-  /** What fills a column. */
+  /** Value of a full column. */
   readonly most: number;
   /** Column under the cursor. */
   readonly cursor: number | undefined;
 }
 
 const EIGHTHS = [..." ▁▂▃▄▅▆▇█"];
-/** Where something was measured, and it was nothing. */
+/** Mark of a measured zero. */
 const NOTHING = "·";
 
-/** The first band is the lowest. A cell has the tone of the first band that has any part of it: a few failures among many. */
+/**
+ * Draws the chart; the first band is the lowest. A cell has the tone of the first band in it, so that a few failures among many
+ * requests stay visible.
+ */
 export function columnsChart(bands: readonly Band[], { rows, most, cursor }: ColumnsChart): readonly Line[] {
   const width = Math.max(0, ...bands.map(({ values }) => values.length));
   const columns = Array.from({ length: width }, (_, at) => columnOf(bands, at, rows, most));
@@ -32,11 +35,11 @@ export function columnsChart(bands: readonly Band[], { rows, most, cursor }: Col
   });
 }
 
-/** A line through the chart, which is dark where there is a column. */
+/** Draws the cursor as a vertical line, inverted where there is a column. */
 const underCursor = (cell: Span): Span =>
   cell.text === " " || cell.text === NOTHING ? { text: "│", tone: "strong" } : { ...cell, isInverse: true };
 
-/** Where each band ends, in eighths from below; undefined: a gap. */
+/** Upper end of each band, in eighths from the bottom; `undefined` is a gap. */
 type Column = readonly { readonly tone: Tone; readonly to: number }[] | undefined;
 
 function columnOf(bands: readonly Band[], at: number, rows: number, most: number): Column {
@@ -47,7 +50,7 @@ function columnOf(bands: readonly Band[], at: number, rows: number, most: number
     sum += value;
     // The topmost eighth stays empty, so that charts below each other do not touch.
     const to = most <= 0 ? 0 : (Math.min(sum, most) / most) * (rows * 8 - 1);
-    // What is there at all shows.
+    // Any value above zero is visible.
     return { tone, to: sum > 0 ? Math.max(1, Math.round(to)) : 0 };
   });
 }
@@ -73,8 +76,8 @@ function joined(cells: readonly Span[]): Line {
 }
 
 /**
- * Bands with `factor` values in a cell, the last cell full: for a chart narrower than what it shows. Of the values that
- * share a cell it has those whose sum is largest, so that no peak is lost and the scale is that of what was measured.
+ * Combines `factor` values per cell, the last cell complete, for a chart that is narrower than its data. A cell takes the
+ * values whose sum is largest, so that no peak is lost and the scale stays that of the measured values.
  */
 export function narrowed(bands: readonly Band[], factor: number): readonly Band[] {
   if (factor <= 1) return bands;
@@ -87,7 +90,7 @@ export function narrowed(bands: readonly Band[], factor: number): readonly Band[
   return bands.map(({ tone, values }) => ({ tone, values: chosen.map((at) => values[at] ?? null) }));
 }
 
-/** Index of the largest sum; the newest of those that are equal, one that is known before one that is not. */
+/** Returns the index of the largest sum: the newest among equals, a known value before an unknown one. */
 function largest(bands: readonly Band[], from: number, end: number): number {
   let found = from;
   let most = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Columns of the usual kinds, so that a text, a number or a moment looks and sorts alike in every table. */
+/** Common kinds of columns, so that texts, numbers and times look and sort the same in every table. */
 
 import type { Column } from "../model/table.ts";
 import { span } from "../model/text.ts";
@@ -12,7 +12,7 @@ export interface ColumnPlace extends Pick<Column<never>, "head" | "letter" | "wi
 
 const UNKNOWN = span("-", "dim");
 
-/** A text from outside. */
+/** Returns a column of foreign text. */
 export const textColumn = <Row>(place: ColumnPlace, of: (row: Row) => string | null): Column<Row> => ({
   id: place.head.toLowerCase(),
   align: "left",
@@ -24,7 +24,7 @@ export const textColumn = <Row>(place: ColumnPlace, of: (row: Row) => string | n
   sortKey: of,
 });
 
-/** A whole number, its digits in threes. */
+/** Returns a column of whole numbers with thousands separators. */
 export const countColumn = <Row>(place: ColumnPlace, of: (row: Row) => number | null): Column<Row> => ({
   id: place.head.toLowerCase(),
   align: "right",
@@ -36,7 +36,7 @@ export const countColumn = <Row>(place: ColumnPlace, of: (row: Row) => number | 
   sortKey: of,
 });
 
-/** A moment as the admin API writes it, told by the clock. */
+/** Returns a column of times in the admin API's format, shown as clock times. */
 export const momentColumn = <Row>(place: ColumnPlace, of: (row: Row) => string): Column<Row> => ({
   id: place.head.toLowerCase(),
   align: "left",

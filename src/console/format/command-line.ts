@@ -1,4 +1,4 @@
-/** The command line that does the same as a deed, ready to be pasted into a POSIX shell. */
+/** Command line equivalent to an action, ready to paste into a POSIX shell. */
 
 import { BASE_PATH } from "../../admin-api/index.ts";
 import { type Action, encoded } from "../model/action.ts";
@@ -7,7 +7,7 @@ import type { Deed, JobRequest } from "../model/dialog.ts";
 
 type Door = Pick<Context, "doorFlags">;
 
-/** `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
+/** Returns `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
 export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: Door): string {
   const { method, path, body, ifMatch } = request;
   const words = ["gateway", "admin", doorFlags];
@@ -18,7 +18,7 @@ export function commandOf({ request }: Pick<Action, "request">, { doorFlags }: D
   return words.filter((word) => word !== "").join(" ");
 }
 
-/** One command a line, in the order in which they are to be run. */
+/** Returns one command per line, in the order of execution. */
 export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
   switch (deed.kind) {
     case "actions":
@@ -32,7 +32,7 @@ export function commandsOfDeed(deed: Deed, context: Door): readonly string[] {
   }
 }
 
-/** `undefined` if no command line does the same. */
+/** Returns `undefined` if no command line does the same. */
 function commandOfJob(job: JobRequest, { doorFlags }: Door): string | undefined {
   switch (job.kind) {
     case "save_snapshot":
@@ -61,23 +61,23 @@ function commandOfJob(job: JobRequest, { doorFlags }: Door): string | undefined 
   }
 }
 
-/** The value goes through a pipe: it is neither an argument nor in a history. */
+/** Returns a command that passes the value through a pipe, so that it is neither an argument nor in a history. */
 export const sealingCommand = (name: string, file: string, { doorFlags }: Door): string =>
   `jq -Rs '{value: rtrimstr("\\n")}' ${quoted(file)} | gateway admin ${doorFlags} -d @- PUT ${quoted(`secrets/${encoded(name)}`)}`;
 
-/** Longer texts, and what is streamed, are better kept in a file than on a command line. UTF-16 units. */
+/** Maximum length of a body on a command line, in UTF-16 units; longer or streamed ones belong in a file. */
 const MAX_BODY_LENGTH = 16_384;
-/** Where the body is to be put first. */
+/** Placeholder for a file with the body. */
 const BODY_FILE = "@FILE";
 
 function bodyWord(body: unknown): string {
   if (typeof body === "object" && body !== null && Symbol.asyncIterator in body) return BODY_FILE;
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  // A word of a command line ends at a NUL, and `-d` takes what follows an `@` for the name of a file.
+  // A command line argument ends at a NUL, and `-d` reads a file if the text begins with `@`.
   return text.length > MAX_BODY_LENGTH || text.includes("\0") || text.startsWith("@") ? BODY_FILE : text;
 }
 
-/** As it stands where it is only what no shell gives a meaning, else in single quotes. POSIX.1-2017, 2.2.2. */
+/** Returns the word unchanged if no shell interprets its characters, otherwise in single quotes. POSIX.1-2017, 2.2.2. */
 export function quoted(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

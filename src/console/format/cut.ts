@@ -1,8 +1,8 @@
-/** Text made to fit cells: cut at its end or in its middle, filled with blanks. Widths: `cellsOf` of base. */
+/** Text fitted to cells: shortened at the end or in the middle, or padded. Widths: `cellsOf` of base. */
 
 import { cellsOf, cutToCells } from "../../base/index.ts";
 
-/** `acme-m…sages`: what tells names apart is often at both ends. `cells` is 1 at least. */
+/** Returns `acme-m…sages`, since names often differ at both ends. `cells` is at least 1. */
 export function cutMiddle(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
   if (cells < 5) return cutToCells(text, cells);
@@ -22,7 +22,7 @@ function tailOf(text: string, cells: number): string {
   return tail;
 }
 
-/** Exactly `cells` wide. */
+/** Returns a text exactly `cells` wide. */
 export function padTo(text: string, cells: number, align: "left" | "right" = "left"): string {
   const fitted = cellsOf(text) <= cells ? text : cutToCells(text, Math.max(1, cells));
   const blanks = " ".repeat(Math.max(0, cells - cellsOf(fitted)));

@@ -1,15 +1,15 @@
-/** What the admin API gives, as lines of a page: its JSON, or its fields. */
+/** Answers of the admin API as lines of a page: JSON or fields. */
 
 import { escapeControls } from "../../base/index.ts";
 import { type Line, line, span } from "../model/text.ts";
 import { padTo } from "./cut.ts";
 
-/** Of what the admin API gives as a row. */
+/** Returns the lines of a row as JSON. */
 export function linesOfJson(json: unknown): readonly Line[] {
   return (JSON.stringify(json, null, 2) ?? "null").split("\n").map((text) => line(escapeControls(text)));
 }
 
-/** Its fields, one a line with their names before them; what is an object or a list below its name. */
+/** Returns one line per field with its name; objects and lists are below their name. */
 export function linesOfFields(json: unknown): readonly Line[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return linesOfJson(json);
   const fields = Object.entries(json).map(([name, value]) => [escapeControls(name), value] as const);

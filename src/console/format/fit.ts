@@ -1,6 +1,6 @@
 /**
- * Lines made to fit cells: cut, filled, wrapped by words. Whatever is drawn goes through here, so this is also where
- * text from outside loses what a terminal would obey. Widths: `cellsOf` of base.
+ * Lines fitted to cells: shortened, padded, or wrapped at words. Everything drawn passes through here, so this is also where
+ * control characters of foreign text are removed. Widths: `cellsOf` of base.
  */
 
 import { cellsOf, cutToCells, escapeControls } from "../../base/index.ts";
@@ -9,7 +9,7 @@ import { cutMiddle } from "./cut.ts";
 
 const HARMLESS = /^[\x20-\x7e]*$/;
 
-/** A span without controls. */
+/** Returns a span without control characters. */
 export function cleanSpan(span: Span): Span {
   if (HARMLESS.test(span.text)) return span;
   const text = escapeControls(span.text);
@@ -18,7 +18,7 @@ export function cleanSpan(span: Span): Span {
 
 export const cellsOfLine = (line: Line): number => line.reduce((sum, { text }) => sum + cellsOf(text), 0);
 
-/** At most `cells` wide; what was cut off shows as `…`. */
+/** Returns at most `cells` cells; `…` marks the cut. */
 export function cutLine(line: Line, cells: number): Line {
   if (cells <= 0) return [];
   const clean = line.map(cleanSpan);
@@ -27,7 +27,7 @@ export function cutLine(line: Line, cells: number): Line {
   let left = cells;
   for (const [at, span] of clean.entries()) {
     const width = cellsOf(span.text);
-    // One cell is kept for the mark of what comes after.
+    // One cell is reserved for the mark if more follows.
     const isLast = at === clean.length - 1;
     if (width < left || (width === left && isLast)) {
       kept.push(span);
@@ -40,7 +40,7 @@ export function cutLine(line: Line, cells: number): Line {
   return kept;
 }
 
-/** Exactly `cells` wide. */
+/** Returns a line exactly `cells` wide. */
 export function fitLine(line: Line, cells: number, align: "left" | "right" = "left"): Line {
   const cut = cutLine(line, cells);
   const blanks = cells - cellsOfLine(cut);
@@ -49,7 +49,7 @@ export function fitLine(line: Line, cells: number, align: "left" | "right" = "le
   return align === "left" ? [...cut, fill] : [fill, ...cut];
 }
 
-/** A span exactly `cells` wide. */
+/** Returns a span exactly `cells` wide. */
 export function fitSpan(span: Span, cells: number, options: { align: "left" | "right"; cut: "middle" | "end" }): Span {
   const clean = cleanSpan(span);
   const width = cellsOf(clean.text);
@@ -64,7 +64,7 @@ export function fitSpan(span: Span, cells: number, options: { align: "left" | "r
   return { ...clean, text: options.align === "left" ? cut + blanks : blanks + cut };
 }
 
-/** Left part and right part at the ends of `cells`; the left one gives way. */
+/** Puts two parts at the ends of `cells`; the left one is shortened if necessary. */
 export function spread(left: Line, right: Line, cells: number): Line {
   const end = cutLine(right, cells);
   const room = cells - cellsOfLine(end);
@@ -73,7 +73,7 @@ export function spread(left: Line, right: Line, cells: number): Line {
     : [...fitLine(left, room - (end.length > 0 ? 1 : 0)), ...(end.length > 0 ? [{ text: " " }, ...end] : [])];
 }
 
-/** Broken at blanks, and inside words that are too long; nothing is left out. At least one line. */
+/** Breaks a line at blanks, and inside words that are too long, without losing text. Returns at least one line. */
 export function wrapLine(line: Line, cells: number): readonly Line[] {
   const clean = line.map(cleanSpan);
   const text = clean.map((span) => span.text).join("");
@@ -81,7 +81,7 @@ export function wrapLine(line: Line, cells: number): readonly Line[] {
   return breaksOf(text, Math.max(2, cells)).map(([from, to]) => sliceUnits(clean, from, to));
 }
 
-/** The same, with what goes on in the next line under the words: below its blanks, and its label where it has one. */
+/** Breaks a line like `wrapLine`; continuation lines are indented below the text, after its blanks and its label. */
 export function wrapHanging(line: Line, cells: number): readonly Line[] {
   const clean = line.map(cleanSpan);
   const text = clean.map((span) => span.text).join("");
@@ -97,7 +97,7 @@ export function wrapHanging(line: Line, cells: number): readonly Line[] {
 export const wrapLines = (lines: readonly Line[], cells: number): readonly Line[] =>
   lines.flatMap((line) => wrapLine(line, cells));
 
-/** Pieces as UTF-16 ranges; the blank that a line is broken at belongs to none. */
+/** Returns the pieces as UTF-16 ranges; the blank at a break belongs to none. */
 function breaksOf(text: string, cells: number): readonly (readonly [number, number])[] {
   const pieces: [number, number][] = [];
   let start = 0;
@@ -137,7 +137,7 @@ function sliceUnits(line: Line, from: number, to: number): Line {
   return kept;
 }
 
-/** Every span in this tone. */
+/** Returns the line with every span in this tone. */
 export const allIn = (line: Line, tone: Tone): Line => line.map((span) => ({ ...span, tone }));
 
 export const inverse = (line: Line): Line => line.map((span) => ({ ...span, isInverse: true }));

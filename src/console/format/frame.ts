@@ -1,15 +1,15 @@
 /**
- * The lines that hold the body: borders with words in them, rows between two sides, rules, a box in the middle. Drawn
- * with box characters always; `ascii.ts` replaces them where a terminal has none.
+ * Frame of the body: borders with text, rows between side borders, rules, a box in the middle. Always drawn with box
+ * characters; `ascii.ts` replaces them for terminals without.
  */
 
 import { BLANK, type Line, type Span, type Tone } from "../model/text.ts";
 import { cellsOfLine, cutLine, fitLine } from "./fit.ts";
 
-/** Of the body: a border and a blank, on both sides. */
+/** Cells at the sides of the body: a border and a blank on both. */
 const SIDES = 4;
 
-/** `┌─ words ───── right ─┐`, exactly `columns` wide. */
+/** Returns `┌─ words ───── right ─┐`, exactly `columns` wide. */
 export function borderLine(
   kind: "top" | "bottom",
   columns: number,
@@ -29,17 +29,17 @@ export function borderLine(
 }
 
 export interface Sides {
-  /** In the blank before and after the text. */
+  /** Characters in the blanks before and after the text. */
   readonly before?: string;
   readonly after?: string;
   readonly isInverse?: boolean;
-  /** All of it is dim, in inverse too. */
+  /** Everything is dim, also if inverted. */
   readonly isOld?: boolean;
-  /** Of the sides. */
+  /** Tone of the side borders. */
   readonly tone?: Tone | undefined;
 }
 
-/** `│ text │`, exactly `columns` wide. */
+/** Returns `│ text │`, exactly `columns` wide. */
 export function bodyRow(
   line: Line,
   columns: number,
@@ -53,8 +53,8 @@ export function bodyRow(
 const CHARTED = /[\u2580-\u259f\u2800-\u28ff]+/gu;
 
 /**
- * But for bars and charts: what is full in them would look empty, and what is empty full. What is dim is not, or the bar
- * has holes in which nothing can be read.
+ * Inverts a span except bars and charts, where full and empty would be swapped. A dim span loses its tone, since it would be
+ * unreadable in the inverted row.
  */
 function inverted({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
   const span: Span = tone === undefined || (tone === "dim" && !keepsDim) ? rest : { ...rest, tone };
@@ -70,13 +70,13 @@ function inverted({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
   return pieces;
 }
 
-/** `acme-chat ─────`, `cells` wide. */
+/** Returns `acme-chat ─────`, `cells` wide. */
 export function ruleLine(words: Line, cells: number): Line {
   const start = words.length === 0 ? [] : [...cutLine(words, cells - 4), { text: " " }];
   return [...start, { text: "─".repeat(Math.max(0, cells - cellsOfLine(start))), tone: "dim" }];
 }
 
-/** Exactly `rows` lines: what is too much is left off, what is missing is blank. */
+/** Returns exactly `rows` lines: drops the excess, and adds blank ones. */
 export function fill(lines: readonly Line[], rows: number): readonly Line[] {
   return Array.from({ length: Math.max(0, rows) }, (_, at) => lines[at] ?? BLANK);
 }

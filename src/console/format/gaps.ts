@@ -1,12 +1,12 @@
-/** What is said of an answer about every node that lacks some of them: it is to be seen that what is missing is not nothing. */
+/** Text about nodes that are missing from an answer, so that missing data is not mistaken for zero. */
 
 import { escapeControls } from "../../base/index.ts";
 import type { Gaps } from "../model/data.ts";
 
-/** That are named; more are counted. */
+/** Maximum number of named nodes; further ones are counted. */
 const NAMED = 3;
 
-/** `n3 HAS NOT ANSWERED, MORE ON n1`; empty: nothing is missing. */
+/** Returns `n3 HAS NOT ANSWERED, MORE ON n1`; empty if nothing is missing. */
 export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
   const has = unanswered.length === 1 ? "HAS" : "HAVE";
   return [
@@ -16,7 +16,7 @@ export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
   ].join(", ");
 }
 
-/** For who has no screen to look at. */
+/** Returns a sentence for a screen reader. */
 export function gapSentence({ unanswered, cut, isOfOne = false }: Gaps): string {
   return [
     ...(unanswered.length === 0

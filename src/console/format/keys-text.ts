@@ -1,4 +1,4 @@
-/** Keys as the hint bar and the help spell them, out of the one table of keys. */
+/** Spelling of keys in the hint bar and the help, from the key table. */
 
 import type { Chord } from "../model/key.ts";
 
@@ -18,7 +18,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ["right", "Right"],
 ]);
 
-/** `ctrl-r` as `Ctrl-R`, `s` as itself. */
+/** Returns `ctrl-r` as `Ctrl-R`, `s` unchanged. */
 export function chordText(chord: Chord): string {
   const named = NAMES.get(chord);
   if (named !== undefined) return named;
@@ -30,7 +30,7 @@ export function chordText(chord: Chord): string {
   return modifiers + (last.length === 1 ? last.toUpperCase() : (NAMES.get(last) ?? last));
 }
 
-/** All of them: `1-9`, `up k`. */
+/** Returns all of them: `1-9`, `up k`. */
 export function chordsText(chords: readonly Chord[]): string {
   const [first = "", ...rest] = chords;
   const isRun = chords.length > 3 && /^f?\d$/.test(first);

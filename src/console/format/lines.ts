@@ -1,21 +1,21 @@
-/** Lines that panes, pages and dialogs are put together from. What comes from outside is made harmless here. */
+/** Line builders of panes, pages and dialogs. Foreign text is escaped here. */
 
 import { escapeControls } from "../../base/index.ts";
 import { BLANK, type Line, line, type Span, type Tone } from "../model/text.ts";
 import { linesOfFields } from "./fields.ts";
 
-/** Cells of a label with the blanks after it. */
+/** Width of a label with trailing blanks, in cells. */
 export const LABEL_CELLS = 10;
 
-/** A span of text from outside. */
+/** Returns a span of foreign text. */
 export const shown = (text: string, tone: Tone = "plain"): Span => ({ text: escapeControls(text), tone });
 
-/** A dim label, then what it names. */
+/** Returns a line with a dim label and a value. */
 export const labelled = (label: string, ...spans: readonly Span[]): Line => [
   { text: label.padEnd(LABEL_CELLS), tone: "dim" },
   ...spans,
 ];
 
-/** For a screen without room for a pane: what the pane tells, then the fields as the admin API gives them. */
+/** Returns the description for a screen without a pane: the pane's lines, then the fields as the admin API returned them. */
 export const describedAs = (pane: readonly Line[], row: unknown): readonly Line[] =>
   row === undefined ? [line("It is there no more.", "warn")] : [...pane, BLANK, ...linesOfFields(row)];

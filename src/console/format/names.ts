@@ -1,11 +1,11 @@
-/** Names in a sentence. They come from outside, so what a terminal would obey is taken out. */
+/** Names in a sentence, with control characters removed. */
 
 import { escapeControls } from "../../base/index.ts";
 
-/** Names that a dialog spells out. */
+/** Maximum number of names that are listed. */
 const MAX_NAMES = 8;
 
-/** `a, b and 3 more`. */
+/** Returns `a, b and 3 more`. */
 export function namesInWords(names: readonly string[], most = MAX_NAMES): string {
   const shown = names.slice(0, most).map(escapeControls).join(", ");
   return names.length > most ? `${shown} and ${names.length - most} more` : shown;

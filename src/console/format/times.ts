@@ -1,6 +1,6 @@
-/** Moments and spans of time. Clock times are UTC and say so by their Z; arguments are milliseconds since 1970. */
+/** Formats of times and durations. Clock times are UTC with a Z; arguments are milliseconds since 1970. */
 
-/** `14:02:09Z` on the day of `now`, else `2026-11-20 13:41Z`. */
+/** Returns `14:02:09Z` on the day of `now`, otherwise `2026-11-20 13:41Z`. */
 export function clock(at: number, now: number): string {
   const iso = isoOf(at);
   if (iso === undefined) return "-";
@@ -9,10 +9,10 @@ export function clock(at: number, now: number): string {
     : `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
 }
 
-/** `14:02:09Z`. */
+/** Returns `14:02:09Z`. */
 export const timeOfDay = (at: number): string => `${isoOf(at)?.slice(11, 19) ?? "--:--:--"}Z`;
 
-/** `2026-11-20`. */
+/** Returns `2026-11-20`. */
 export const day = (at: number): string => isoOf(at)?.slice(0, 10) ?? "-";
 
 function isoOf(at: number): string | undefined {
@@ -24,7 +24,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Two units at most, as wide as it must be: `0s`, `42s`, `12m 02s`, `9h 57m`, `61d`. Negative spans are 0. */
+/** Formats a duration in at most two units: `0s`, `42s`, `12m 02s`, `9h 57m`, `61d`. Negative durations are 0. */
 export function span(ms: number): string {
   const left = Math.max(0, ms);
   if (left < MINUTE) return `${Math.floor(left / SECOND)}s`;
@@ -33,11 +33,11 @@ export function span(ms: number): string {
   return `${Math.floor(left / DAY)}d`;
 }
 
-/** The larger unit alone: `42s`, `12m`, `9h`, `61d`. */
+/** Formats only the larger unit: `42s`, `12m`, `9h`, `61d`. */
 export const shortSpan = (ms: number): string => span(ms).split(" ")[0] ?? "0s";
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
 
-/** `2s ago`; null gives `-`. */
+/** Returns `2s ago`, for null `-`. */
 export const ago = (at: string | null, now: number): string =>
   at === null ? "-" : `${shortSpan(now - Date.parse(at))} ago`;

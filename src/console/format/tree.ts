@@ -1,4 +1,4 @@
-/** A tree as rows: each with the branches that lead to it. Drawn with box characters; `ascii.ts` replaces them. */
+/** Tree as rows with branch lines. Drawn with box characters; `ascii.ts` replaces them. */
 
 export interface TreeNode<T> {
   readonly of: T;

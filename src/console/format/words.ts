@@ -1,14 +1,14 @@
 /**
- * Tables of what is shown for a word of the admin API. A node of a later version may answer a word that this console does
- * not know: it is shown as it came, marked, and is no reason to end.
+ * Tables of texts for enumerations of the admin API. A newer node may return an unknown word: it is shown as it is, marked, and
+ * is not an error.
  */
 
 import { cutToCells, escapeControls } from "../../base/index.ts";
 
-/** No word of ours is longer. Cells. */
+/** Maximum width of an unknown word in cells; known ones are shorter. */
 const MOST_CELLS = 20;
 
-/** Looks a known word up, and makes what stands for any other: `unknown` is given text that may be shown, in capitals. */
+/** Returns the text of a known word, or builds one for any other: `unknown` receives the safe text in capitals. */
 export function wordTable<Word extends string, Shown>(
   known: Readonly<Record<Word, Shown>>,
   unknown: (text: string) => Shown,

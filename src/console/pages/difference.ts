@@ -1,6 +1,6 @@
 /**
- * The unified difference of two documents, as a page: three lines of context, signs before the lines. Source: POSIX
- * `diff -u` (IEEE 1003.1-2024). What may be a credential is left out of both before they are compared.
+ * Unified difference of two documents as a page: three lines of context, signs before the lines. Source: POSIX `diff -u` (IEEE
+ * 1003.1-2024). Possible credentials are masked in both before they are compared.
  */
 
 import { count, plural } from "../format/numbers.ts";
@@ -10,7 +10,7 @@ import { masked } from "./mask.ts";
 import { shown } from "./shown.ts";
 
 const CONTEXT = 3;
-/** Of either text. A deployment document of that length is no longer read by lines. */
+/** Maximum number of lines of either text; nobody reads a longer deployment document line by line. */
 export const MAX_LINES = 20_000;
 
 export interface Names {
@@ -46,18 +46,18 @@ export function differencePage(fromText: string, toText: string, names: Names): 
 }
 
 export interface Hunk {
-  /** Lines of either text before the hunk. */
+  /** Number of lines of either text before the hunk. */
   readonly from: number;
   readonly to: number;
   readonly operations: readonly Operation[];
 }
 
-/** Changes with `CONTEXT` lines around; those whose contexts touch are one. */
+/** Groups changes with `CONTEXT` lines around; adjacent contexts are merged. */
 function hunksOf(operations: readonly Operation[]): readonly Hunk[] {
   const hunks: Hunk[] = [];
   let [from, to] = [0, 0];
   let open: { from: number; to: number; operations: Operation[] } | undefined;
-  /** Lines kept since the last change. */
+  /** Unchanged lines since the last change. */
   let kept: Operation[] = [];
   const close = (): void => {
     if (open !== undefined) hunks.push({ ...open, operations: [...open.operations, ...kept.slice(0, CONTEXT)] });
@@ -80,7 +80,7 @@ function hunksOf(operations: readonly Operation[]): readonly Hunk[] {
   return hunks;
 }
 
-/** A side without lines is numbered by the line before it. */
+/** A side without lines has the number of the line before it. */
 function headOf({ from, to, operations }: Hunk): string {
   const removed = operations.filter(({ kind }) => kind !== "add").length;
   const added = operations.filter(({ kind }) => kind !== "remove").length;

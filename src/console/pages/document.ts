@@ -1,4 +1,4 @@
-/** A configuration document as a page: what may be a credential left out, with the numbers of its lines. */
+/** Configuration document as a page with line numbers; possible credentials are masked. */
 
 import { type Line, line, span } from "../model/text.ts";
 import { masked } from "./mask.ts";

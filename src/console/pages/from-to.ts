@@ -1,25 +1,24 @@
 /**
- * What the changed objects of two documents were and are, field by field: a gateway tells which objects differ, not how.
- * Both documents are read masked, so a value that may be a credential is never in what is told. What is composed of other
- * sources, or does not parse, is left without.
+ * Field-by-field changes of two documents' objects: a gateway reports which objects differ, not how. Both documents are masked
+ * first, so that no value is a credential. Objects from other sources, and documents that do not parse, have no details.
  */
 
 import { shown } from "./shown.ts";
 
 export interface FieldChange {
-  /** Below the object; empty: the object itself. */
+  /** Path below the object; empty for the object itself. */
   readonly field: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Fields told of one object; the others are counted by whoever draws. */
+/** Maximum number of fields of one object; the caller counts the others. */
 export const MOST_FIELDS = 12;
-/** UTF-16 units of a value that is told. */
+/** Maximum length of a value, in UTF-16 units. */
 const MOST_VALUE = 60;
 const MOST_DEPTH = 12;
 
-/** For each path of a changed object, what changed in it. `before`, `after`: documents that were parsed, masked. */
+/** Returns a function from the path of a changed object to its changes. `before` and `after` are parsed, masked documents. */
 export const fieldChanges =
   (before: unknown, after: unknown) =>
   (path: string): readonly FieldChange[] => {
@@ -27,7 +26,7 @@ export const fieldChanges =
     return one === undefined || other === undefined ? [] : changesOf(one, other, "", 0).slice(0, MOST_FIELDS + 1);
   };
 
-/** As gateways write paths: keys, and for entries of lists their names, which may hold dots themselves. */
+/** Resolves a path in the gateway's format: keys, and the names of list entries, which may contain dots. */
 function objectAt(root: unknown, path: string): unknown {
   if (path === "") return root;
   if (Array.isArray(root)) {
@@ -53,7 +52,7 @@ function changesOf(from: unknown, to: unknown, field: string, depth: number): re
   return one === other ? [] : [{ field, from: told(one), to: told(other) }];
 }
 
-/** `json` undefined: there is none. */
+/** `undefined` means that there is no value. */
 function told(json: string | undefined): string {
   if (json === undefined) return "(none)";
   return shown(json.length <= MOST_VALUE ? json : `${json.slice(0, MOST_VALUE)}…`);

@@ -1,4 +1,4 @@
-/** Pages that are made of answers: pure functions from an answer to lines. */
+/** Pages built from answers: pure functions from an answer to lines. */
 
 export { differencePage, type Names } from "./difference.ts";
 export { documentPage } from "./document.ts";

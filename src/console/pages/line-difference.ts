@@ -1,19 +1,22 @@
 /**
- * The difference of two texts by lines: E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy
- * algorithm of section 4, between anchors: lines that stand once in either text (the patience difference), so that moved
- * blocks read as an operator would tell them.
+ * Line difference of two texts: E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the greedy algorithm of
+ * section 4, between anchors: lines that occur exactly once in both texts (patience difference), so that moved blocks stay
+ * readable.
  *
- * A stretch in which more than `MAX_CHANGES` lines differ is told as replaced whole, which is right, if long: time is
- * bound by lines times `MAX_CHANGES`, memory by the square of `MAX_CHANGES`.
+ * A stretch with more than `MAX_CHANGES` differing lines is shown as completely replaced, which is correct but long: time is
+ * limited by lines times `MAX_CHANGES`, memory by the square of `MAX_CHANGES`.
  */
 
-/** `from` and `to` are indices of lines, from 0, in the two texts. */
+/** `from` and `to` are line indices in the two texts, from 0. */
 export type Operation =
   | { readonly kind: "keep"; readonly from: number; readonly to: number }
   | { readonly kind: "remove"; readonly from: number }
   | { readonly kind: "add"; readonly to: number };
 
-/** Lines with their `\n`; the last one may lack it. */
+/**
+ * Returns the lines including their `
+ * `, which the last one may lack.
+ */
 export function linesOf(text: string): readonly string[] {
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
@@ -23,7 +26,7 @@ export function linesOf(text: string): readonly string[] {
 
 const MAX_CHANGES = 1_000;
 
-/** A stretch of both texts; ends are not part of it. */
+/** Range of both texts; ends are exclusive. */
 interface Stretch {
   readonly from: number;
   readonly fromEnd: number;
@@ -31,7 +34,7 @@ interface Stretch {
   readonly toEnd: number;
 }
 
-/** In order; keeping and removing tells the first text, keeping and adding the second. */
+/** Returns the operations in order: kept and removed lines form the first text, kept and added lines the second. */
 export function differenceOf(from: readonly string[], to: readonly string[]): readonly Operation[] {
   const operations: Operation[] = [];
   let [left, right] = [0, 0];
@@ -53,7 +56,7 @@ interface Pair {
   readonly to: number;
 }
 
-/** Lines that stand once in both, as many as come in one order: a longest rising run. */
+/** Returns lines that occur once in both texts, as many as have the same order: a longest increasing subsequence. */
 function anchorsOf(from: readonly string[], to: readonly string[]): readonly Pair[] {
   const inTo = onceOf(to);
   const pairs: Pair[] = [];
@@ -64,7 +67,7 @@ function anchorsOf(from: readonly string[], to: readonly string[]): readonly Pai
   return longestRising(pairs);
 }
 
-/** Of lines that stand once, where; in order. */
+/** Returns the positions of lines that occur once, in order. */
 function onceOf(lines: readonly string[]): ReadonlyMap<string, number> {
   const once = new Map<string, number>();
   const seen = new Set<string>();
@@ -76,7 +79,7 @@ function onceOf(lines: readonly string[]): ReadonlyMap<string, number> {
   return once;
 }
 
-/** `pairs` rise in `from`; those that are kept rise in `to` as well. Piles of patience sorting. */
+/** Returns a longest subsequence that increases in `to`; `pairs` increases in `from`. Uses the piles of patience sorting. */
 function longestRising(pairs: readonly Pair[]): readonly Pair[] {
   const tops: number[] = [];
   const before: number[] = [];
@@ -109,7 +112,7 @@ function between(stretch: Stretch, from: readonly string[], to: readonly string[
   }
 }
 
-/** Without what both begin and end with. */
+/** Returns the stretch without common first and last lines. */
 function trim(stretch: Stretch, from: readonly string[], to: readonly string[]): Stretch {
   let { from: left, fromEnd: leftEnd, to: right, toEnd: rightEnd } = stretch;
   while (left < leftEnd && right < rightEnd && from[left] === to[right]) {
@@ -130,12 +133,12 @@ function replaced({ from, fromEnd, to, toEnd }: Stretch): readonly Operation[] {
   ];
 }
 
-/** The fewest removals and additions; undefined when they are more than `MAX_CHANGES`. */
+/** Returns the fewest removals and additions; `undefined` if there are more than `MAX_CHANGES`. */
 function shortest(stretch: Stretch, from: readonly string[], to: readonly string[]): readonly Operation[] | undefined {
   const [width, height] = [stretch.fromEnd - stretch.from, stretch.toEnd - stretch.to];
   if (width === 0 || height === 0) return replaced(stretch);
   const most = Math.min(width + height, MAX_CHANGES);
-  // Furthest x on each diagonal k = x - y, at k + most + 1; a trace holds those of -d to d alone.
+  // Furthest x on each diagonal k = x - y, at index k + most + 1; a trace contains only the diagonals from -d to d.
   const furthest = new Int32Array(2 * most + 3);
   const middle = most + 1;
   const trace: Int32Array[] = [];
@@ -153,7 +156,7 @@ function shortest(stretch: Stretch, from: readonly string[], to: readonly string
 }
 
 interface Walk extends Stretch {
-  /** Of each number of changes, the furthest x on the diagonals from -d to d. */
+  /** Furthest x on the diagonals from -d to d, for each number of changes d. */
   readonly trace: readonly Int32Array[];
   readonly changes: number;
 }

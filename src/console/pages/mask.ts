@@ -1,23 +1,23 @@
 /**
- * A configuration document with what may be a credential left out: values of keys that name one, unless the value is a
- * reference, `${…}`. The gateway answers documents as they were written, and what is written in one may be a secret though
- * it should not be; it never gets to a screen.
+ * Configuration document with possible credentials masked: values of keys whose names suggest one, unless the value is a
+ * reference, `${…}`. The gateway returns documents as written, and a document may contain a secret although it should not; no
+ * secret is ever shown.
  *
- * By lines and not by a parser, so that a document that does not parse is masked too; where it cannot tell, it masks.
- * `test/console/pages/mask.test.ts` holds the names to the schema's.
+ * Works on lines instead of a parser, so that invalid documents are masked too; it masks in case of doubt.
+ * `test/console/pages/mask.test.ts` compares the names with the schema.
  */
 
 const HIDDEN = "(hidden)";
-/** Names of the schema's write-only values, and what is called like them. */
+/** Names of the schema's write-only values, and similar ones. */
 const SECRET_NAME = /(?:^|_)(?:keys?|key_id|secret|token|password|authorization|headers)$/i;
-/** A key of YAML or JSON, with its colon; bounded, as a line may be megabytes long. */
+/** Key of YAML or JSON with its colon; bounded, since a line may have megabytes. */
 const KEY = /(["']?)(?<![\w-])([A-Za-z_][\w-]{0,63})\1[ \t]{0,8}:(?=[ \t]|["'[{]|$)/g;
 const REFERENCE = /^(["']?)\$\{[^{}"']*\}\1$/;
-/** Says nothing about a credential. */
+/** Values that cannot be a credential. */
 const HARMLESS = /^(?:true|false|null|~|-?\d+(?:\.\d+)?)$/;
 
 export function masked(document: string): string {
-  // Lines that are indented more than it belong to a value that is left out.
+  // Indentation of the masked key: lines with a larger one belong to its value.
   let inside: number | undefined;
   const lines = document.split("\n").map((text) => {
     const indent = text.search(/[^ \t]/);
@@ -43,7 +43,7 @@ export function masked(document: string): string {
   return lines.join("\n");
 }
 
-/** Of a value over several lines: its own keys and dashes stay, so that its shape is seen. */
+/** Masks a line of a multi-line value; its keys and dashes stay, so that its structure is visible. */
 function maskedPart(text: string): string {
   const [before = ""] = /^[ \t]*(?:-[ \t]+)*(?:(["']?)[\w.-]+\1[ \t]*:(?=[ \t]|$))?/.exec(text) ?? [];
   const rest = text.slice(before.length);
@@ -61,7 +61,7 @@ function maskedValue(text: string): string {
 
 interface Value {
   readonly end: number;
-  /** It may go on in the lines below. */
+  /** The value may continue in the lines below. */
   readonly isOpen: boolean;
 }
 
@@ -71,14 +71,14 @@ function valueAt(text: string, start: number, isFlow: boolean): Value {
   if (quoted !== null) return { end: start + quoted[0].length, isOpen: false };
   const group = /^[ \t]*(?:\[[^[\]{}]*\]|\{[^[\]{}]*\})/.exec(rest);
   if (group !== null) return { end: start + group[0].length, isOpen: false };
-  // A reference holds a brace of its own.
+  // A reference contains braces.
   const plain = isFlow ? /^[ \t]*(?:\$\{[^{}]*\}|[^,\]}])*/.exec(rest) : null;
   if (plain !== null && !/^[ \t]*["'{[]/.test(rest))
     return { end: start + plain[0].length, isOpen: plain[0].trim() === "" };
   return { end: text.length, isOpen: true };
 }
 
-/** Braces that are opened between two places of a line, less those that are closed. */
+/** Returns the number of braces opened between two positions of a line, minus those closed. */
 function openedIn(text: string, from: number, to: number): number {
   let depth = 0;
   for (let at = from; at < to; at += 1) {

@@ -1,6 +1,6 @@
 /**
- * What a write of a document would come to, and why one is refused: by path, and by line and column. Source: design
- * decisions, section 3 (dry run; 422 `refused`).
+ * Preview of writing a document, and the reasons of a refusal: by path, and by line and column. Source: design decisions,
+ * section 3 (dry run; 422 `refused`).
  */
 
 import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
@@ -17,7 +17,7 @@ const KINDS = {
   Record<SourceChange["differences"][number]["kind"], { readonly sign: string; readonly tone: Tone }>
 >;
 
-/** `fieldsOf`: what changed in the object of a path. */
+/** `fieldsOf` returns the changed fields of the object at a path. */
 export function previewPage(
   { name, revision, changed, differences, warnings }: SourceChange,
   fieldsOf: (path: string) => readonly FieldChange[] = () => [],
@@ -52,7 +52,7 @@ export function previewPage(
   ];
 }
 
-/** Where what they were and are could not be read. */
+/** Used if the values before and after could not be read. */
 function fieldNames(fields: readonly string[]): Line {
   if (fields.length === 0) return [];
   const more = fields.length > MOST_FIELDS ? ", and more" : "";
@@ -76,7 +76,7 @@ function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
 
 export interface Refused {
   readonly message: string;
-  /** As the answer has them; what does not read as a problem is left out. */
+  /** Details as in the answer; entries that are not a problem are ignored. */
   readonly details: unknown;
 }
 
@@ -90,7 +90,7 @@ export function refusalPage({ message, details }: Refused): readonly Line[] {
   ];
 }
 
-/** `! default 12:3 providers[0].name: is taken`. */
+/** Returns `! default 12:3 providers[0].name: is taken`. */
 function problemLine({ source, path, line: at, column, message }: SourceProblem, sign: string, tone: Tone): Line {
   const place = at === 0 ? [] : [column === 0 ? `${at}` : `${at}:${column}`];
   const where = [...(source === "" ? [] : [shown(source)]), ...place].join(" ");

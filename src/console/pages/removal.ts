@@ -1,6 +1,6 @@
 /**
- * What the deletion of a source comes to: what it alone defined, and who depended on that. By meaning, as the gateway tells
- * it of a source that would hold nothing; models and keys are those that it lists now.
+ * Preview of deleting a source: what only this source defined, and what depends on it. The gateway reports it as the change to
+ * an empty source; models and keys are those that it lists now.
  */
 
 import type { ModelRecord, ProfileRecord, SourceChange } from "../../admin-api/index.ts";
@@ -9,13 +9,13 @@ import { type Line, line, span } from "../model/text.ts";
 import { previewPage } from "./preview.ts";
 import { shown } from "./shown.ts";
 
-/** Undefined where it may not be read. */
+/** `undefined` if reading them is forbidden. */
 export interface Dependants {
   readonly models: readonly ModelRecord[] | undefined;
   readonly profiles: readonly ProfileRecord[] | undefined;
 }
 
-/** Names that are told one by one. */
+/** Maximum number of names that are listed. */
 const MOST_NAMES = 8;
 
 export function removalPage(change: SourceChange, { models, profiles }: Dependants): readonly Line[] {
@@ -54,7 +54,7 @@ function told(what: string, one: string, names: readonly string[], count = names
   ];
 }
 
-/** Names of providers that go, which no provider that stays takes over. */
+/** Returns models of removed providers that no remaining provider serves. */
 function bereftOf(models: readonly ModelRecord[], gone: ReadonlySet<string>): readonly string[] {
   const staying = models.filter(({ provider }) => !gone.has(provider)).map(({ model }) => model);
   const isTaken = (name: string): boolean =>

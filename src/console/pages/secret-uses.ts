@@ -1,10 +1,10 @@
-/** Where the configuration names sealed secrets: what no longer compiles once they are gone. */
+/** Places where the configuration names sealed secrets, which no longer compiles once they are deleted. */
 
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
 import { shown } from "./shown.ts";
 
-/** Places that are told of. */
+/** Maximum number of places that are listed. */
 const MOST_PLACES = 20;
 
 export interface NamedDocument {
@@ -12,7 +12,7 @@ export interface NamedDocument {
   readonly document: string;
 }
 
-/** `unread`: sources that could not be looked at. */
+/** `unread` has the sources that could not be read. */
 export function secretUsesPage(
   names: readonly string[],
   documents: readonly NamedDocument[],

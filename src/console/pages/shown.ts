@@ -1,9 +1,9 @@
-/** Text from outside on a page: one line of it, without what a terminal obeys, no longer than anybody scrolls. */
+/** Foreign text on a page: one line without control characters, limited in length. */
 
 import { escapeControls } from "../../base/index.ts";
 import { count } from "../format/numbers.ts";
 
-/** UTF-16 units of a line; a document may be one line of megabytes. */
+/** Maximum length of a line in UTF-16 units; a document may be one line of megabytes. */
 const MAX_SHOWN = 2_000;
 
 export function shown(text: string): string {

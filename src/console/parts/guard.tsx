@@ -1,12 +1,12 @@
 /**
- * Keeps what a component throws from Ink, whose own boundary would print it over the screen. Boundaries exist in React as
- * classes only.
+ * Error boundary that keeps component errors from Ink, whose own boundary would print them over the screen. React supports
+ * boundaries only as classes.
  */
 
 import { Component, type ReactNode } from "react";
 
 interface GuardProps {
-  /** Called before anything of the failed tree is written: nothing of it is to reach the terminal. */
+  /** Called before any output of the failed tree, none of which may reach the terminal. */
   onFailing(): void;
   onFailed(error: unknown): void;
   readonly children: ReactNode;
@@ -25,7 +25,7 @@ export class Guard extends Component<GuardProps, { readonly hasFailed: boolean }
 
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;
-    // `componentDidCatch` comes only after the emptied tree was written.
+    // `componentDidCatch` is called only after the emptied tree was written.
     this.props.onFailing();
     return null;
   }

@@ -1,6 +1,6 @@
 /**
- * The console for a screen reader: text from top to bottom with roles and states, which Ink puts into words. Nothing of it
- * is drawn in columns, and what is not said again has not changed.
+ * Console for a screen reader: text from top to bottom with roles and states, which Ink expresses in words. There are no
+ * columns, and unchanged text is not repeated.
  */
 
 import { Box, Text } from "ink";
@@ -9,7 +9,7 @@ import type { Spoken, SpokenNode } from "../draw/spoken-node.ts";
 
 export interface SpokenSource {
   subscribe(listener: () => void): () => void;
-  /** The same object until a listener was told. */
+  /** Returns the same object until listeners are notified. */
   current(): { readonly spoken: Spoken };
 }
 
@@ -18,7 +18,7 @@ export function LinearScreen({ source }: { readonly source: SpokenSource }) {
   return createElement(Box, { flexDirection: "column" }, ...spoken.map(Node));
 }
 
-/** Children go in as places: what is said third is the third thing said. */
+/** Children are positional, not keyed: the third spoken part is the third child. */
 function Node({ role, text, state, children = [] }: SpokenNode): ReactElement {
   const words = text === "" ? null : <Text>{text}</Text>;
   const aria = {

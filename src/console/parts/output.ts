@@ -1,38 +1,37 @@
 /**
- * The stream that Ink writes to: what it writes goes on, what it would do to the terminal by itself does not.
+ * Output stream of Ink: passes its text on, but prevents its own effects on the terminal.
  *
- * It never says that the screen is full or was resized, since Ink answers both with ESC[2J ESC[3J, which wipes what the
- * operator had above; and it can be muted, since an unmounted tree still shows the cursor, at a time of its own choosing.
- * A frame of one line, which may be all that the screen has, is not ended by a line feed: it would scroll out.
- * A line is erased before it is written and not after: where it fills the width the cursor stays on its last cell, and
- * xterm and the Linux console would take that cell away.
+ * It never reports a full screen or a resize, since Ink answers both with ESC[2J ESC[3J, which erases the operator's
+ * scrollback. It can be muted, since an unmounted tree still shows the cursor at an unpredictable time. A frame of one line,
+ * which may fill the screen, does not end with a line feed, which would scroll it out. A line is erased before it is written
+ * and not after: at full width the cursor stays on the last cell, which xterm and the Linux console would erase.
  */
 
 export interface InkOutput {
   readonly stream: NodeJS.WriteStream;
-  /** For good. */
+  /** Permanently. */
   mute(): void;
 }
 
 export interface FrameSize {
   readonly columns: number;
-  /** Lines of a frame. */
+  /** Number of lines of a frame. */
   readonly lines: number;
 }
 
 /**
- * How Ink goes to the first line of a frame that it changes. It counts up from below the frame, in 6.8.0 by one line too
- * few; the screen being all ours, its first line is a place that needs no counting.
+ * Ink's move to the first line of a changed frame. It counts up from below the frame, in 6.8.0 by one line too few; since the
+ * console owns the whole screen, the absolute position of the first line is used instead.
  */
 const TO_TOP = /^\x1b\[\d*A/;
-/** A line as Ink replaces it: to its first cell, the text, the rest erased. */
+/** Line as Ink replaces it: move to its first cell, text, erase the rest. */
 const LINE = /\x1b\[1G([^\n]*?)\x1b\[K/g;
 
-/** Lines that did not change, each gone over by itself: `CSI E`. */
+/** Unchanged lines, each skipped by `CSI E`. */
 const LINES_OVER = /(?:\x1b\[E){2,}/g;
 const LAST_LINES_OVER = /(?:\x1b\[E)+$/;
 
-/** With one move over all of them, and none behind the last line that changed: the next frame begins at the top. */
+/** Skips several lines with one move, and none after the last changed line: the next frame begins at the top. */
 const shorter = (frame: string): string =>
   frame.replace(LAST_LINES_OVER, "").replace(LINES_OVER, (moves) => `\x1b[${moves.length / 3}E`);
 
@@ -46,7 +45,7 @@ export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize
     writableEnded: { value: false },
     writableLength: { value: 0 },
     columns: { get: () => sizeOf().columns },
-    // One more than a frame has: a frame of as many lines as the screen makes Ink clear it each time.
+    // One more than a frame has: Ink clears the screen for each frame with as many lines as the screen.
     rows: { get: () => sizeOf().lines + 1 },
     on: nothing,
     off: nothing,
@@ -67,5 +66,5 @@ export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize
   };
 }
 
-/** Ink takes no input here: the console reads its keyboard itself. */
+/** Ink receives no input: the console reads its keyboard itself. */
 export const INK_INPUT: NodeJS.ReadStream = Object.create(null, { isTTY: { value: false } });

@@ -1,23 +1,23 @@
 /**
- * When the next frame is made. None while the output is busy: the newest state is drawn once it is not. And where a frame
- * is long on its way, what changes by itself leaves the line free for as long again, so that a key finds it free and is
- * answered by the next frame: readings take half of a slow line at most.
+ * Pacing of frames. While the output is busy no frame is made; afterwards the newest state is drawn. If a frame takes long to
+ * transmit, automatic changes leave the line idle for the same time, so that a key is answered immediately: readings use at
+ * most half of a slow line.
  */
 
-/** How much the terminal has still to take. */
+/** Returns whether the terminal still has output to accept. */
 export interface OutputGate {
   isBusy(): boolean;
   whenDrained(): Promise<void>;
-  /** Milliseconds that what was last written was on its way. */
+  /** Transmission time of the last output, in milliseconds. */
   readonly lastDrainMs: number;
-  /** When it had come, by `performance.now()`. */
+  /** Time at which it was transmitted, by `performance.now()`. */
   readonly drainedAt: number;
 }
 
 export interface Pacing {
-  /** `isByItself`: nobody at the keyboard waits for it. */
+  /** `isByItself`: no operator waits for the change. */
   want(isByItself: boolean): void;
-  /** For good. */
+  /** Permanently. */
   stop(): void;
 }
 
@@ -27,11 +27,11 @@ export interface PacingOptions {
   onFailed(error: unknown): void;
 }
 
-/** A line that carries a frame sooner has room for all. */
+/** Transmission time of a slow line, in milliseconds; a faster one is not paced. */
 export const SLOW_MS = 250;
 
 export function createPacing({ gate, draw, onFailed }: PacingOptions): Pacing {
-  /** Of the frame to come: undefined, none is wanted. */
+  /** Whether the next frame has only automatic changes; `undefined` if no frame is wanted. */
   let isCalm: boolean | undefined;
   let isWaiting = false;
   let rest: NodeJS.Timeout | undefined;

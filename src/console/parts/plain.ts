@@ -1,6 +1,6 @@
 /**
- * The console on a terminal that cannot move its cursor (`TERM=dumb`): what a screen reader is told, as lines that only go
- * down. A line is printed when it is new or has changed; nothing is erased, and no escape sequence is written.
+ * Console on a terminal without cursor movement (`TERM=dumb`): the text of a screen reader, printed line by line. A line is
+ * printed when it is new or changed; nothing is erased, and no escape sequence is written.
  */
 
 import { cutToCells } from "../../base/index.ts";
@@ -9,7 +9,7 @@ import { createPacing } from "./pacing.ts";
 import type { RenderedConsole, RenderOptions } from "./render.tsx";
 import { takeConsole } from "./take-console.ts";
 
-/** The keyboard is raw, so that a line feed alone would not return to the first column. */
+/** The terminal is in raw mode, in which a line feed alone does not return to the first column. */
 const LINE_END = "\r\n";
 
 export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenReader">): RenderedConsole {
@@ -62,7 +62,7 @@ export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenRead
   };
 }
 
-/** Puts roles and states into words, as `textbox: (required) Reason: it is down`. */
+/** Expresses roles and states in words, as `textbox: (required) Reason: it is down`. */
 export function plainLines(nodes: Spoken): readonly string[] {
   return nodes.flatMap((node) => [...ownLine(node), ...plainLines(node.children ?? [])]);
 }
@@ -73,7 +73,7 @@ function ownLine({ role, text, state = {} }: SpokenNode): readonly string[] {
   return [`${role === undefined ? "" : `${role}: `}${states.length === 0 ? "" : `(${states.join(", ")}) `}${text}`];
 }
 
-/** Returns the lines that were not printed as often before, in their order. */
+/** Returns the lines that were not printed as often before, in order. */
 export function changedLines(before: readonly string[], now: readonly string[]): readonly string[] {
   const left = new Map<string, number>();
   for (const text of before) left.set(text, (left.get(text) ?? 0) + 1);

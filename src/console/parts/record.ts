@@ -1,7 +1,7 @@
 /**
- * A session as an asciicast, version 2 (docs.asciinema.org, "asciicast v2"): a line of JSON for the terminal, then one for
- * each frame with the lines that changed. What is recorded are frames that were drawn for it of a masked state, and not
- * what the terminal was sent. Every line is in the file before the next frame, so whatever ends the process leaves all of it.
+ * Recording of a session as an asciicast, version 2 (docs.asciinema.org, "asciicast v2"): a line of JSON for the terminal, then
+ * one per frame with the changed lines. It records separate frames of a masked state, not the terminal's output. Every line is
+ * written before the next frame, so that the file is complete whatever ends the process.
  */
 
 import type { Line } from "../model/text.ts";
@@ -12,13 +12,13 @@ export interface Recorder {
   frame(lines: readonly Line[], size: { readonly columns: number; readonly rows: number }): void;
 }
 
-/** The file, which several consoles may go on with, one after the other. */
+/** File that several consoles may append to, one after the other. */
 export interface RecordFile {
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly beganAt: number;
-  /** UTF-16 units so far. */
+  /** Current length in UTF-16 units. */
   readonly length: number;
-  /** It is in the file when this returns; throws where it cannot be. */
+  /** Writes synchronously; throws on failure. */
   append(text: string): void;
 }
 
@@ -27,9 +27,9 @@ export interface RecorderOptions {
   /** Milliseconds since 1970. */
   now(): number;
   readonly theme: Theme;
-  /** Why nothing more is recorded; told once. */
+  /** Called once with the reason why recording ended. */
   onEnd(words: string): void;
-  /** UTF-16 units, some 32 MiB: an hour of an incident is a few. */
+  /** Maximum length in UTF-16 units, by default about 32 MiB; an hour of an incident takes a few. */
   readonly maxLength?: number;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Puts the console on the screen through Ink, and keeps it there: one tree for as long as the size stays, a new one when
- * it changes or when all is to be painted anew.
+ * Renders the console through Ink: one tree while the size stays the same, and a new one when it changes or everything is
+ * repainted.
  *
- * A state that comes while the terminal is still taking the frame before is not queued: once there is room the newest is
- * drawn (`pacing.ts`). After the first frame nothing here writes ESC[2J or ESC[3J; anew means ESC[H ESC[J and every line.
+ * A state that arrives while the terminal is still accepting the previous frame is not queued: the newest state is drawn once
+ * there is room (`pacing.ts`). After the first frame nothing here writes ESC[2J or ESC[3J; a repaint is ESC[H ESC[J and every
+ * line.
  */
 
 import { render } from "ink";
@@ -20,11 +21,11 @@ import { takeConsole } from "./take-console.ts";
 import type { Theme } from "./theme.ts";
 
 export interface ScreenStore {
-  /** Told after each change of what the others answer; `isByItself`: the operator did nothing that led to it. */
+  /** Notifies of each change of the getters; `isByItself` means that no action of the operator caused it. */
   subscribe(listener: (isByItself?: boolean) => void): () => void;
-  /** `rows - 1` lines of at most `columns` cells. */
+  /** Returns `rows - 1` lines of at most `columns` cells. */
   getLines(): readonly Line[];
-  /** The same for a screen reader. */
+  /** Returns the content for a screen reader. */
   getSpoken(): Spoken;
   readonly size: { readonly columns: number; readonly rows: number };
 }
@@ -37,26 +38,26 @@ export interface RenderOptions {
   readonly theme: Theme;
   readonly isScreenReader: boolean;
   readonly gate: OutputGate;
-  /** Once at most; the screen is gone then, and nothing was printed. */
+  /** Called at most once; the screen is gone then, and nothing was printed. */
   onCrash(error: unknown): void;
-  /** What something printed through `console`, which would have torn the screen. */
+  /** Called with text that was printed through `console`, which would have corrupted the screen. */
   onPrinted?(words: string): void;
-  /** After each frame, with the milliseconds it took to lay out. */
+  /** Called after each frame with its layout time in milliseconds. */
   onFrame?(tookMs: number): void;
 }
 
 export interface RenderedConsole {
-  /** Takes the tree away and writes nothing more: what is on the screen is the terminal's to leave. */
+  /** Removes the tree and writes nothing more; the contents of the screen stay. */
   unmount(): void;
-  /** Paints everything anew, as after another program had the screen. */
+  /** Repaints everything, for example after another program used the screen. */
   redraw(): void;
-  /** Paints everything anew with it. */
+  /** Repaints everything with the theme. */
   retheme(theme: Theme): void;
 }
 
-/** Twice as often as Ink by itself: a key is answered within a sixtieth of a second. */
+/** Twice Ink's default: a key is answered within a sixtieth of a second. */
 const MAX_FPS = 60;
-/** Home, and everything from there on away; held back (2026) until the frame that follows is there. */
+/** Home and erase to the end, held back (2026) until the next frame is complete. */
 const ANEW = "\x1b[?2026h\x1b[H\x1b[J";
 
 interface Mounted {
@@ -117,7 +118,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
 
   function crash(error: unknown): void {
     if (isOver) return;
-    // Out of React's own work before its tree is taken away.
+    // Defers until React has finished its own work, before its tree is removed.
     queueMicrotask(() => {
       if (isOver) return;
       end();
@@ -138,7 +139,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
       const next = take(store, isScreenReader);
       const isResized = next.columns !== frame.columns || next.lines.length !== frame.lines.length;
       const lines = keptLines(frame.lines, next.lines);
-      // Most of what is told of changes nothing that is on the screen; Ink would take the frame apart to find it out.
+      // Most notifications change nothing on the screen; Ink would have to process the frame to find out.
       if (!isResized && !isScreenReader && lines === frame.lines) return;
       frame = { ...next, lines };
       if (isResized) redraw();

@@ -1,9 +1,9 @@
 /**
- * What to write so that a row of the terminal shows another text: the cells that differ, each run of them at its column, or
- * the whole row where that is shorter. A clock costs its last digit, and a blank that is blank already costs nothing.
+ * Minimal output that turns one row of the terminal into another: each run of differing cells at its column, or the whole row
+ * if that is shorter. A clock costs its last digit, and a blank that stays blank costs nothing.
  *
- * Only rows of characters that every terminal draws in one cell are compared. Any other row is written whole, since a
- * terminal that measures a character otherwise would show what follows in the wrong place.
+ * Only rows of characters that every terminal draws in one cell are compared. Any other row is written completely, since a
+ * terminal with different widths would show the rest in the wrong place.
  */
 
 export interface Run {
@@ -11,33 +11,33 @@ export interface Run {
   /** SGR sequences before and after the text. */
   readonly open: string;
   readonly close: string;
-  /** Whether a blank in it looks different from one without style, as with a background. */
+  /** Whether a blank in this style looks different from an unstyled one, for example by its background. */
   readonly marksBlanks: boolean;
 }
 
-/** A row by columns: a character and the index of its style each. */
+/** Row by columns: a character and the index of its style each. */
 interface Cells {
   readonly text: string;
   readonly styles: readonly number[];
 }
 
 export interface RowWriter {
-  /** What makes the row at the cursor's line, of which the last call for it told, show these runs. */
+  /** Returns the output that makes the row at the cursor show these runs, based on the last call for that row. */
   write(row: number, runs: readonly Run[]): string;
 }
 
 /** ASCII, Latin letters, the ellipsis, lines, blocks and Braille. */
 const SIMPLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u2026\u2500-\u259f\u2800-\u28ff]*$/;
 const ERASE = "\x1b[1G\x1b[K";
-/** Equal cells between two runs that differ; moving the cursor over them would cost more. */
+/** Maximum number of equal cells between two differing runs that are rewritten; moving the cursor over them would cost more. */
 const MOST_BETWEEN = 4;
 const NONE: Cells = { text: "", styles: [] };
-/** Index of the style of text without any. */
+/** Index of the empty style. */
 const PLAIN = 0;
 
-/** All rows are blank at first. */
+/** Creates a writer; all rows are blank at first. */
 export function createRowWriter(): RowWriter {
-  /** `undefined`: what the terminal shows there is not known by cells. */
+  /** `undefined` if the cells of the row on the terminal are unknown. */
   const shown: (Cells | undefined)[] = [];
   const styles: Omit<Run, "text">[] = [{ open: "", close: "", marksBlanks: false }];
   const indexes = new Map<string, number>([["", PLAIN]]);
@@ -61,7 +61,7 @@ export function createRowWriter(): RowWriter {
     return { text, styles: own };
   }
 
-  /** The cells from one column to before another, with their styles. */
+  /** Returns the cells from one column to before another, with their styles. */
   function painted({ text, styles: own }: Cells, from: number, to: number): string {
     let out = "";
     let at = from;
@@ -69,7 +69,7 @@ export function createRowWriter(): RowWriter {
       const start = at;
       const style = own[at] ?? PLAIN;
       const { open, close, marksBlanks } = styles[style] ?? { open: "", close: "", marksBlanks: false };
-      // A blank looks the same in either style, and two changes of style cost more than it.
+      // A blank looks the same in either style, and is shorter than two changes of style.
       while (at < to && ((own[at] ?? PLAIN) === style || (isBlank(text, own, at) && !marksBlanks))) at += 1;
       out += open + text.slice(start, at).padEnd(at - start) + close;
     }
@@ -109,7 +109,7 @@ export function createRowWriter(): RowWriter {
   };
 }
 
-/** Columns up to the last one that is not blank. */
+/** Returns the number of columns up to the last one that is not blank. */
 function endOf({ text, styles }: Cells): number {
   let end = text.length;
   while (end > 0 && isBlank(text, styles, end - 1)) end -= 1;

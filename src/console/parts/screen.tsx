@@ -1,10 +1,9 @@
 /**
- * Lines on the screen: one row a line, and no row drawn again whose line is the one that was there.
+ * Lines on the screen: one row per line; an unchanged line is not drawn again.
  *
- * A row is a `Transform` over one blank instead of a `Text` of the line. Ink measures every text it meets and keeps each
- * measurement for good, which for lines with a clock in them is a leak of megabytes an hour; here it measures a blank.
- * Nothing is lost by it: lines come in exact widths, so there is nothing to measure or to cut. What Ink lays out is as
- * wide as the tokens that stand for the rows.
+ * A row is a `Transform` over one blank instead of a `Text` of the line. Ink measures every text and keeps each measurement
+ * permanently, which for lines with a clock leaks megabytes per hour; here it measures a blank. Nothing is lost: lines have
+ * exact widths, so there is nothing to measure or cut. Ink's layout is only as wide as the tokens of the rows.
  */
 
 import { Box, Transform } from "ink";
@@ -14,14 +13,14 @@ import { type PaintedRows, TOKEN_CELLS } from "./rows.ts";
 import { runsOf, type Theme } from "./theme.ts";
 
 export interface Frame {
-  /** A line that is equal to the one before at its place is that one. */
+  /** A line that equals the previous one at its position is the same object. */
   readonly lines: readonly Line[];
   readonly columns: number;
 }
 
 export interface FrameSource {
   subscribe(listener: () => void): () => void;
-  /** The same object until a listener was told. */
+  /** Returns the same object until listeners are notified. */
   current(): Frame;
 }
 
@@ -34,7 +33,7 @@ interface ScreenProps {
 export function Screen({ frames, theme, painted }: ScreenProps) {
   const { lines } = useSyncExternalStore(frames.subscribe, frames.current);
   const rows = lines.map((line, at) => createElement(Row, { line, theme, at, painted }));
-  // A row is what stands at its place, so rows go in as places and not as a list with keys.
+  // Rows are identified by position, so they are passed as positional children and not as a keyed list.
   return createElement(Box, { flexDirection: "column", width: TOKEN_CELLS, height: lines.length }, ...rows);
 }
 
@@ -50,7 +49,7 @@ const Row = memo(({ line, theme, at, painted }: RowProps) => {
   return <Transform transform={() => token}> </Transform>;
 });
 
-/** The lines that follow, with those that did not change as the objects they were; `before` itself where none did. */
+/** Returns the next lines with unchanged ones as their previous objects; `before` itself if none changed. */
 export function keptLines(before: readonly Line[], next: readonly Line[]): readonly Line[] {
   const lines = next.map((line, at) => {
     const known = before[at];

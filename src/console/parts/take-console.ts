@@ -1,10 +1,10 @@
-/** While the console has the screen, what is printed through `console` goes to a listener instead of over the screen. */
+/** Redirection of `console` output to a listener while the console has the screen. */
 
 import { format } from "node:util";
 
 const METHODS = ["log", "info", "warn", "error", "debug", "trace"] as const;
 
-/** Answers how to give it back. */
+/** Returns a function that restores it. */
 export function takeConsole(onPrinted: (words: string) => void): () => void {
   const before = METHODS.map((name) => [name, console[name]] as const);
   for (const name of METHODS) console[name] = (...values: readonly unknown[]) => onPrinted(format(...values));

@@ -1,9 +1,9 @@
 /**
- * Tones as a terminal shows them: the colours of a theme, or none at all. A line becomes text
- * with SGR sequences (ECMA-48, 8.3.117), each span opened and closed by itself. Source: operator console reference, B9.
+ * Tones in the terminal: the colors of a theme, or none. A line becomes text with SGR sequences (ECMA-48, 8.3.117), each span
+ * opened and closed separately. Source: operator console reference, B9.
  *
- * The sequences are written here and not by Ink's colour library, which does not read NO_COLOR and looks at the process's
- * own standard output instead of the one it was given.
+ * The sequences are written here and not by Ink's color library, which ignores NO_COLOR and examines the process's standard
+ * output instead of the given stream.
  */
 
 import type { Attribute, Colour, Paint, ThemeSpec } from "../model/settings.ts";
@@ -15,7 +15,7 @@ type Style = Omit<Run, "text">;
 
 export interface Theme {
   readonly tones: Readonly<Record<Tone, Style>>;
-  /** Of the row under the cursor. */
+  /** Style of the row under the cursor. */
   readonly selected: Style;
 }
 
@@ -46,18 +46,21 @@ function styleOf({ foreground, background, attributes }: Paint): Style {
   return { open: `\x1b[${on.join(";")}m`, close: `\x1b[${off.join(";")}m`, marksBlanks };
 }
 
-/** `base`: of the eight, 30 in front and 40 behind; the bright ones 60 above; others by their number or by their parts. */
+/**
+ * `base` is 30 for the foreground or 40 for the background of the eight basic colors; bright ones are 60 higher; others are
+ * given by their number or components.
+ */
 function colourOf(colour: Colour, base: 30 | 40): string {
   if (typeof colour !== "number") return `${base + 8};2;${colour.join(";")}`;
   if (colour < 8) return String(base + colour);
   return colour < 16 ? String(base + 60 + colour - 8) : `${base + 8};5;${colour}`;
 }
 
-/** Of a terminal with a dark background. */
+/** Theme for a dark background. */
 export const COLOURS: Theme = themeOf(DARK);
 export const MONO: Theme = themeOf(MONO_SPEC);
 
-/** The spans with what opens and closes the style of each; empty ones are left out. */
+/** Returns the spans with the sequences of their styles, without empty ones. */
 export function runsOf(line: Line, { tones, selected }: Theme): readonly Run[] {
   return line.flatMap(({ text, tone = "plain", isInverse = false }): readonly Run[] => {
     const style = tones[tone];
