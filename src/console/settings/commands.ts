@@ -1,6 +1,6 @@
 /**
- * Commands of the operator's own: a key, where it works, and what is run with fields of the row under the cursor. A
- * value of a field comes from outside. It is a part of one argument and never more; a shell is given it as a parameter.
+ * Custom commands: a key, the views where it works, and a program that receives fields of the row under the cursor. Field
+ * values are foreign: each becomes part of a single argument, or a parameter of the shell.
  */
 
 import type { CustomCommand, KeyMap } from "../model/settings.ts";
@@ -64,7 +64,7 @@ function commandIn(item: Node, reader: Reader, keys: KeyMap, views: readonly str
   return { key: chord, name, views: scope, run: { kind: "words", words } };
 }
 
-/** Words as a shell parts them, with quotes and backslashes and nothing else of it; a text says what is wrong. */
+/** Splits a line into words like a shell, supporting only quotes and backslashes; returns an error text if it is invalid. */
 export function wordsOf(line: string): readonly string[] | string {
   const words: string[] = [];
   let word: string | undefined;

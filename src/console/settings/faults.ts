@@ -1,10 +1,10 @@
-/** A YAML document of settings as values that know where they stand, and what is wrong with it, each fault with a remedy. */
+/** YAML document of settings as values with positions, and its faults, each with a remedy. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { escapeControls, nearest } from "../../base/index.ts";
 
 export interface Fault {
-  /** From 1. */
+  /** Line and column, from 1. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
@@ -15,22 +15,22 @@ export type Read<T> =
   | { readonly kind: "good"; readonly value: T }
   | { readonly kind: "bad"; readonly faults: readonly [Fault, ...Fault[]] };
 
-/** Of a text in it, UTF-16 units. */
+/** Maximum length of a text, in UTF-16 units. */
 const MAX_TEXT = 4_096;
 const MOST_FAULTS = 20;
 
-/** A node of the document; undefined where nothing stands. */
+/** Node of the document; `undefined` if there is none. */
 export type Node = unknown;
 
 export interface Reader {
   fault(node: Node, message: string, remedy: string): void;
-  /** Undefined where there is none, or it is something else, which is told. */
+  /** Returns `undefined` if there is no value; reports one of another type. */
   text(node: Node, what: string): string | undefined;
   boolean(node: Node, what: string): boolean | undefined;
-  /** With the node of each name. */
+  /** Returns the entries with the node of each name. */
   entries(node: Node, what: string): readonly (readonly [name: string, value: Node, at: Node])[];
   items(node: Node, what: string): readonly Node[];
-  /** The values of a mapping whose names are among these; others are told. */
+  /** Returns the values of a mapping with these names; reports other names. */
   fields(node: Node, names: readonly string[], what: string): Readonly<Record<string, Node>>;
 }
 

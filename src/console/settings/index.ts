@@ -1,4 +1,4 @@
-/** The operator's file of settings: what it may say, and what is wrong with one. */
+/** Settings file of the operator: its format and its faults. */
 
 export type { Fault, Read } from "./faults.ts";
 export { readSettings, readTheme } from "./read.ts";

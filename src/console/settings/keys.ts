@@ -1,4 +1,4 @@
-/** Keys given to others: what does something by one key does it by another. No key may stand for two things. */
+/** Reassigned keys: moves an action from one key to another. No key may have two meanings. */
 
 import { nearest } from "../../base/index.ts";
 import { type Chord, characterOf, NAMED_CHORDS } from "../model/key.ts";
@@ -6,7 +6,7 @@ import { CHARTS, COMMON, MOVING, VERBS } from "../model/keys.ts";
 import type { KeyMap } from "../model/settings.ts";
 import type { Node, Reader } from "./faults.ts";
 
-/** What may have another key, each with the keys that it has. Digits, Esc, Ctrl-C and Ctrl-Z stay what they are. */
+/** Actions that can be reassigned, with their standard keys. Digits, Esc, Ctrl-C and Ctrl-Z cannot be changed. */
 const ACTIONS: ReadonlyMap<string, readonly Chord[]> = (() => {
   const { view: _, back: __, suspend_process: ___, favorite: ____, ...common } = COMMON;
   return new Map<string, readonly Chord[]>([
@@ -16,14 +16,14 @@ const ACTIONS: ReadonlyMap<string, readonly Chord[]> = (() => {
 })();
 
 const KEPT: ReadonlySet<Chord> = new Set(["esc", "ctrl-c", "ctrl-z", ...COMMON.view.chords, ...COMMON.favorite.chords]);
-/** Of what terminals send the same for another key. */
+/** Chords that terminals do not distinguish from other keys. */
 const UNTOLD: ReadonlySet<string> = new Set(["ctrl-i", "ctrl-m", "ctrl-j", "ctrl-h"]);
 const CANONICAL: ReadonlySet<Chord> = new Set([
   ...[...ACTIONS.values()].flat(),
   ...Object.values(CHARTS).flatMap(({ chords }) => chords as readonly Chord[]),
 ]);
 
-/** Undefined: it is no key. */
+/** Returns `undefined` if the text is not a key. */
 export function chordIn(text: string): Chord | undefined {
   if (characterOf(text) !== undefined && [...text].length === 1) return text === " " ? "space" : text;
   const lower = text.toLowerCase();
@@ -37,7 +37,7 @@ export function chordIn(text: string): Chord | undefined {
 
 const SPELLING = "a key is one character, or as in ctrl-x, alt-x, f5, pageup, shift-left";
 
-/** The chord that a text names where it is free to be set. */
+/** Returns the named chord if it can be assigned. */
 export function freeChord(node: Node, text: string, reader: Reader): Chord | undefined {
   const chord = chordIn(text);
   if (chord === undefined) reader.fault(node, `'${text}' is no key`, SPELLING);
@@ -78,6 +78,6 @@ export function keysIn(node: Node, reader: Reader): KeyMap {
   return { ownOf, shown, freed };
 }
 
-/** Whether pressing it does something that is not a command of the operator's. */
+/** Returns whether the chord has a meaning other than a custom command. */
 export const isTaken = (chord: Chord, { ownOf, freed }: KeyMap): boolean =>
   ownOf.has(chord) || (CANONICAL.has(chord) && !freed.has(chord));

@@ -1,4 +1,4 @@
-/** The file of settings, read whole or not at all. */
+/** Reader of the settings file, which is accepted completely or not at all. */
 
 import type { NamedDoor, Settings, ThemeSpec } from "../model/settings.ts";
 import { commandsIn } from "./commands.ts";
@@ -6,7 +6,7 @@ import { type Node, type Read, type Reader, readDocument } from "./faults.ts";
 import { keysIn } from "./keys.ts";
 import { BUILT_IN, themeIn } from "./themes.ts";
 
-/** `views`: their ids. */
+/** `views` has the ids of the views. */
 export function readSettings(text: string, views: readonly string[]): Read<Settings> {
   return readDocument(text, (root, reader) => {
     const names = ["theme", "themes", "keys", "commands", "mouse", "contexts"];
@@ -35,7 +35,7 @@ export function readSettings(text: string, views: readonly string[]): Read<Setti
   });
 }
 
-/** A file of one theme. */
+/** Reads a file with one theme. */
 export const readTheme = (text: string): Read<ThemeSpec> =>
   readDocument(text, (root, reader) => themeIn(root, "the theme", reader));
 

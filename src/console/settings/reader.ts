@@ -1,3 +1,3 @@
-/** Imports what reads settings and themes, which parses YAML; a console without either starts without it. */
+/** Imports the reader of settings and themes, which needs a YAML parser; a console without either starts without it. */
 
 export const settingsReader = () => import("./read.ts");

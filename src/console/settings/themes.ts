@@ -1,6 +1,6 @@
 /**
- * Themes: what each role of text is painted with. A paint is words: attributes, a colour, `on` and a colour of the
- * background; `bold bright-red`, `#b58900`, `black on 208`, `none`. Source: operator console reference, B9.
+ * Themes: the style of each role of text. A style consists of words: attributes, a color, and `on` with a background color:
+ * `bold bright-red`, `#b58900`, `black on 208`, `none`. Source: operator console reference, B9.
  */
 
 import { type Attribute, type Colour, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
@@ -20,7 +20,7 @@ const BOLD = paint(undefined, "bold");
 const DIM = paint(undefined, "dim");
 const REVERSE = paint(undefined, "reverse");
 
-/** The terminal's own red, yellow and magenta, which are made for a dark background. */
+/** The terminal's own red, yellow and magenta, which suit a dark background. */
 const DARK: ThemeSpec = {
   strong: BOLD,
   dim: DIM,
@@ -31,7 +31,7 @@ const DARK: ThemeSpec = {
   selected: REVERSE,
 };
 
-/** Fixed dark colours: the yellow of most terminals cannot be read on white. Contrast to white: 5.9, 7.3, 8.4, 5.3. */
+/** Fixed dark colors, since the yellow of most terminals is unreadable on white. Contrast with white: 5.9, 7.3, 8.4, 5.3. */
 const LIGHT: ThemeSpec = {
   strong: BOLD,
   dim: paint(242),
@@ -42,7 +42,7 @@ const LIGHT: ThemeSpec = {
   selected: REVERSE,
 };
 
-/** What is urgent is bold, and every state has its word and its mark anyway. */
+/** Urgent text is bold; every state also has a word and a mark. */
 const MONO: ThemeSpec = {
   strong: BOLD,
   dim: DIM,
@@ -61,7 +61,7 @@ export const BUILT_IN: ReadonlyMap<string, ThemeSpec> = new Map([
 
 export { DARK, LIGHT, MONO };
 
-/** Roles that are left out are those of `base`, which is `dark` where none is named. */
+/** Missing roles are taken from `base`, by default `dark`. */
 export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   const { base, ...given } = reader.fields(node, ["base", ...ROLES], what);
   const name = reader.text(base, `base of ${what}`) ?? "dark";
@@ -83,7 +83,7 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   return theme;
 }
 
-/** A text says what is wrong. */
+/** Returns an error text if the style is invalid. */
 export function paintOf(words: string): Paint | string {
   const attributes: Attribute[] = [];
   let foreground: Colour | undefined;

@@ -1,11 +1,11 @@
 /**
- * Bytes of a terminal's keyboard as key events: UTF-8 text, control bytes, escape sequences (ECMA-48, XTerm Control
- * Sequences) and bracketed pastes, cut at any byte. Pure: time is the reader's, which calls `flush` when nothing more has
- * come for a while, since a lone ESC byte is the Esc key and otherwise the beginning of a sequence.
+ * Decoder of a terminal's keyboard input to key events: UTF-8 text, control bytes, escape sequences (ECMA-48, XTerm Control
+ * Sequences) and bracketed pastes, in chunks of any size. Pure: the reader measures time, and calls `flush` after a pause,
+ * since a lone ESC byte is the Esc key and otherwise begins a sequence.
  *
- * The terminal's answer to the question of its state (ECMA-48, 8.3.35) comes among the keys, and is told apart from them.
- * What the console does not know (reports of mouse, focus, colours, unknown keys) is swallowed to its last byte. Its tail
- * would be letters, and letters are verbs; when in doubt a key is lost rather than invented.
+ * The terminal's answer to a status query (ECMA-48, 8.3.35) arrives among the keys and is separated from them. Unknown input
+ * (mouse and focus reports, colors, unknown keys) is consumed to its last byte: its tail would be letters, and letters are
+ * verbs. In doubt a key is lost rather than invented.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -17,15 +17,15 @@ import { createUtf8Reader } from "./utf8.ts";
 
 export interface Decoder {
   feed(bytes: Uint8Array): readonly KeyEvent[];
-  /** Nothing more has come for a while: a lone ESC was the Esc key. What else has begun stays begun. */
+  /** Reports a pause: a lone ESC was the Esc key. Other incomplete input stays incomplete. */
   flush(): readonly KeyEvent[];
-  /** Whether something has begun and not ended. */
+  /** Whether input is incomplete. */
   readonly isPending: boolean;
 }
 
-/** Of parameters that are kept; a longer sequence means nothing to us and is passed over to its end. */
+/** Maximum length of a sequence's parameters; longer sequences are skipped to their end. */
 const MAX_SEQUENCE_LENGTH = 64;
-/** Of a reply (OSC, DCS and the like) without its terminator, after which it is given up. */
+/** Maximum length of a reply (OSC, DCS and the like) without its terminator, after which it is abandoned. */
 const MAX_REPLY_LENGTH = 4_096;
 
 const ESC = 0x1b;
@@ -38,18 +38,18 @@ type State =
   | { readonly kind: "ground"; readonly isAlt: boolean }
   | { readonly kind: "escape" }
   | { readonly kind: "csi" | "ss3"; readonly parameters: string }
-  /** OSC, DCS, SOS, PM and APC: up to BEL or ST. `opened` is the byte that stands after ESC, `last` the one before. */
+  /** OSC, DCS, SOS, PM and APC: up to BEL or ST. `opened` is the byte after ESC, `last` the previous one. */
   | {
       readonly kind: "reply";
       readonly opened: number;
       readonly length: number;
       readonly last: number;
-      /** The first of it. */
+      /** Start of the reply. */
       readonly text: string;
     }
-  /** So many bytes of a report that has no last byte of its own. */
+  /** Number of remaining bytes of a report without a final byte. */
   | { readonly kind: "skip"; readonly left: number }
-  /** The byte after `CSI [`, which the Linux console sends for its first five function keys. */
+  /** Byte after `CSI [`, which the Linux console sends for its first five function keys. */
   | { readonly kind: "linux" }
   | { readonly kind: "paste"; readonly reader: PasteReader };
 
@@ -57,8 +57,8 @@ const GROUND: State = { kind: "ground", isAlt: false };
 const REPLIES: ReadonlySet<number> = new Set(Array.from("PX]^_", (character) => character.charCodeAt(0)));
 
 /**
- * `onAnswer`: the terminal has come to the question of its state, `CSI 5 n`. `onReply`: what it answers to a command of
- * the operating system (OSC), without its ends, the first 64 characters.
+ * `onAnswer` is called when the terminal answers the status query `CSI 5 n`; `onReply` with the first 64 characters of its
+ * reply to an operating system command (OSC), without its delimiters.
  */
 export function createDecoder(
   onAnswer: () => void = () => undefined,
@@ -125,12 +125,12 @@ export function createDecoder(
     }
     const chord = chordOfCharacter(byte);
     if (byte >= 0x20 || chord === "enter" || chord === "backspace") return withAlt(chord, true);
-    // No other control key is one of its own with Alt, and none must be lost: Esc, and then the key.
+    // Other control keys have no Alt variant, and none may be lost: they become Esc and the key.
     events.push({ kind: "key", chord: "esc" });
     return chord;
   }
 
-  /** `byte` as it stands after ESC; false when it opens nothing. */
+  /** Handles the byte after ESC; returns `false` if it does not introduce a sequence. */
   function introduce(byte: number): boolean {
     if (byte === 0x5b) state = { kind: "csi", parameters: "" };
     else if (byte === 0x4f) state = { kind: "ss3", parameters: "" };
@@ -151,14 +151,14 @@ export function createDecoder(
     const final = String.fromCharCode(byte);
     if (kind === "ss3") return chordOfSs3(parameters, final);
     if (final === "~" && parameters === "200") state = { kind: "paste", reader: createPasteReader() };
-    // The mouse report of old has its place in three bytes after its last one.
+    // The old mouse report has its position in three bytes after its final one.
     else if (final === "M" && parameters === "") state = { kind: "skip", left: 3 };
     else if (final === "[" && parameters === "") state = { kind: "linux" };
     else if (parameters.startsWith("<") && (final === "M" || final === "m")) {
       const report = final === "M" ? mouseReport(parameters) : undefined;
       if (report !== undefined) onMouse(report);
     }
-    // Ready, or a malfunction, of which there is nothing to be said on this screen.
+    // Ready, or a malfunction, which cannot be shown on this screen.
     else if (final === "n" && (parameters === "0" || parameters === "3")) onAnswer();
     else return chordOfCsi(parameters, final);
     return undefined;
@@ -169,7 +169,7 @@ export function createDecoder(
     const isEnd =
       byte === BEL ||
       (last === ESC && byte === 0x5c) ||
-      // ST as one character of the upper controls, in UTF-8.
+      // ST as a C1 control character, in UTF-8.
       (last === 0xc2 && byte === 0x9c) ||
       length >= MAX_REPLY_LENGTH;
     const text = reply.text.length < MAX_SEQUENCE_LENGTH ? reply.text + String.fromCharCode(byte) : reply.text;
@@ -185,7 +185,7 @@ export function createDecoder(
     return byte < 0x20 && byte !== ESC ? cutShortBy(byte) : undefined;
   }
 
-  /** A control inside a sequence ends it and counts by itself: Ctrl-C must work after whatever noise. */
+  /** A control character inside a sequence ends it and counts separately: Ctrl-C must work after any input. */
   function cutShortBy(byte: number): Chord | KeyEvent | undefined {
     state = GROUND;
     return byte === CAN || byte === SUB ? undefined : step(byte);
@@ -204,11 +204,11 @@ export function createDecoder(
     },
     flush() {
       if (state.kind === "escape" || (state.kind === "reply" && state.last === ESC)) {
-        // In a reply that does not end it was pressed to get out of it.
+        // In a reply without an end, the operator pressed it to get out.
         state = GROUND;
         events.push({ kind: "key", chord: "esc" });
       } else if (state.kind === "reply" && state.length === 0) {
-        // Terminals send more than its opening at once; a person who holds Alt does not.
+        // Terminals send more than the introducer at once; a person who holds Alt does not.
         events.push({ kind: "key", chord: `alt-${String.fromCharCode(state.opened)}` });
         state = GROUND;
       }
@@ -230,7 +230,7 @@ const CONTROLS: ReadonlyMap<number, Chord> = new Map([
   [0x7f, "backspace"],
 ]);
 
-/** Undefined for what is no key: other controls, and characters that cannot stand on a screen as they are. */
+/** Returns `undefined` for other controls and for characters that cannot be displayed. */
 function chordOfCharacter(point: number): Chord | undefined {
   const control = CONTROLS.get(point);
   if (control !== undefined) return control;

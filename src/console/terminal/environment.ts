@@ -1,5 +1,5 @@
 /**
- * What the terminal can show, from the environment and the flags. Sources: no-color.org; POSIX locale variables; operator
+ * Capabilities of the terminal from the environment and the flags. Sources: no-color.org; POSIX locale variables; operator
  * console reference, A6 and A7.
  */
 
@@ -7,17 +7,17 @@ export interface EnvironmentOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY: boolean;
-  /** The flag `-ascii`. */
+  /** Flag `-ascii`. */
   readonly isAsciiAsked: boolean;
 }
 
 export interface Environment {
   readonly hasColour: boolean;
-  /** Only characters of ASCII are drawn. */
+  /** Only ASCII characters are drawn. */
   readonly isAscii: boolean;
-  /** The screen is read aloud: text in order, no frames. */
+  /** The screen is read aloud: text in order, without frames. */
   readonly isScreenReader: boolean;
-  /** The terminal can move its cursor; one that cannot gets lines that only go down. */
+  /** The terminal can move its cursor; otherwise output is printed line by line. */
   readonly hasCursor: boolean;
 }
 
@@ -39,5 +39,5 @@ function hasColour(env: EnvironmentOptions["env"], isTTY: boolean, term: string)
   return isTTY && term !== "dumb";
 }
 
-/** The first that is set and not empty decides on characters; none is the locale `C`, which has no others. */
+/** Returns the locale of the first variable that is set and not empty; the default `C` has only ASCII. */
 const localeOf = (env: EnvironmentOptions["env"]): string => env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "C";

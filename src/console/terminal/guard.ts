@@ -1,23 +1,23 @@
 /**
- * What happens to the process while the console has the terminal, so that the terminal comes back in every case. SIGINT
- * and SIGTERM reach the console as any other verb, through the signal that it is given.
+ * Process events while the console has the terminal, so that the terminal is always restored. SIGINT and SIGTERM reach the
+ * console through the abort signal, as for any other command.
  */
 
 import type { Screen } from "./screen.ts";
 
-/** Returns what takes the handlers off again. */
+/** Returns a function that removes the handlers. */
 export function guardTerminal(screen: Screen): () => void {
   const handlers = {
     exit: () => screen.leave(),
-    // Called before Node prints an error that nobody caught, of a promise too, and ends with status 1.
+    // Called before Node prints an uncaught error or rejection and exits with status 1.
     uncaughtExceptionMonitor: () => screen.leave(),
     SIGTSTP: () => screen.suspend(),
     SIGCONT() {
-      // Of a size that changed meanwhile the kernel told only those who had the terminal; Node looks when it is told.
+      // The kernel reported a size change only to the process that had the terminal; this event makes Node check it.
       process.emit("SIGWINCH", "SIGWINCH");
       screen.resume();
     },
-    // Not the stream's own `resize`: where two changes come as one signal and cancel out it tells of none.
+    // Not the stream's own `resize`, which is not emitted if two changes arrive as one signal and cancel out.
     SIGWINCH: () => screen.windowChanged(),
     SIGHUP: () => screen.hangUp(),
   } as const;

@@ -1,12 +1,12 @@
 /**
- * The keyboard of a terminal, read raw. The console does not read through Ink, which joins characters typed ahead into
- * one and takes the text of a paste for keys (operator console reference, A3).
+ * Keyboard of a terminal in raw mode. The console does not read through Ink, which joins characters that were typed ahead and
+ * treats pasted text as keys (operator console reference, A3).
  */
 
 import type { KeyEvent, MouseReport } from "../model/key.ts";
 import { createDecoder } from "./decode.ts";
 
-/** What is used of `process.stdin`; `setRawMode` and the rest as `tty.ReadStream` has them. */
+/** Used part of `process.stdin`; `setRawMode` and the rest are those of `tty.ReadStream`. */
 export interface KeyboardInput {
   setRawMode(isRaw: boolean): unknown;
   on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
@@ -20,24 +20,27 @@ export interface KeyboardInput {
 }
 
 export interface Keyboard {
-  /** Raw mode off and nothing read any more; may be repeated. */
+  /** Turns raw mode off and stops reading; can be repeated. */
   close(): void;
 }
 
 export interface KeyboardOptions {
   readonly stdin: KeyboardInput;
   onEvent(event: KeyEvent): void;
-  /** The terminal has come to the question of its state. */
+  /** Called when the terminal answers the status query. */
   onAnswer?(): void;
-  /** What it answers to a command of the operating system (OSC). */
+  /** Called with the reply to an operating system command (OSC). */
   onReply?(text: string): void;
-  /** Told before the keys that came with it. */
+  /** Called before the keys that arrived with it. */
   onMouse?(report: MouseReport): void;
-  /** The terminal was closed or its line cut; called once. */
+  /** Called once when the terminal was closed or its connection lost. */
   onGone(): void;
 }
 
-/** The bytes of one key arrive together but for a slow line; a person does not press two keys within it. */
+/**
+ * Time, in milliseconds, within which the bytes of one key arrive except on a slow line; a person does not press two keys
+ * within it.
+ */
 export const ESCAPE_MS = 30;
 
 export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGone }: KeyboardOptions): Keyboard {
@@ -46,7 +49,7 @@ export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGon
   let isOpen = true;
 
   function report(events: readonly KeyEvent[]): void {
-    // What an event leads to may close the keyboard; the keys behind it are then not for us.
+    // A handler may close the keyboard; the remaining keys are then dropped.
     for (const event of events) if (isOpen) onEvent(event);
   }
 
@@ -68,7 +71,7 @@ export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGon
     clearTimeout(timer);
     stdin.off("data", onData);
     stdin.off("end", lost);
-    // While `error` is listened to: on a terminal that is gone this fails, which no longer matters.
+    // With the `error` listener still in place: on a closed terminal this fails, which no longer matters.
     stdin.setRawMode(false);
     stdin.pause();
     stdin.off("error", lost);

@@ -1,6 +1,6 @@
 /**
- * Reports of the mouse (XTerm Control Sequences, "Mouse Tracking": modes 1000 and 1006). With Shift held a terminal keeps
- * them to itself, and text is selected as without us.
+ * Mouse reports (XTerm Control Sequences, "Mouse Tracking": modes 1000 and 1006). While Shift is held, the terminal handles the
+ * mouse itself, and text can be selected as usual.
  */
 
 import type { MouseReport } from "../model/key.ts";
@@ -12,10 +12,10 @@ export const MOUSE_OFF = "\u001b[?1006l\u001b[?1000l";
 
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
-/** Shift, Alt and Ctrl, which change nothing of what is meant. */
+/** Shift, Alt and Ctrl, which are ignored. */
 const MODIFIERS = 4 | 8 | 16;
 
-/** Of `<button;column;row` as it stands before `M`; undefined for what the console has no use for. */
+/** Parses `<button;column;row` before `M`; returns `undefined` for unused reports. */
 export function mouseReport(parameters: string): MouseReport | undefined {
   const [, button, column, row] = /^<(\d{1,3});(\d{1,4});(\d{1,4})$/.exec(parameters) ?? [];
   if (button === undefined) return undefined;

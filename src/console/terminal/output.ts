@@ -1,13 +1,13 @@
 /**
- * The screen of a terminal as a stream that never blocks the process and tells when the terminal cannot keep up.
+ * Output of a terminal as a stream that never blocks the process and reports when the terminal cannot keep up.
  *
- * `process.stdout` of a terminal writes synchronously: behind a slow line the whole console would stand still, its keys
- * and reads too. So the terminal is opened once more, non-blocking, which leaves alone what the shell shares with us.
- * What it does not take at once waits here, in order, and is offered again; what it has taken may still be on its way to
- * the screen, which a round trip tells. The rule that this serves: whoever makes frames drops one while `isBusy()`, and
- * makes the newest when it is drained; frames are never queued, not in the line either.
+ * `process.stdout` of a terminal writes synchronously: a slow line would block the whole console, including its keys and reads.
+ * So the terminal is opened again in non-blocking mode, which does not affect the descriptor shared with the shell. Unaccepted
+ * output waits here in order and is offered again; accepted output may still be on its way to the screen, which a round trip
+ * detects. Rule for producers of frames: drop a frame while `isBusy()`, and draw the newest one when drained; frames are never
+ * queued, also not in the line.
  *
- * A write happens in the calling thread, after the present turn, so that the pieces of one frame leave in one write.
+ * A write happens in the calling thread, after the current turn, so that the parts of a frame are written together.
  */
 
 import { EventEmitter } from "node:events";
@@ -15,7 +15,7 @@ import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { createPending } from "./pending.ts";
 import { createRoundTrip, QUESTION } from "./round-trip.ts";
 
-/** What is used of `process.stdout`. */
+/** Used part of `process.stdout`. */
 export interface TerminalOutput {
   readonly fd: number;
   readonly columns: number;
@@ -29,49 +29,51 @@ export interface Size {
 
 export interface Output {
   /**
-   * For Ink. Its `columns` are those of `size()` and `resize` comes once the size has settled, as before or not. Its `rows`
-   * are without end: where Ink finds a frame as tall as the terminal it clears the screen and the scrollback (operator
-   * console reference, A3), and a frame that was right is that for a moment when the window shrinks. Who makes frames keeps
-   * to `size()`.
+   * Stream for Ink. Its `columns` are those of `size()`, and `resize` is emitted once the size has settled, whether or not it
+   * changed. Its `rows` are infinite: Ink clears the screen and the scrollback for a frame as tall as the terminal (operator
+   * console reference, A3), which any frame briefly is when the window shrinks. Producers of frames use `size()`.
    */
   readonly stream: NodeJS.WriteStream;
-  /** The window has another size, or had one for a moment: what it showed may be cut off. */
+  /** Reports that the window has, or briefly had, another size, so that its contents may be cut off. */
   windowChanged(): void;
-  /** At least one cell; settled, so that all who ask between two `resize` events hear the same. */
+  /** Returns the settled size, at least one cell; it changes only with a `resize` event. */
   size(): Size;
-  /** Whether bytes were accepted that the terminal has not taken, or, where it tells, not come to. */
+  /** Returns whether accepted bytes were not taken by the terminal or, if it answers queries, not processed. */
   isBusy(): boolean;
   /** Resolves when not busy, or gone; rejects with the signal's reason. */
   whenDrained(signal?: AbortSignal): Promise<void>;
-  /** That the terminal has taken. */
+  /** Bytes that the terminal has taken. */
   readonly bytesWritten: number;
-  /** Milliseconds from the first byte of what was written when it was idle before until it was idle again. */
+  /** Time from the first byte written while idle until idle again, in milliseconds. */
   readonly lastDrainMs: number;
-  /** When that was, by `performance.now()`. */
+  /** Time of that moment, by `performance.now()`. */
   readonly drainedAt: number;
   /**
-   * Drops what waits and writes this before it returns, for the way in and out; gives up after `WRITE_NOW_LIMIT_MS` on a
-   * terminal that takes nothing.
+   * Drops waiting output and writes this text synchronously, for entering and leaving; gives up after `WRITE_NOW_LIMIT_MS` if
+   * the terminal accepts nothing.
    */
   writeNow(text: string): void;
-  /** From now on the terminal is asked how far it has come; its answers are read elsewhere, and told here. */
+  /** Starts querying the terminal's progress; its answers are read elsewhere and reported here. */
   beginAsking(): void;
   answered(): void;
-  /** Resolves when no answer is under way any more, or none is to be reckoned with: after `OWED_LIMIT_MS` at most. */
+  /** Resolves when no answer is expected, after at most `OWED_LIMIT_MS`. */
   whenNothingOwed(): Promise<void>;
-  /** From now on what the stream is given is dropped: the screen is somebody else's. */
+  /** Drops all further output of the stream: another program has the screen. */
   hold(): void;
   release(): void;
-  /** Calls it once the terminal is found to be closed, at once when it was; returns what takes the listener off. */
+  /** Calls the listener once the terminal is closed, immediately if it is; returns a function that removes it. */
   onGone(listener: () => void): () => void;
   close(): void;
 }
 
-/** A window that is dragged changes its size with every cell. */
+/** Settling time of a resize, in milliseconds: a dragged window changes its size with every cell. */
 const RESIZE_MS = 50;
-/** Behind a slow line the way out waits for room; a terminal that is stuck must not keep the process from ending. */
+/**
+ * Time limit of a synchronous write, in milliseconds: it waits for a slow line, but a stuck terminal must not keep the process
+ * from ending.
+ */
 export const WRITE_NOW_LIMIT_MS = 5_000;
-/** How long a terminal that took nothing is left alone. */
+/** Interval of retries after the terminal accepted nothing, in milliseconds. */
 const RETRY_MS = 5;
 
 const GONE_CODES: ReadonlySet<string> = new Set(["EPIPE", "EIO", "ENXIO"]);
@@ -92,7 +94,7 @@ export function openOutput(stdout: TerminalOutput): Output {
   let isScheduled = false;
   let isAsking = false;
   let isHeld = false;
-  /** The terminal has the beginning of what was dropped. */
+  /** The terminal received only the beginning of dropped output. */
   let isCut = false;
   let isGone = false;
   let isClosed = false;
@@ -117,7 +119,7 @@ export function openOutput(stdout: TerminalOutput): Output {
     queueMicrotask(pump);
   }
 
-  /** Behind all that was accepted so far. */
+  /** Appends a query to the accepted output. */
   function ask(): void {
     if (!isAsking || isHeld || isGone || isClosed || !trip.mayAsk) return;
     pending.add(QUESTION);
@@ -127,7 +129,7 @@ export function openOutput(stdout: TerminalOutput): Output {
   function answered(): void {
     const hasMore = bytesWritten + pending.length > trip.endsAt;
     trip.answered();
-    // Of what was written behind the question the answer says nothing.
+    // The answer does not cover output written after the query.
     if (!hasMore) return;
     ask();
     schedule();
@@ -156,7 +158,7 @@ export function openOutput(stdout: TerminalOutput): Output {
     settled();
   }
 
-  /** Nothing waits any more; they are told after the present turn, like a stream's own events. */
+  /** Reports that nothing waits, after the current turn like a stream's own events. */
   function settled(): void {
     process.nextTick(() => {
       if (isBusy()) return;
@@ -165,7 +167,7 @@ export function openOutput(stdout: TerminalOutput): Output {
     });
   }
 
-  /** Bytes taken; 0 when the terminal takes none now. What is wrong with it other than its absence is thrown. */
+  /** Returns the number of bytes taken; 0 if the terminal takes none now. Throws errors other than a closed terminal. */
   function offer(bytes: Uint8Array): number {
     try {
       const taken = writeSync(fd, bytes);
@@ -197,7 +199,7 @@ export function openOutput(stdout: TerminalOutput): Output {
 
   function writeNow(text: string): void {
     if (isGone || isClosed) return;
-    // CAN ends an escape sequence that was cut, so that the terminal reads this one from its beginning.
+    // CAN ends an incomplete escape sequence, so that the terminal reads this text from its beginning.
     drop();
     let left: Uint8Array = Buffer.from(isCut ? `\u0018${text}` : text, "utf8");
     isCut = false;
@@ -296,8 +298,8 @@ export function openOutput(stdout: TerminalOutput): Output {
 }
 
 /**
- * The terminal behind `fd` anew and non-blocking: by its own name where the system tells it, else as the terminal that
- * controls this process. Where neither may be opened it is `fd` itself, behind which a slow line does block.
+ * Opens the terminal of `fd` again in non-blocking mode: by its name if the system provides it, otherwise as the controlling
+ * terminal. If neither can be opened, returns `fd`, with which a slow line blocks.
  */
 function openTerminal(fd: number): number {
   const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -306,13 +308,13 @@ function openTerminal(fd: number): number {
     try {
       return openSync(name, flags);
     } catch {
-      // Another user's terminal, after `su`, or none: the next name.
+      // Another user's terminal, after `su`, or none: try the next name.
     }
   }
   return fd;
 }
 
-/** A terminal that does not know its size says 0. */
+/** A terminal with an unknown size reports 0. */
 const sizeOf = ({ columns, rows }: TerminalOutput): Size => ({ columns: columns || 80, rows: rows || 24 });
 
 const clock = new Int32Array(new SharedArrayBuffer(4));

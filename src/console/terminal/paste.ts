@@ -1,6 +1,6 @@
 /**
- * The text of a bracketed paste, between `CSI 200~` and `CSI 201~`: every end of line becomes one line feed, other
- * controls but the tab are dropped, and so is what goes beyond `MAX_PASTE_LENGTH`. Nothing in it is ever a key.
+ * Text of a bracketed paste, between `CSI 200~` and `CSI 201~`: line ends become line feeds, other control characters except
+ * tabs are dropped, as is text beyond `MAX_PASTE_LENGTH`. None of it is ever a key.
  */
 
 import { MAX_PASTE_LENGTH } from "../model/key.ts";
@@ -9,7 +9,7 @@ import { createUtf8Reader } from "./utf8.ts";
 const END = Uint8Array.from("\u001b[201~", (character) => character.charCodeAt(0));
 
 export interface PasteReader {
-  /** The whole text, with the byte that ends it; undefined before. */
+  /** Returns the whole text with its last byte; `undefined` before. */
   push(byte: number): string | undefined;
 }
 
@@ -19,7 +19,10 @@ export function createPasteReader(): PasteReader {
   let length = 0;
   let isFull = false;
   let isAfterReturn = false;
-  /** How much of `END` the last bytes are. Its first byte occurs in it once, so a mismatch begins anew or not at all. */
+  /**
+   * Number of bytes of `END` matched so far. Its first byte occurs only once in it, so a mismatch restarts the match or ends
+   * it.
+   */
   let matched = 0;
 
   function take(byte: number): void {

@@ -1,4 +1,4 @@
-/** Bytes on their way to a terminal that takes them when it can: joined, in order, with who wants to hear of their end. */
+/** Queue of bytes for a terminal, joined in order, with completion callbacks. */
 
 import assert from "node:assert/strict";
 
@@ -6,15 +6,15 @@ export interface Pending {
   readonly isEmpty: boolean;
   readonly length: number;
   add(data: string | Uint8Array, done?: () => void): void;
-  /** What to offer next. */
+  /** Returns the next bytes to offer. */
   head(): Uint8Array;
-  /** Takes so many bytes off the head. */
+  /** Removes `count` bytes from the head. */
   take(count: number): void;
-  /** Forgets all of it; true when the terminal has the beginning of what is forgotten. */
+  /** Discards everything; returns `true` if the terminal received the beginning of a discarded part. */
   drop(): boolean;
 }
 
-/** Of bytes. Frames are not made while one is on its way, so this much is a fault of whoever writes. */
+/** Maximum length in bytes. No frame is made while another one is pending, so exceeding it is a bug of the producer. */
 const MAX_PENDING_LENGTH = 4 * 1_024 * 1_024;
 
 export function createPending(): Pending {
@@ -53,7 +53,7 @@ export function createPending(): Pending {
       return bytes;
     },
     take(count) {
-      // What a lost terminal is said to take may be more than what is left.
+      // A closed terminal may report more bytes than are left.
       if (count >= length) return finish();
       chunks = [this.head().subarray(count)];
       length -= count;

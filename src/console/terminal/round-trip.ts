@@ -1,40 +1,43 @@
 /**
- * How far the terminal itself has come: behind what it is sent stands a question, and its answer says that everything
- * before was taken. Without it only the kernel would tell of a slow line, and a pseudo-terminal and a secure shell between
- * them hold half a minute of a line of 9,600 baud.
+ * Round trip to the terminal: a status query follows the output, and its answer confirms that everything before was processed.
+ * Otherwise only the kernel would reveal a slow line, and a pseudo-terminal and a secure shell buffer half a minute of a 9,600
+ * baud line.
  *
- * Source: ECMA-48, 8.3.35, DSR: `CSI 5 n` asks for the state, `CSI 0 n` says ready. One question is under way at most.
- * Until a terminal has answered once it holds nothing up, and is not asked again; so one that never does costs nothing.
+ * Source: ECMA-48, 8.3.35, DSR: `CSI 5 n` asks for the status, `CSI 0 n` means ready. At most one query is pending. Until a
+ * terminal has answered once, it delays nothing and is not asked again, so one that never answers has no cost.
  */
 
 export const QUESTION = "\u001b[5n";
-/** A terminal that has answered before is waited for no longer: it may have become another one, behind a multiplexer. */
+/** Time limit of an answer, in milliseconds, after an earlier one: a multiplexer may have attached another terminal. */
 export const ANSWER_LIMIT_MS = 10_000;
-/** After this the first answer is no longer reckoned with. */
+/** Time limit of the first answer, in milliseconds. */
 const FIRST_ANSWER_LIMIT_MS = 2_000;
-/** Who leaves waits so long for an answer of a terminal that has answered: a screen full behind 9,600 baud. */
+/**
+ * Maximum wait for a pending answer when leaving, in milliseconds, if the terminal has answered before: a full screen at 9,600
+ * baud.
+ */
 export const OWED_LIMIT_MS = 5_000;
-/** And so long for a first one. */
+/** Maximum wait for a first answer when leaving, in milliseconds. */
 const FIRST_OWED_LIMIT_MS = 150;
 
 export interface RoundTrip {
-  /** Whether what was sent is still on its way to a terminal that tells when it has come. */
+  /** Whether output is still on its way to a terminal that answers queries. */
   readonly isHolding: boolean;
-  /** Whether an answer may still come. */
+  /** Whether an answer may still arrive. */
   readonly isOwed: boolean;
-  /** Whether a question may be put behind what is sent. */
+  /** Whether a query may follow the output. */
   readonly mayAsk: boolean;
-  /** Where the question ends, counted in bytes sent. */
+  /** Position after the query, in bytes sent. */
   readonly endsAt: number;
   asked(endsAt: number): void;
   answered(): void;
-  /** The question did not go out, or nobody reads its answer. */
+  /** Cancels the query, which was not sent or whose answer nobody reads. */
   withdraw(): void;
-  /** Resolves when no answer is owed any more, or after `OWED_LIMIT_MS`. */
+  /** Resolves when no answer is expected, after at most `OWED_LIMIT_MS`. */
   whenNothingOwed(): Promise<void>;
 }
 
-/** `onOver`: the question is answered, or given up. */
+/** `onOver` is called when the query was answered or abandoned. */
 export function createRoundTrip(onOver: () => void): RoundTrip {
   let hasAnswered = false;
   let hasAsked = false;

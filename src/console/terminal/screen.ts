@@ -1,10 +1,10 @@
 /**
- * The terminal while the console has it: alternate screen, no cursor, bracketed paste, raw keyboard; and the way back,
- * which must be found from wherever the process ends. What leads back is synchronous and may be repeated.
+ * Terminal while the console has it: alternate screen, hidden cursor, bracketed paste, raw keyboard; and its restoration
+ * wherever the process ends, which is synchronous and can be repeated.
  *
- * Lines do not wrap: where a terminal gives a character more cells than we count, the line is cut and not the screen torn.
- * Sequences: XTerm Control Sequences, "Private Modes" 7, 25, 1049, 2004; 2026 is synchronized output, which Ink turns on
- * for a frame and which a frame that is cut would leave on.
+ * Lines do not wrap: if a terminal uses more cells for a character than counted, the line is cut and the screen stays intact.
+ * Sequences: XTerm Control Sequences, "Private Modes" 7, 25, 1049, 2004; 2026 is synchronized output, which Ink turns on for a
+ * frame and which an incomplete frame would leave on.
  */
 
 import type { KeyEvent, MouseReport } from "../model/key.ts";
@@ -16,55 +16,58 @@ import { type Output, openOutput, type Size, type TerminalOutput } from "./outpu
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[H\u001b[2J";
 const LEAVE = "\u001b[?2026l\u001b[?2004l\u001b[?7h\u001b[0m\u001b[?25h\u001b[?1049l";
 
-/** Empties the screen without the sequence that some terminals keep a copy of the screen for. */
+/** Clears the screen without the sequence that makes some terminals save a copy of it. */
 export const CLEAN = "\u001b[H\u001b[J";
 
-/** A terminal that stays answers sooner, unless its line is slow; one that is gone is known to be by then. */
+/**
+ * Maximum wait for an answer after a hangup, in milliseconds: a usable terminal answers sooner unless its line is slow, and a
+ * closed one is detected by then.
+ */
 const HANG_UP_MS = 100;
 
 export type ScreenEvent =
   | KeyEvent
-  /** What was painted may be anywhere: write `CLEAN` and paint all of it anew, in a new instance of Ink. */
+  /** The contents may be displaced: write `CLEAN` and repaint everything in a new instance of Ink. */
   | ({ readonly kind: "size" } & Size)
-  /** The same with the size as before: after the process went on, or when the window had another size for a moment. */
+  /** The same at an unchanged size: after the process continued, or when the window briefly had another size. */
   | { readonly kind: "repaint" };
 
 export interface ScreenOptions {
   readonly stdin: KeyboardInput;
   readonly stdout: TerminalOutput;
-  /** The terminal knows no escape sequences: none is written, and it is asked nothing. */
+  /** The terminal does not support escape sequences: none is written, and no query is sent. */
   readonly isPlain?: boolean;
   onEvent(event: ScreenEvent): void;
   /**
-   * The terminal was closed, or SIGHUP says so. Called once. The process then ends by SIGHUP: where it ended by itself,
-   * Node would put the mode of the terminal back, fail at it and abort with a core.
+   * Called once when the terminal was closed, or on SIGHUP. The process then ends by SIGHUP: if it exited itself, Node would
+   * fail to restore the terminal's mode and abort with a core dump.
    */
   onGone(): void;
-  /** Asks for the colour of the background; told once at most, where the terminal answers. */
+  /** Requests the background color; called at most once, if the terminal answers. */
   onBackground?(isLight: boolean): void;
-  /** Wants reports of the mouse. */
+  /** Requests mouse reports. */
   onMouse?(report: MouseReport): void;
-  /** Stops this process until it is continued (SIGSTOP); the process is the caller's, so the caller does it. */
+  /** Stops this process until it is continued (SIGSTOP). The caller provides it, since it owns the process. */
   stopProcess(): void;
 }
 
 export interface Screen {
   readonly output: Output;
-  /** At least one cell. */
+  /** Returns the size, at least one cell. */
   size(): Size;
-  /** Gives the terminal back for good, and at once: an answer of it that is under way is then for the shell to read. */
+  /** Restores the terminal permanently and immediately: the shell then reads a pending answer. */
   leave(): void;
-  /** The same once no such answer is under way; what is typed until then is dropped. */
+  /** Restores the terminal once no answer is pending; input is dropped until then. */
   leaveInOrder(): Promise<void>;
-  /** Gives the terminal back in order and stops the process; whoever continues it calls `resume`. */
+  /** Restores the terminal and stops the process; `resume` must be called after it continues. */
   suspend(): void;
-  /** Gives the terminal back in order while `work` lasts, then takes it and asks for a repaint. */
+  /** Restores the terminal while `work` runs, then takes it again and requests a repaint. */
   lend<T>(work: () => Promise<T>): Promise<T>;
-  /** After the process was stopped, by itself or from outside: takes the terminal anew and asks for a repaint. */
+  /** Takes the terminal again after the process was stopped, by itself or externally, and requests a repaint. */
   resume(): void;
-  /** The window has another size, or had one for a moment (SIGWINCH). */
+  /** Reports that the window has, or briefly had, another size (SIGWINCH). */
   windowChanged(): void;
-  /** The terminal hung up, or SIGHUP says so: an answer that is under way is awaited no longer than `HANG_UP_MS`. */
+  /** Reports a hangup (SIGHUP): waits at most `HANG_UP_MS` for a pending answer. */
   hangUp(): void;
 }
 
@@ -108,7 +111,7 @@ export function openScreen({
       },
       onGone: gone,
     });
-    // In front of the question of its state: who has answered that has said all that it says to this.
+    // Sent before the status query: a terminal that answers the query has already answered this one, if it does.
     if (isPlain) return;
     if (onBackground !== undefined && !wasTold) output.writeNow(ASK_BACKGROUND);
     output.beginAsking();
@@ -153,7 +156,7 @@ export function openScreen({
   }
 
   function takeBack(): void {
-    // Whoever had the terminal in between may have changed its mode, which Node would not notice.
+    // Another program may have changed the terminal's mode, which Node does not notice.
     keyboard?.close();
     state = "on";
     take();
@@ -168,7 +171,7 @@ export function openScreen({
     leave,
     leaveInOrder,
     suspend() {
-      // The program that has the terminal is stopped with this process, and goes on with it.
+      // The program that has the terminal is stopped and continued together with this process.
       if (state === "lent") return stopProcess();
       if (state !== "on") return;
       state = "suspending";
@@ -200,7 +203,7 @@ export function openScreen({
     windowChanged: () => output.windowChanged(),
     hangUp() {
       setTimeout(gone, HANG_UP_MS);
-      // Of one that is leaving already the end is on its way.
+      // If it is leaving already, its end follows.
       if (state === "on") void leaveInOrder().then(gone);
     },
   };

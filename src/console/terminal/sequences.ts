@@ -1,14 +1,14 @@
 /**
- * What terminals send for keys that type nothing, as chords. Sources: XTerm Control Sequences, "PC-Style Function Keys";
- * the consoles of Linux (`CSI 1~`, `CSI 4~`, `CSI [ E`) and rxvt (`CSI 7~`, `CSI 8~`, `CSI a`, `SS3 a`).
+ * Terminal sequences of non-character keys as chords. Sources: XTerm Control Sequences, "PC-Style Function Keys"; the consoles
+ * of Linux (`CSI 1~`, `CSI 4~`, `CSI [ E`) and rxvt (`CSI 7~`, `CSI 8~`, `CSI a`, `SS3 a`).
  *
- * Modified keys that the key table does not name come out all the same (`ctrl-home`, `alt-left`), modifiers in the order
- * ctrl, alt, shift; a chord that nobody takes does nothing.
+ * Modified keys that are not in the key table are reported too (`ctrl-home`, `alt-left`), with modifiers in the order ctrl,
+ * alt, shift; an unused chord does nothing.
  */
 
 import type { Chord } from "../model/key.ts";
 
-/** By the last byte of `CSI` or `SS3`. */
+/** Keys by the final byte of `CSI` or `SS3`. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ["A", "up"],
   ["B", "down"],
@@ -22,7 +22,7 @@ const LETTERS: ReadonlyMap<string, string> = new Map([
   ["S", "f4"],
 ]);
 
-/** By the number before `~`. */
+/** Keys by the number before `~`. */
 const NUMBERS: ReadonlyMap<number, string> = new Map([
   [1, "home"],
   [3, "delete"],
@@ -56,10 +56,10 @@ const SHIFT = 1;
 const ALT = 2;
 const CTRL = 4;
 
-/** `parameters`: what stands between `CSI` and its last byte. Undefined: no key that the console knows. */
+/** `parameters` is the text between `CSI` and its final byte. Returns `undefined` for an unknown key. */
 export function chordOfCsi(parameters: string, final: string): Chord | undefined {
   if (final === "Z") return "shift-tab";
-  // A report of the cursor's place looks like F3 with a modifier; F3 alone comes with SS3.
+  // A cursor position report looks like F3 with a modifier; F3 itself is sent with SS3.
   if (final === "R") return undefined;
   const [, number = "", modifier = ""] = /^(\d*)(?:;(\d+))?$/.exec(parameters) ?? [];
   if (parameters !== "" && number === "") return undefined;
@@ -69,13 +69,13 @@ export function chordOfCsi(parameters: string, final: string): Chord | undefined
   return parameters === "" ? named(RXVT.get(final), SHIFT) : undefined;
 }
 
-/** The same for `SS3`, which a terminal in application mode sends; `M` is the Enter of the number pad. */
+/** Handles `SS3`, which a terminal sends in application mode; `M` is Enter on the number pad. */
 export function chordOfSs3(parameters: string, final: string): Chord | undefined {
   if (parameters !== "") return chordOfCsi(parameters.includes(";") ? parameters : `1;${parameters}`, final);
   return final === "M" ? "enter" : (LETTERS.get(final) ?? named(RXVT.get(final), CTRL));
 }
 
-/** `modifier`: 1 and the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
+/** `modifier` is 1 plus the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
 function modified(key: string | undefined, modifier: string): Chord | undefined {
   if (modifier === "") return key;
   const bits = Number(modifier) - 1;
@@ -85,7 +85,7 @@ function modified(key: string | undefined, modifier: string): Chord | undefined 
 function named(key: string | undefined, bits: number): Chord | undefined {
   if (key === undefined) return undefined;
   const ctrl = (bits & CTRL) > 0 ? "ctrl-" : "";
-  // Meta is Alt on all keyboards of today.
+  // Meta is Alt on current keyboards.
   const alt = (bits & (ALT | 8)) > 0 ? "alt-" : "";
   return `${ctrl}${alt}${(bits & SHIFT) > 0 ? "shift-" : ""}${key}`;
 }

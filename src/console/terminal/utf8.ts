@@ -1,12 +1,12 @@
 /**
- * UTF-8 read a byte at a time (RFC 3629): overlong forms, surrogates and what lies beyond U+10FFFF are invalid. An
- * invalid byte, and a character that it cuts short, are passed over; the byte that cut it short is then read anew.
+ * UTF-8 decoder for single bytes (RFC 3629): overlong forms, surrogates and values above U+10FFFF are invalid. An invalid byte
+ * is skipped together with the incomplete character before it; a byte that interrupts a character is decoded again.
  */
 
 export interface Utf8Reader {
-  /** The code point that this byte completes. */
+  /** Returns the code point that this byte completes. */
   push(byte: number): number | undefined;
-  /** Whether a character has begun. */
+  /** Whether a character is incomplete. */
   readonly isPending: boolean;
   reset(): void;
 }
@@ -14,7 +14,7 @@ export interface Utf8Reader {
 export function createUtf8Reader(): Utf8Reader {
   let value = 0;
   let missing = 0;
-  // Which second byte is allowed; it is what rules overlong forms, surrogates and the rest out.
+  // Range of the second byte, which excludes overlong forms, surrogates and values that are too large.
   let least = 0x80;
   let most = 0xbf;
 

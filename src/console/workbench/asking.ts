@@ -1,6 +1,6 @@
 /**
- * The one line in which the workbench asks for a name: to keep the statement under it, to take back one that was kept, or
- * of a file for the result. Names that are kept are shown, and Tab completes them.
+ * Name prompt of the workbench: to save the statement, to load a saved one, or for the file of a result. Saved names are shown,
+ * and Tab completes them.
  */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
@@ -14,7 +14,7 @@ import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from 
 
 type Asking = NonNullable<WorkbenchState["asking"]>;
 
-/** UTF-16 units of a file name. */
+/** Maximum length of a file name, in UTF-16 units. */
 const MAX_NAME_LENGTH = 4_096;
 
 export const ASKING_LABELS: Readonly<Record<Asking["kind"], string>> = {
@@ -33,7 +33,7 @@ export function ask(workbench: WorkbenchState, kind: Asking["kind"], { now }: Wo
   return taken({ ...workbench, asking: { kind, edit }, completion: undefined });
 }
 
-/** `query-20261120T140207Z.csv`: a file that is there is never written over, so each has a name of its own. */
+/** Returns `query-20261120T140207Z.csv`. The time makes the name new; an existing file is replaced only after a question. */
 const fileName = (now: number): string => `query-${new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z.csv`;
 
 export function stepAsking(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFacts): WorkbenchStep {
@@ -56,7 +56,7 @@ export function stepAsking(workbench: WorkbenchState, event: KeyEvent, facts: Wo
     : taken({ ...workbench, asking: { ...asking, edit, found: undefined } });
 }
 
-/** Names that begin with what is typed; of files, those that were looked for. */
+/** Returns names that begin with the typed text; for files, those that were looked up. */
 export function suggestionsOf({ asking, statements }: WorkbenchState): readonly string[] {
   if (asking === undefined) return [];
   if (asking.kind === "export") return asking.found ?? [];
@@ -101,7 +101,7 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
 
 const only = (names: readonly string[]): string | undefined => (names.length === 1 ? names[0] : undefined);
 
-/** An empty statement deletes what has the name. */
+/** Saves a statement; an empty one deletes the name. */
 function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): WorkbenchStep {
   if (!STATEMENT_NAME.test(name)) {
     return saying(taken(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");

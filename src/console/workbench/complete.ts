@@ -1,6 +1,6 @@
 /**
- * What may stand where the cursor is in a statement: tables after FROM and JOIN, columns of a table after its name and a
- * point, else columns of the tables that the SELECT names, functions and keywords. Nothing inside texts and comments.
+ * Completion of SQL statements at the cursor: tables after FROM and JOIN, columns after a table name and a dot, otherwise
+ * columns of the SELECT's tables, functions and keywords. Nothing inside strings and comments.
  */
 
 import type { QueryTables } from "../../admin-api/index.ts";
@@ -11,19 +11,19 @@ import { AFTER_OPERAND, BEFORE_OPERAND, CLAUSE_OF, FUNCTIONS, RESERVED, SET_WORD
 export type Tables = QueryTables["items"];
 
 export interface Completion {
-  /** Where the word that is written begins; it ends at the cursor. */
+  /** Start of the word, which ends at the cursor. */
   readonly from: number;
-  /** What it may become, best first; never empty. */
+  /** Candidates, best first; never empty. */
   readonly words: readonly string[];
 }
 
 const MAX_WORDS = 200;
 
-/** `at`: UTF-16 index of the cursor. Undefined where nothing is known. */
+/** `at` is the UTF-16 index of the cursor. Returns `undefined` if there is nothing to offer. */
 export function complete(sql: string, at: number, tables: Tables): Completion | undefined {
   const all = tokenizeSql(sql);
   if (all.some((token) => isInside(token, at))) return undefined;
-  // Past the last token that was looked at, nothing is known of what stands before.
+  // Beyond the last token examined, the context is unknown.
   if (all.length > 0 && sql.slice(all.at(-1)?.to, at).trim() !== "") return undefined;
   const tokens = all.filter(({ kind }) => kind !== "comment");
   const written = tokens.find(({ kind, from, to }) => kind === "word" && from < at && at <= to);
@@ -34,7 +34,7 @@ export function complete(sql: string, at: number, tables: Tables): Completion | 
   return matching(words, sql.slice(from, at), from);
 }
 
-/** Where no word is written: in a text, a comment, a quoted name or a number. */
+/** Returns whether the position is inside a string, a comment, a quoted name or a number, where no word is completed. */
 function isInside({ kind, from, to, isOpen }: SqlToken, at: number): boolean {
   if (kind === "number") return from < at && at <= to;
   if (kind !== "text" && kind !== "comment" && kind !== "quoted") return false;
@@ -48,7 +48,7 @@ function wordsFor(before: readonly SqlToken[], scope: Scope, tables: Tables, isB
   const { clause } = scope;
   const isTable = word === "from" || word === "join" || (clause === "from" && last?.text === ",");
   if (isTable) return [...scope.shared.map(({ name }) => name), ...tables.map(({ name }) => name)].flatMap(written);
-  // An alias is the operator's to make up.
+  // An alias is a new name, so there is nothing to offer.
   if (word === "as" && clause !== "with") return [];
   const after = AFTER_OPERAND[clause];
   if (word === "left") return ["join"];
@@ -61,13 +61,13 @@ function wordsFor(before: readonly SqlToken[], scope: Scope, tables: Tables, isB
   const columns = columnsOfScope(scope, tables, isBegun);
   const functions = FUNCTIONS.map((name) => `${name}(`);
   const values = [...columns, ...aliasesOf(scope), ...functions, ...BEFORE_OPERAND[clause]];
-  // Whether a name before it is whole or the beginning of an alias is not known, so that values still follow.
+  // The preceding name may be complete or the beginning of an alias, so values are offered too.
   return isOperand(before) ? [...after, ...(isBegun ? values : [])] : [...values, ...(isBegun ? after : [])];
 }
 
 const isPoint = (token: SqlToken | undefined): boolean => token?.kind === "symbol" && token.text === ".";
 
-/** Whether a value or a table ends with the last of these. */
+/** Returns whether the last token ends a value or a table. */
 function isOperand(before: readonly SqlToken[]): boolean {
   const last = before.at(-1);
   if (last === undefined) return false;
@@ -88,9 +88,12 @@ function columnsOfName(name: SqlToken | undefined, scope: Scope, tables: Tables)
   return columnsOf(source, scope, tables).flatMap(written);
 }
 
-/** A name that several sources of a SELECT have, or one of an inner one, is told apart by its table. */
+/**
+ * Returns the columns in scope. A name that several sources of a SELECT have, or that an inner SELECT has too, is qualified by
+ * its table.
+ */
 function columnsOfScope(scope: Scope, tables: Tables, isBegun: boolean): readonly string[] {
-  // Before a FROM is written any table may come; all of their columns at once help nobody.
+  // Without a FROM any table is possible; all their columns are too many to offer at once.
   if (scope.sources.length === 0) {
     return isBegun ? tables.flatMap(({ columns }) => columns.flatMap(({ name }) => written(name))) : [];
   }
@@ -104,7 +107,7 @@ function columnsOfScope(scope: Scope, tables: Tables, isBegun: boolean): readonl
   });
 }
 
-/** Of USING: what several tables of the SELECT have. */
+/** Returns the columns for USING: those that several tables of the SELECT have. */
 function joinedColumns(scope: Scope, tables: Tables): readonly string[] {
   const own = scope.sources.filter(({ level }) => level === 0);
   return [...sharedNames(own.map((source) => columnsOf(source, scope, tables).flatMap(written)))];
@@ -135,7 +138,7 @@ const aliasesOf = ({ sources }: Scope): readonly string[] =>
 const isSame = (a: string | undefined, b: string | undefined): boolean =>
   a !== undefined && b !== undefined && a.toLowerCase() === b.toLowerCase();
 
-/** As a statement writes the name; none for one that it cannot hold. */
+/** Returns the name in the statement's syntax; none if it cannot be written. */
 function written(name: string): readonly string[] {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) return [name];
   return /^[\x20-\x7e]{1,64}$/.test(name) ? [`"${name.replaceAll('"', '""')}"`] : [];
@@ -145,7 +148,7 @@ function matching(words: readonly string[], prefix: string, from: number): Compl
   const wanted = prefix.toLowerCase();
   const isShouted = /^[A-Z][A-Z_]*$/.test(prefix) && prefix.length > 1;
   const begins = (text: string): boolean => text.length > prefix.length && text.toLowerCase().startsWith(wanted);
-  // `na` becomes `k.name` as well: what is looked for is the column.
+  // `na` also matches `k.name`, since the operator looks for the column.
   const fitting = words.filter((word) => begins(word) || (wanted !== "" && begins(word.slice(word.indexOf(".") + 1))));
   const unique = [...new Set(fitting)].slice(0, MAX_WORDS);
   return unique.length === 0

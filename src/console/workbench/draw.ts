@@ -1,4 +1,4 @@
-/** The query workbench on the screen: the editor above, what is asked or offered below it, a rule, the result. */
+/** Drawing of the query workbench: the editor, the prompt or completion below it, a rule, the result. */
 
 import { escapeControls } from "../../base/index.ts";
 import { inAscii } from "../format/ascii.ts";
@@ -20,11 +20,11 @@ import { countOf } from "./step-result.ts";
 
 export interface WorkbenchDrawing extends Size {
   readonly isAscii: boolean;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Exactly `rows` lines, none wider than `columns`. */
+/** Returns exactly `rows` lines, none wider than `columns`. */
 export function drawWorkbench(workbench: WorkbenchState, tables: Tables, drawing: WorkbenchDrawing): readonly Line[] {
   const regions = regionsOf(workbench, drawing);
   const { columns, rows, isAscii } = drawing;
@@ -59,7 +59,7 @@ interface EditDrawing {
   readonly tones: readonly Toned[];
 }
 
-/** Scrolled so that the cursor shows. `prompt` of a line of the text, counted from 0. */
+/** Draws the editor, scrolled to the cursor. `prompt` returns the prompt of a text line, counted from 0. */
 function drawEdit(
   { edit, hasCursor, rows, columns, tones }: EditDrawing,
   prompt: (line: number) => string,
@@ -76,7 +76,7 @@ function drawEdit(
 
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(FUNCTIONS);
 
-/** Words of SQL stand out, comments step back. */
+/** Highlights SQL keywords and dims comments. */
 function tonesOf(sql: string): readonly Toned[] {
   return tokenizeSql(sql).flatMap(({ kind, text, from, to }): readonly Toned[] => {
     if (kind === "comment") return [{ from, to, tone: "dim" }];
@@ -120,13 +120,13 @@ function drawAsking(workbench: WorkbenchState): Line | undefined {
   ];
 }
 
-/** The candidates around the one that was chosen, and which of how many it is. */
+/** Draws the candidates around the selected one, and its number. */
 function drawCompletion({ completion }: WorkbenchState, columns: number): Line {
   if (completion === undefined) return [];
   const { words, at } = completion;
   const place = ` ${at + 1}/${words.length}`;
   const room = Math.max(1, columns - place.length - 1);
-  // Whole pages of words, so that the line stands still while the choice moves within it.
+  // Whole pages of words, so that the line stays still while the selection moves within it.
   let first = 0;
   let left = room;
   for (let index = 0; index <= at; index += 1) {
@@ -165,7 +165,7 @@ function drawResult(
     case "done": {
       const total = countOf(workbench);
       const last = Math.max(0, total - Math.max(1, regions.rows));
-      // What the last step left may not fit a screen that has changed since.
+      // The offset of the last step may not fit if the screen has changed since.
       const offset = Math.min(Math.max(result.offset, result.row - Math.max(1, regions.rows) + 1), last, result.row);
       const column = result.isJson
         ? result.column

@@ -1,6 +1,6 @@
 /**
- * A text of an editor as rows of the screen. Lines that are too long go on in the next row; the cursor is the inverse
- * cell. Rows are found first and drawn after, so that of a long statement only what shows is drawn.
+ * Text of an editor as rows of the screen. Long lines continue in the next row; the cursor is an inverted cell. Rows are
+ * computed first and drawn later, so that only the visible part of a long statement is drawn.
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
@@ -8,18 +8,18 @@ import { remember } from "../model/remember.ts";
 import type { Edit } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
 
-/** A part of the text in one row; UTF-16 units. */
+/** Part of the text in one row, in UTF-16 units. */
 export interface EditorRow {
   readonly from: number;
   readonly to: number;
-  /** Whether a line of the text begins and ends with it. */
+  /** Whether a text line begins or ends with this row. */
   readonly isFirst: boolean;
   readonly isLast: boolean;
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** At least one. `cells` of a row; two is the least that any character needs. */
+/** Returns at least one row. `cells` is the width of a row, at least two, which is the widest character. */
 export const editorRows = remember(breakRows, 4);
 
 function breakRows(text: string, cells: number): readonly EditorRow[] {
@@ -42,7 +42,7 @@ const plainBreaks = (line: string, cells: number): readonly number[] =>
 
 function breaksOf(line: string, cells: number): readonly number[] {
   const breaks = [0];
-  // A long text has few characters that differ.
+  // A long text has few different characters.
   const widths = new Map<string, number>();
   let at = 0;
   let left = cells;
@@ -59,21 +59,21 @@ function breaksOf(line: string, cells: number): readonly number[] {
   return breaks;
 }
 
-/** Index of the row that the cursor is in. */
+/** Returns the index of the row with the cursor. */
 export const rowOfCursor = (rows: readonly EditorRow[], at: number): number =>
   Math.max(
     0,
     rows.findIndex(({ from, to, isLast }) => from <= at && (at < to || (at === to && isLast))),
   );
 
-/** What of the text has a tone of its own, in order and without overlaps. */
+/** Highlighted range of the text; ranges are in order and do not overlap. */
 export interface Toned {
   readonly from: number;
   readonly to: number;
   readonly tone: Tone;
 }
 
-/** `cursor` undefined: none is shown. */
+/** `cursor: undefined` shows none. */
 export function drawRow(
   { text }: Pick<Edit, "text">,
   row: EditorRow,

@@ -1,6 +1,4 @@
-/**
- * A result as a file: what `gateway query` prints with `-o csv`, or the JSON document that it prints with `-o json`.
- */
+/** Export of a result: the output of `gateway query -o csv`, or the JSON document of `gateway query -o json`. */
 
 import {
   cellText,
@@ -14,13 +12,13 @@ import { cutToCells, escapeControls } from "../../base/index.ts";
 
 export const isCsv = (file: string): boolean => /\.csv$/i.test(file);
 
-/** By what the name of the file ends with. JSON: a result that `whyNoObjects` finds no fault with. */
+/** Returns the export in the format of the file's extension. JSON requires a result without an error from `whyNoObjects`. */
 export const exportOf = (result: QueryResult, file: string): string =>
   isCsv(file) ? csvOf(result) : [...objectLines(result)].join("");
 
 export const csvOf = (result: QueryResult): string => [...csvLines(result)].join("");
 
-/** Why it cannot be told by objects, as the flash line says it; undefined: it can. */
+/** Returns the reason why the rows cannot be objects, for the flash line; `undefined` if they can. */
 export function whyNoObjects(result: QueryResult): string | undefined {
   const twice = columnNamedTwice(result);
   return twice === undefined
@@ -28,7 +26,7 @@ export function whyNoObjects(result: QueryResult): string | undefined {
     : `two columns are named '${escapeControls(cutToCells(twice, 40))}', and an object has one: name them apart by AS`;
 }
 
-/** The document in lines: as many as there are rows, one before and one after. */
+/** Returns a line of the document: one for each row, one before and one after. */
 export function jsonLineOf(result: QueryResult, at: number): string {
   const { rows } = result;
   if (at === 0) return "[";
@@ -36,7 +34,7 @@ export function jsonLineOf(result: QueryResult, at: number): string {
   return row === undefined ? "]" : `${objectTexts(result)(row)}${at < rows.length ? "," : ""}`;
 }
 
-/** A row for the clipboard: columns parted by tabs, what would part them within a value spelled out. */
+/** Returns a row for the clipboard: columns are separated by tabs, and separators within a value are escaped. */
 export function tsvOf(row: readonly unknown[]): string {
   return row.map((value) => cellText(value).replace(/[\\\t\r\n]/g, (found) => TSV_ESCAPES[found] ?? found)).join("\t");
 }

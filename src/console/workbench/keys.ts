@@ -1,28 +1,27 @@
 /**
- * Every key of the query workbench, in one table of the form of `model/keys.ts`: the hint bar, the help screen and the
- * handler read it. While it edits, all letters are the statement's; the workbench's own verbs are therefore control keys,
- * and work everywhere in it.
+ * Key table of the query workbench, in the form of `model/keys.ts`: the hint bar, the help screen and the handler use it. While
+ * editing, all letters belong to the statement; so the workbench's own verbs are control keys, which always work in it.
  */
 
 import type { Chord } from "../model/key.ts";
 import type { WorkbenchState } from "../model/state.ts";
 
-/** Who has the keys. */
+/** Part of the workbench that receives the keys. */
 export type Mode = "asking" | "params" | "editor" | "result";
 
 interface WorkbenchKey {
-  /** The first is the one that hints show. */
+  /** Chords; hints show the first. */
   readonly chords: readonly Chord[];
   readonly does: string;
   readonly help: string;
   readonly modes: readonly Mode[];
-  /** Where the hint bar shows it; left out, in all of `modes`. */
+  /** Modes in which the hint bar shows it; if missing, all `modes`. */
   readonly hinted?: readonly Mode[];
 }
 
 const WRITING = ["params", "editor", "result"] as const;
 
-/** In the order of the hint bar: where it is short, the first few are all that show. */
+/** In the order of the hint bar, which shows only the first few if it is short. */
 export const WORKBENCH_KEYS = {
   accept: { chords: ["enter"], does: "ok", help: "take the name that was typed", modes: ["asking"] },
   complete_name: { chords: ["tab"], does: "complete", help: "complete the name", modes: ["asking"] },
@@ -133,7 +132,7 @@ const partOf = (modes: readonly Mode[]): string => {
   return `in ${all.flatMap((mode) => (modes.includes(mode) ? MODES[mode] : [])).join(", ")}`;
 };
 
-/** The keys by the parts of the workbench in which they act. */
+/** Keys by the part of the workbench in which they work. */
 export const WORKBENCH_PARTS: readonly { readonly where: string; readonly keys: readonly WorkbenchKey[] }[] = (() => {
   const parts = new Map<string, WorkbenchKey[]>();
   for (const key of Object.values<WorkbenchKey>(WORKBENCH_KEYS)) {
@@ -153,14 +152,14 @@ export function modeOf({ asking, isEditingParams, isEditing }: WorkbenchState): 
 
 const KEYS = Object.entries(WORKBENCH_KEYS) as readonly (readonly [WorkbenchKeyId, WorkbenchKey])[];
 
-/** The verb of a chord; undefined where it has none. A letter is one only where letters do not type. */
+/** Returns the verb of a chord; `undefined` if it has none. A letter is a verb only where letters are not typed. */
 export function workbenchKeyOf(chord: Chord, mode: Mode): WorkbenchKeyId | undefined {
   const isTyped = chord.length === 1 && mode !== "result";
   if (isTyped) return undefined;
   return KEYS.find(([, { chords, modes }]) => modes.includes(mode) && chords.includes(chord))?.[0];
 }
 
-/** What the hint bar says now. */
+/** Returns the current hints of the hint bar. */
 export function workbenchHints(workbench: WorkbenchState): readonly { readonly chord: Chord; readonly does: string }[] {
   const mode = modeOf(workbench);
   const isRunning = workbench.run.kind === "running";

@@ -1,21 +1,21 @@
 /**
- * What the workbench keeps over runs: statements that were run, newest last, as JSON lines; statements under a name, as
- * one JSON object. What comes back was in a file of the operator's own and may be anything: what does not fit is left out.
+ * Persistent storage of the workbench: executed statements as JSON lines, newest last, and saved statements as one JSON object.
+ * The operator's file may contain anything: invalid parts are ignored.
  */
 
 import { preferencesTextAfter } from "../model/preferences.ts";
 import type { Remembering } from "../model/state.ts";
 
-/** UTF-16 units; the gateway takes no more. */
+/** Maximum length of a statement in UTF-16 units, which is the gateway's limit. */
 export const MAX_STATEMENT_LENGTH = 65_536;
 export const MAX_HISTORY = 500;
 const MAX_STATEMENTS = 200;
-/** Of either text, UTF-8. */
+/** Maximum length of either text in UTF-8 bytes. */
 export const MAX_MEMORY_BYTES = 256 * 1024;
 
 export const STATEMENT_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Each statement once, where it was last; the newest ones, as many as may be kept. */
+/** Removes earlier duplicates, and keeps as many of the newest statements as the limits allow. */
 export function boundedHistory(statements: readonly string[]): readonly string[] {
   const kept: string[] = [];
   const seen = new Set<string>();
@@ -61,14 +61,14 @@ export function statementsOf(text: string): ReadonlyMap<string, string> {
   return statements;
 }
 
-/** The text that is kept from now on, where `kept` is what is kept now, by whichever console. */
+/** Returns the text to store; `kept` is the stored text, possibly written by another console. */
 export function withRemembered(kept: string, what: Remembering): string {
   if (what.name === "preferences") return preferencesTextAfter(kept, what.change);
   if (what.name === "history") return historyText(boundedHistory([...historyOf(kept), what.statement]));
   const statements = new Map(statementsOf(kept));
   statements.delete(what.as);
   if (what.statement !== "") statements.set(what.as, what.statement);
-  // Two consoles may be within the bounds alone and over them together.
+  // Two consoles may each be within the limits, but exceed them together.
   for (const oldest of statements.keys()) {
     if (whyTooMany(statements) === undefined) break;
     statements.delete(oldest);
@@ -76,7 +76,7 @@ export function withRemembered(kept: string, what: Remembering): string {
   return statementsText(statements);
 }
 
-/** Why these cannot be kept; undefined when they can. */
+/** Returns the reason why these cannot be stored; `undefined` if they can. */
 export function whyTooMany(statements: ReadonlyMap<string, string>): string | undefined {
   if (statements.size > MAX_STATEMENTS) return `at most ${MAX_STATEMENTS} statements are kept`;
   return Buffer.byteLength(statementsText(statements)) > MAX_MEMORY_BYTES
@@ -84,7 +84,7 @@ export function whyTooMany(statements: ReadonlyMap<string, string>): string | un
     : undefined;
 }
 
-/** As an editor holds it: no control but line ends. */
+/** Removes control characters except line ends, as an editor requires. */
 export function cleanStatement(text: string): string {
   return text
     .slice(0, MAX_STATEMENT_LENGTH)
@@ -96,7 +96,7 @@ export function cleanStatement(text: string): string {
 
 const isStatement = (text: string): boolean => text.trim() !== "" && text.length <= MAX_STATEMENT_LENGTH;
 
-/** The end of a text that is longer than any of ours; its first line may be half a one, and is then no JSON. */
+/** Returns the end of an overlong text; its first line may be incomplete, which is not valid JSON. */
 const newest = (text: string): string => text.slice(-2 * MAX_MEMORY_BYTES);
 
 function parsed(text: string): unknown {

@@ -1,4 +1,4 @@
-/** What stands in the place of a result: how to begin, or why there is none. Until the tables are known neither is shown. */
+/** Text in place of a result: how to begin, or why there is none. While the tables are unknown, neither is shown. */
 
 import { escapeControls } from "../../base/index.ts";
 import { wrapLine } from "../format/fit.ts";
@@ -8,11 +8,11 @@ import type { Tables } from "./complete.ts";
 
 interface Example {
   readonly sql: string;
-  /** All of what it reads. */
+  /** All tables that the example reads. */
   readonly tables: readonly string[];
 }
 
-/** Run by a test against the gateway's own engine. */
+/** A test runs them against the gateway's own engine. */
 export const EXAMPLES: readonly Example[] = [
   { sql: "select name, state, error_ratio from backends order by error_ratio desc;", tables: ["backends"] },
   { sql: "select status, count(*) as keys from keys group by status;", tables: ["keys"] },
@@ -44,6 +44,6 @@ function tablesLine(tables: Tables): Line {
   return [span(`you may read ${plural(tables.length, "table")}:  `, "dim"), span(names)];
 }
 
-/** The gateway's words; as many lines as they have. */
+/** Returns the gateway's error message with all its lines. */
 export const failureLines = (words: string, columns: number): readonly Line[] =>
   words.split("\n").flatMap((text) => wrapLine([span(escapeControls(text), "fail")], columns));

@@ -1,6 +1,6 @@
 /**
- * How many lines each part of the workbench has. The step moves the result by it and the drawing fills it, so both agree
- * on what a page is. The editor is as high as its statement, up to two fifths; the result has what is left.
+ * Layout of the workbench: the number of lines of each part. The step moves the result by it and the drawing fills it, so that
+ * both agree on the size of a page. The editor is as high as its statement, up to two fifths; the result has the rest.
  */
 
 import type { WorkbenchState } from "../model/state.ts";
@@ -14,18 +14,18 @@ export interface Size {
 
 export interface Regions {
   readonly editor: number;
-  /** The one line that tells the params, or their editor. */
+  /** Line of the parameters, or their editor. */
   readonly params: number;
-  /** Of the completion, or of what is asked for. */
+  /** Line of the completion, or of the prompt. */
   readonly line: number;
   readonly rule: number;
-  /** Of a result: the heads of its columns; 0 for what has none. */
+  /** Column heads of a result; 0 if it has none. */
   readonly head: number;
-  /** Of the result. */
+  /** Rows of the result. */
   readonly rows: number;
 }
 
-/** `sql> ` and as many blanks; one more is for the cursor after the last character. */
+/** Width of `sql> `, also used for the indentation. One more cell is reserved for the cursor after the last character. */
 export const PROMPT_CELLS = 5;
 export const editorCells = (columns: number): number => Math.max(2, columns - PROMPT_CELLS - 1);
 

@@ -1,6 +1,6 @@
 /**
- * A result as lines: the columns that fit, from the first one that is not scrolled out, as wide as what is on the screen
- * of them. Numbers stand at the right and are never cut, since part of a number is another number.
+ * Result as lines: the columns that fit, from the first one not scrolled out, as wide as their visible content. Numbers are
+ * right-aligned and never shortened, since part of a number is another number.
  */
 
 import { cellText, type QueryResult } from "../../admin-api/index.ts";
@@ -10,15 +10,15 @@ import type { Line, Span } from "../model/text.ts";
 import { jsonLineOf } from "./export.ts";
 
 const GAP = 2;
-/** Cells that one step to the right scrolls a line of JSON by. */
+/** Cells by which one step to the right scrolls a line of JSON. */
 export const JSON_SHIFT = 20;
-/** A column of text gives way to its neighbours down to this. */
+/** Minimum width to which a text column is reduced for its neighbors. */
 const LEAST_CELLS = 12;
-/** UTF-16 units of a cell that are looked at: wider than any screen. */
+/** Maximum length of a cell that is examined, in UTF-16 units: wider than any screen. */
 const MAX_CELL_LENGTH = 2_048;
 
 export interface Window {
-  /** Of the first row and of the first column that show. */
+  /** Index of the first visible row, and of the first visible column. */
   readonly offset: number;
   readonly column: number;
   readonly rows: number;
@@ -29,7 +29,7 @@ export interface Window {
 export interface ResultTable {
   readonly head: Line;
   readonly rows: readonly Line[];
-  /** Index after the last column that shows. */
+  /** Index after the last visible column. */
   readonly end: number;
 }
 
@@ -39,7 +39,7 @@ interface Placed {
   readonly isNumber: boolean;
 }
 
-/** NULL is told from the text of the same name by its mark, not by its tone alone. */
+/** NULL has a mark that distinguishes it from the text `NULL` without color. */
 function cellSpan(value: unknown, isAscii: boolean): Span {
   if (value === null || value === undefined) return { text: isAscii ? "NULL" : "∅", tone: "dim" };
   return { text: escapeControls(cellText(value).slice(0, MAX_CELL_LENGTH)) };
@@ -64,12 +64,12 @@ export function resultTable({ columns, rows }: QueryResult, window: Window): Res
   };
 }
 
-/** All of them when they fit with columns of text made narrower, else as many as fit; the first one always. */
+/** Places all columns if they fit with narrower text columns, otherwise as many as fit; always the first one. */
 function place(natural: readonly Placed[], room: number): readonly Placed[] {
   const widest = Math.max(LEAST_CELLS, ...natural.map(({ cells }) => cells));
   const bounded = (bound: number) =>
     natural.map((column) => (column.isNumber ? column : { ...column, cells: Math.min(column.cells, bound) }));
-  // The largest bound with which the line fits, if there is one.
+  // Finds the largest width limit with which the line fits, if there is one.
   let [low, high] = [LEAST_CELLS, widest];
   if (widthOf(bounded(low)) <= room) {
     while (low < high) {
@@ -106,7 +106,7 @@ function lineOf(row: readonly Span[], placed: readonly Placed[]): Line {
   });
 }
 
-/** The document of the export, a row a line. */
+/** Returns the lines of the export document, one row per line. */
 export function resultLines(result: QueryResult, { offset, column, rows, cells }: Window): readonly Line[] {
   const count = Math.max(0, Math.min(rows, result.rows.length + 2 - offset));
   return Array.from({ length: count }, (_, at) => {

@@ -1,4 +1,4 @@
-/** A statement on its way: what is sent, what is remembered of it, and what comes back. */
+/** Execution of a statement: the query, the history, and the result. */
 
 import type { QueryResult } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
@@ -10,11 +10,11 @@ import { boundedHistory, cleanStatement } from "./memory.ts";
 import { parametersOf } from "./sql-tokens.ts";
 import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
-/** What runs is given up for it. */
+/** Runs the statement, and cancels a running one. */
 export function runStatement(workbench: WorkbenchState, { now, nextId }: WorkbenchFacts): WorkbenchStep {
   const { text: sql } = workbench.edit;
   if (sql.trim() === "") return saying(taken(workbench), "there is no statement to run", "warn");
-  // Values of an earlier statement that this one has no `?` for stay for the next.
+  // Drops values of an earlier statement that this one has no `?` for from the query, but keeps them for the next.
   const params = workbench.params.slice(0, parametersOf(sql));
   const kept = remembering(workbench, sql);
   return taken(
@@ -45,13 +45,13 @@ export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep
 const cancelling = ({ run }: WorkbenchState): readonly Effect[] =>
   run.kind === "running" ? [{ kind: "cancel", id: run.id }] : [];
 
-/** From another view: runs it, with the keys at its result. What was being written goes into the history. */
+/** Runs a statement from another view, with the focus on its result. The text of the editor goes into the history. */
 export function openStatement(workbench: WorkbenchState, sql: string, facts: WorkbenchFacts): WorkbenchStep {
   const { workbench: loaded } = loadStatement(workbench, sql);
   return runStatement({ ...loaded, isEditing: false }, facts);
 }
 
-/** Puts it into the editor; what was being written goes into the history. */
+/** Loads a statement into the editor; the previous text goes into the history. */
 export function loadStatement(
   workbench: WorkbenchState,
   sql: string,
@@ -98,7 +98,7 @@ function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolea
   return { words: askedWords(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
 }
 
-/** `of all 3 nodes`, `of 2 of 3 nodes`, `of n1`. */
+/** Returns `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
 export function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
   if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
   const { own, members } = nodes;
@@ -106,7 +106,7 @@ export function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"],
   return unanswered === 0 ? `of all ${members} nodes` : `of ${members - unanswered} of ${members} nodes`;
 }
 
-/** Turns between all nodes and the connected one, for the next run. */
+/** Switches between all nodes and the connected one, for the next run. */
 export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
   const isOfOneNode = !workbench.isOfOneNode;
   const words = askedWords(isOfOneNode, nodes).replace(/^of /, "");
@@ -122,7 +122,7 @@ export function runFailed(
   return taken({ ...workbench, run: { kind: "failed", words: withPlace(words, run.sql) } });
 }
 
-/** A message counts characters of the whole statement; whoever looks for it in an editor counts lines. */
+/** Adds the line to an error message, which counts characters of the whole statement. */
 function withPlace(words: string, sql: string): string {
   const found = /\bat character (\d{1,6})\b/.exec(words)?.[1];
   if (found === undefined || !sql.includes("\n")) return words;

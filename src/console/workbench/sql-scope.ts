@@ -1,22 +1,21 @@
 /**
- * What a position in a statement can see, told from its tokens without parsing it: the part of the SELECT that it stands
- * in, and the tables of that SELECT and of those around it, also where they are named after it. Parentheses are groups;
- * group 0 is the statement's own.
+ * Scope at a position of a statement, derived from its tokens without parsing: the clause of the SELECT, and the tables of that
+ * SELECT and of the surrounding ones, also if they are named later. Parentheses are groups; group 0 is the statement itself.
  */
 
 import type { SqlToken } from "./sql-tokens.ts";
 import { CLAUSE_OF, type Clause, RESERVED, SET_WORDS } from "./sql-words.ts";
 
-/** A source of a SELECT; a sub-query has the columns that it names. */
+/** Source of a SELECT; a sub-query has the columns that it names. */
 export interface Source {
   readonly table: string | undefined;
   readonly alias: string | undefined;
   readonly columns: readonly string[] | undefined;
-  /** 0: of the SELECT that the position stands in, 1: of the one around it, and so on. */
+  /** Nesting level: 0 is the SELECT at the position, 1 the surrounding one, and so on. */
   readonly level: number;
 }
 
-/** A table of WITH. */
+/** Table of a WITH clause. */
 export interface SharedTable {
   readonly name: string;
   readonly columns: readonly string[];
@@ -24,12 +23,12 @@ export interface SharedTable {
 
 export interface Scope {
   readonly clause: Clause;
-  /** Of the innermost SELECT first. */
+  /** Sources of the innermost SELECT first. */
   readonly sources: readonly Source[];
   readonly shared: readonly SharedTable[];
 }
 
-/** More than a statement may join. */
+/** Maximum number of sources; more than a statement may join. */
 const MAX_SOURCES = 64;
 
 interface Group {
@@ -39,14 +38,14 @@ interface Group {
 }
 
 interface Outline {
-  /** Without comments. */
+  /** Tokens without comments. */
   readonly tokens: readonly SqlToken[];
-  /** Of each token; a parenthesis belongs to the group around it. */
+  /** Group of each token; a parenthesis belongs to the surrounding group. */
   readonly groupOf: readonly number[];
   readonly groups: readonly Group[];
-  /** Indexes of each group's own tokens, in order. */
+  /** Indices of each group's own tokens, in order. */
   readonly members: readonly (readonly number[])[];
-  /** By the index of a `(`. */
+  /** Group by the index of its `(`. */
   readonly opens: ReadonlyMap<number, number>;
 }
 
@@ -56,18 +55,18 @@ const isSymbol = (token: SqlToken | undefined, text: string): boolean =>
 const wordOf = (token: SqlToken | undefined): string | undefined =>
   token?.kind === "word" ? token.text.toLowerCase() : undefined;
 
-/** A name: quoted, or a word that begins nothing. */
+/** Returns a name: a quoted one, or a word that is not reserved. */
 const nameOf = (token: SqlToken | undefined): string | undefined =>
   token?.kind === "quoted" || (token?.kind === "word" && !RESERVED.has(token.text.toLowerCase()))
     ? token.text
     : undefined;
 
-/** Before it a value is wanted: what comes next is no keyword that ends one. */
+/** Words that precede a value: the next word is not a keyword that ends one. */
 const BEFORE_VALUE: ReadonlySet<string> = new Set(
   "select distinct by and or not where on having when then else".split(" "),
 );
 
-/** What a word begins; undefined for a name, and for the column `limit`, which stands where a value is wanted. */
+/** Returns the clause that a word begins; `undefined` for a name, and for the column `limit`, where a value is expected. */
 function clauseOf(tokens: readonly SqlToken[], index: number | undefined): Clause | undefined {
   const at = index ?? -1;
   const clause = CLAUSE_OF.get(wordOf(tokens[at]) ?? "");
@@ -96,7 +95,7 @@ function outlineOf(tokens: readonly SqlToken[]): Outline {
   return { tokens, groupOf, groups, members, opens };
 }
 
-/** `tokens` without comments; `at`: where the word that is written begins. */
+/** `tokens` has no comments; `at` is the start of the word at the cursor. */
 export function scopeAt(tokens: readonly SqlToken[], at: number): Scope {
   const outline = outlineOf(tokens);
   const shared = sharedTables(outline);
@@ -105,7 +104,7 @@ export function scopeAt(tokens: readonly SqlToken[], at: number): Scope {
   for (let group = groupAt(outline, at); ; group = outline.groups[group]?.parent ?? 0) {
     const own = sourcesOf(outline, segmentOf(outline, group, at), level);
     sources.push(...own);
-    // Parentheses of an expression are no SELECT of their own.
+    // Parentheses of an expression are not a SELECT.
     if (own.length > 0) level += 1;
     if (group === 0) break;
   }
@@ -118,7 +117,7 @@ function groupAt({ tokens, groupOf, opens }: Outline, at: number): number {
   return opens.get(last) ?? groupOf[last] ?? 0;
 }
 
-/** Tokens of the one SELECT of a group that the position stands in. */
+/** Returns the tokens of the group's SELECT that contains the position. */
 function segmentOf({ tokens, members }: Outline, group: number, at: number): readonly number[] {
   let segment: number[] = [];
   for (const index of members[group] ?? []) {
@@ -149,7 +148,7 @@ function clauseAt(outline: Outline, at: number): Clause {
   }
 }
 
-/** What FROM and JOIN of one SELECT name. */
+/** Returns the sources in FROM and JOIN of one SELECT. */
 function sourcesOf(outline: Outline, segment: readonly number[], level: number): readonly Source[] {
   const { tokens, opens } = outline;
   const sources: Source[] = [];
@@ -165,7 +164,7 @@ function sourcesOf(outline: Outline, segment: readonly number[], level: number):
     const inner = opens.get(source);
     const table = inner === undefined ? nameOf(tokens[source]) : undefined;
     if (inner === undefined && table === undefined) continue;
-    // Of a sub-query the closing parenthesis comes next in the group.
+    // For a sub-query, the closing parenthesis is the next token of the group.
     let next = step + (inner === undefined ? 2 : 3);
     if (wordOf(tokens[segment[next] ?? -1]) === "as") next += 1;
     const alias = nameOf(tokens[segment[next] ?? -1]);
@@ -175,7 +174,7 @@ function sourcesOf(outline: Outline, segment: readonly number[], level: number):
   return sources;
 }
 
-/** Names of the columns of the first SELECT in a group, as far as they have one. */
+/** Returns the column names of the first SELECT in a group, for columns that have one. */
 function outputsOf({ tokens, members }: Outline, group: number): readonly string[] {
   const own = members[group] ?? [];
   const names: string[] = [];
@@ -190,7 +189,7 @@ function outputsOf({ tokens, members }: Outline, group: number): readonly string
   return names;
 }
 
-/** `with name (columns) as (…), …` at the beginning. */
+/** Returns the tables of `with name (columns) as (…), …` at the beginning. */
 function sharedTables(outline: Outline): readonly SharedTable[] {
   const { tokens, members, opens } = outline;
   const own = members[0] ?? [];
@@ -205,7 +204,7 @@ function sharedTables(outline: Outline): readonly SharedTable[] {
     if (wordOf(tokens[own[step] ?? -1]) !== "as") break;
     const body = opens.get(own[step + 1] ?? -1);
     shared.push({ name, columns: columns ?? (body === undefined ? [] : outputsOf(outline, body)) });
-    // Its parentheses, then the comma before the next one.
+    // Skips its parentheses, then the comma before the next one.
     step += 3;
     if (!isSymbol(tokens[own[step] ?? -1], ",")) break;
   }

@@ -1,6 +1,6 @@
 /**
- * A statement that is being written, as tokens: nothing is refused, and what has no end yet ends with the text. The same
- * tokens as the gateway's own reader (`'…'`, `"…"`, `--`, C comments that do not nest), and any other character alone.
+ * Lexer for a statement that is being written: nothing is an error, and an unfinished token ends with the text. It has the
+ * tokens of the gateway's own lexer (`'…'`, `"…"`, `--`, C comments without nesting), and any other character is a token.
  * Positions are UTF-16 units from 0.
  */
 
@@ -8,18 +8,18 @@ import { remember } from "../model/remember.ts";
 
 export interface SqlToken {
   readonly kind: "word" | "quoted" | "text" | "number" | "parameter" | "symbol" | "comment";
-  /** As written; of a quoted name, the name. */
+  /** Text as written; for a quoted name, the name. */
   readonly text: string;
   readonly from: number;
   readonly to: number;
-  /** Its closing quote or the end of its comment is missing; of a comment to the end of its line, always. */
+  /** The closing quote or the end of the comment is missing; always true for a comment to the end of its line. */
   readonly isOpen: boolean;
 }
 
-/** What stands after so many is not looked at. */
+/** Maximum number of tokens; the rest is not examined. */
 const MAX_TOKENS = 10_000;
 
-/** Each in a group of its name, tried in this order; `*_end` is what closes it. */
+/** Named groups, tried in this order; `*_end` is the closing part. */
 const PARTS = new RegExp(
   [
     String.raw`(?<space>\s+)`,
@@ -35,7 +35,7 @@ const PARTS = new RegExp(
   "sugy",
 );
 
-/** Read once for each text: the drawing asks for them several times. */
+/** Memoized, since the drawing needs the tokens several times. */
 export const tokenizeSql = remember(tokensOf, 2);
 
 function tokensOf(sql: string): readonly SqlToken[] {
@@ -64,14 +64,14 @@ function kindOf(whole: string, groups: Groups): Pick<SqlToken, "kind" | "text" |
   return { kind: groups["parameter"] === undefined ? "symbol" : "parameter", text: whole, isOpen: false };
 }
 
-/** Whether it is one statement that says so: its last token is `;`. */
+/** Returns whether the text is a finished statement: its last token is `;`. */
 export function isFinished(sql: string): boolean {
   const tokens = tokenizeSql(sql).filter(({ kind }) => kind !== "comment");
   const last = tokens.at(-1);
   return tokens.length > 1 && last?.kind === "symbol" && last.text === ";";
 }
 
-/** How many `?` it has; undefined when it is too long to tell. */
+/** Returns the number of `?`; `undefined` if the statement is too long to tell. */
 export function parametersOf(sql: string): number | undefined {
   const tokens = tokenizeSql(sql);
   return tokens.length < MAX_TOKENS ? tokens.filter(({ kind }) => kind === "parameter").length : undefined;

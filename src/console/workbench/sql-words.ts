@@ -1,9 +1,9 @@
 /**
- * The words of the gateway's SQL, as data: what completion offers after each part of a statement. What is admitted is
- * decided by the gateway alone; a test compares the functions with its own table.
+ * Vocabulary of the gateway's SQL as data: what completion offers after each part of a statement. Only the gateway decides what
+ * is valid; a test compares the functions with its own table.
  */
 
-/** Called with parentheses. */
+/** Functions, called with parentheses. */
 export const FUNCTIONS = [
   "abs",
   "avg",
@@ -34,7 +34,7 @@ export const FUNCTIONS = [
   "upper",
 ] as const;
 
-/** Where the cursor stands; `start`: where a statement or a sub-query begins. */
+/** Clause at the cursor; `start` is the beginning of a statement or a sub-query. */
 export type Clause =
   | "start"
   | "with"
@@ -48,7 +48,7 @@ export type Clause =
   | "order"
   | "limit";
 
-/** The word that begins it. A `join` is a `from`. */
+/** Clause by the word that begins it. A `join` counts as `from`. */
 export const CLAUSE_OF: ReadonlyMap<string, Clause> = new Map<string, Clause>([
   ["with", "with"],
   ["select", "select"],
@@ -64,7 +64,7 @@ export const CLAUSE_OF: ReadonlyMap<string, Clause> = new Map<string, Clause>([
   ["offset", "limit"],
 ]);
 
-/** Between two SELECTs that are one statement. */
+/** Words between two SELECTs of one statement. */
 export const SET_WORDS: ReadonlySet<string> = new Set(["union", "except", "intersect"]);
 
 const SETS = ["union", "union all", "except", "intersect"];
@@ -73,7 +73,7 @@ const VALUES = ["not", "null", "true", "false", "case", "cast(", "exists ("];
 const BRANCHES = ["when", "then", "else", "end"];
 const TAIL = ["limit", ...SETS];
 
-/** After what is whole: a name, a value, a closing parenthesis. */
+/** Words offered after a complete part: a name, a value, a closing parenthesis. */
 export const AFTER_OPERAND: Readonly<Record<Clause, readonly string[]>> = {
   start: [],
   with: ["as (", "select"],
@@ -88,7 +88,7 @@ export const AFTER_OPERAND: Readonly<Record<Clause, readonly string[]>> = {
   limit: ["offset", ...SETS],
 };
 
-/** Where a value may begin. */
+/** Words offered where a value may begin. */
 export const BEFORE_OPERAND: Readonly<Record<Clause, readonly string[]>> = {
   start: ["select", "with"],
   with: [],

@@ -1,4 +1,4 @@
-/** Keys of the statement's editor that do more than edit: Enter, completion, and the way through the history. */
+/** Editor keys of the workbench beyond editing: Enter, completion, and the history. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
@@ -8,7 +8,7 @@ import { runStatement } from "./running.ts";
 import { isFinished } from "./sql-tokens.ts";
 import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
-/** A changed text is the operator's own again, not one of the history. */
+/** Sets the text; a changed text is no longer a history entry. */
 export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState {
   const isChanged = edit.text !== workbench.edit.text;
   return { ...workbench, edit, completion: undefined, recalled: isChanged ? undefined : workbench.recalled };
@@ -20,7 +20,7 @@ export function enter(workbench: WorkbenchState, facts: WorkbenchFacts): Workben
   return taken(edit === undefined ? workbench : withEdit(workbench, edit));
 }
 
-/** The first time the best word, then the one after (`by` 1) or before (-1), round and round. */
+/** Inserts the best candidate, then the next (`by` 1) or previous (-1) one, cyclically. */
 export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | -1): WorkbenchStep {
   const { edit, completion } = workbench;
   const open = completion ?? complete(edit.text, edit.at, tables);
@@ -35,13 +35,13 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
   return taken({
     ...workbench,
     edit: { text, at: from + word.length },
-    // What is alone is chosen, and nothing is left to show.
+    // A single candidate is inserted, and no list is shown.
     completion: words.length === 1 ? undefined : { words, from, at },
     recalled: undefined,
   });
 }
 
-/** Up in the first line and down in the last one; between them the cursor moves. */
+/** Goes through the history: up in the first line, down in the last one; in other lines the cursor moves. */
 export function recallBy(workbench: WorkbenchState, by: 1 | -1): WorkbenchStep {
   const { edit, history, recalled, draft } = workbench;
   const moved = applyEdit(edit, { kind: "key", chord: by === 1 ? "down" : "up" }, { isMultiline: true });
@@ -60,7 +60,7 @@ export function recallBy(workbench: WorkbenchState, by: 1 | -1): WorkbenchStep {
   });
 }
 
-/** There the next Up goes on to the statement before. */
+/** Returns the end of the first line, where the next Up continues to the previous statement. */
 function firstLineEnd(text: string): number {
   const end = text.indexOf("\n");
   return end < 0 ? text.length : end;

@@ -1,4 +1,4 @@
-/** Keys of the result: rows up and down, columns left and right, the row to the clipboard. */
+/** Keys of the result: rows up and down, columns left and right, copying a row. */
 
 import type { Chord } from "../model/key.ts";
 import { MOVING, type MovingId } from "../model/keys.ts";
@@ -39,7 +39,7 @@ export function stepResult(workbench: WorkbenchState, chord: Chord, { size }: Wo
   }
 }
 
-/** What the cursor walks over: rows, or lines of the JSON document. */
+/** Returns the number of cursor positions: rows, or lines of the JSON document. */
 export function countOf({ run, result: { isJson } }: WorkbenchState): number {
   return run.kind === "done" ? run.result.rows.length + (isJson ? 2 : 0) : 0;
 }
@@ -67,7 +67,7 @@ function shift(workbench: WorkbenchState, by: 1 | -1): WorkbenchState {
   return { ...workbench, result: { ...result, column } };
 }
 
-/** The row stays under the cursor; the first line of the document is none. */
+/** Switches the format. The row stays under the cursor; the first line of the document is not a row. */
 export function toggleFormat(workbench: WorkbenchState): WorkbenchState {
   const { result, run } = workbench;
   const isJson = !result.isJson;

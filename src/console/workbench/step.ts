@@ -1,7 +1,7 @@
 /**
- * What an event makes of the query workbench. Pure: what is to be done comes out as effects. While it edits, every
- * character types; keys of the workbench that are no characters work in all of its modes, and Esc goes back by one:
- * from the params, the completion, a statement that runs, the editor, and then out of the view.
+ * Reducer of the query workbench. Pure: side effects are returned as data. While editing, every character is typed; the
+ * workbench's other keys work in all modes, and Esc goes back by one: from the parameters, the completion, a running statement,
+ * the editor, and then out of the view.
  */
 
 import { applyEdit } from "../edit/edit.ts";
@@ -31,7 +31,7 @@ export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: Wo
   }
 }
 
-/** What is there already is newer than what was kept. */
+/** Merges stored texts; what is already there is newer. */
 function remembered(workbench: WorkbenchState, name: "history" | "statements", text: string): WorkbenchState {
   if (name === "statements") {
     return { ...workbench, statements: new Map([...statementsOf(text), ...workbench.statements]) };
@@ -66,7 +66,7 @@ function stepKey(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFac
   }
 }
 
-/** Undefined where the key goes on to what has the focus. */
+/** Returns `undefined` if the key is passed on to the focused part. */
 function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: WorkbenchFacts): WorkbenchStep | undefined {
   switch (key) {
     case "run":
@@ -112,7 +112,7 @@ function leave(workbench: WorkbenchState, { now }: WorkbenchFacts): WorkbenchSte
   if (workbench.isEditingParams) return taken(closedParams(workbench));
   if (workbench.completion !== undefined) return taken({ ...workbench, completion: undefined });
   if (workbench.run.kind === "running") return cancelRun(workbench, now);
-  // From the result it goes on out of the view.
+  // From the result, it leaves the view.
   return workbench.isEditing ? taken({ ...workbench, isEditing: false }) : untaken(workbench);
 }
 
@@ -124,13 +124,13 @@ const openedParams = (workbench: WorkbenchState): WorkbenchState => {
 const closedParams = (workbench: WorkbenchState): WorkbenchState =>
   workbench.isEditingParams ? { ...workbench, isEditingParams: false, paramsEdit: undefined } : workbench;
 
-/** As many as the gateway takes. */
+/** Maximum number of parameters, which is the gateway's limit. */
 const MAX_PARAMS = 256;
 
 function typeParam(workbench: WorkbenchState, event: KeyEvent): WorkbenchStep {
   const edit = applyEdit(workbench.paramsEdit ?? { text: "", at: 0 }, event, { isMultiline: true });
   if (edit === undefined) return untaken(workbench);
-  // A line end after the last value begins no other.
+  // A trailing line end does not begin another value.
   const text = edit.text.replace(/\n$/, "");
   const params = text === "" ? [] : text.split("\n");
   if (params.length > MAX_PARAMS)

@@ -1,4 +1,4 @@
-/** How the workbench begins, and what a step of it comes to. */
+/** Initial state of the workbench, and the result of its steps. */
 
 import type { QueryTables } from "../../admin-api/index.ts";
 import type { Effect, Flash, WorkbenchState } from "../model/state.ts";
@@ -18,27 +18,27 @@ export const EMPTY_WORKBENCH: WorkbenchState = {
   result: { row: 0, offset: 0, column: 0, isJson: false },
 };
 
-/** What a step may look at beside the workbench itself. */
+/** Input of a step besides the workbench itself. */
 export interface WorkbenchFacts {
-  /** Those that may be queried; none while they are not known. */
+  /** Tables that can be queried; none while they are unknown. */
   readonly tables: QueryTables["items"];
-  /** Node that the console is connected to, and the number of members; `undefined` while they are not known. */
+  /** Connected node and number of members; `undefined` while they are unknown. */
   readonly nodes: { readonly own: string; readonly members: number } | undefined;
-  /** Milliseconds since 1970. */
+  /** Time in milliseconds since 1970. */
   readonly now: number;
-  /** Free for what is begun. */
+  /** Next free id. */
   readonly nextId: number;
-  /** Of the body, as `drawWorkbench` gets it. */
+  /** Size of the body, as `drawWorkbench` gets it. */
   readonly size: { readonly columns: number; readonly rows: number };
 }
 
 export interface WorkbenchStep {
   readonly workbench: WorkbenchState;
   readonly effects: readonly Effect[];
-  /** False: the event is nothing to the workbench, and the console's own keys may have it. */
+  /** `false`: the workbench does not handle the event, so the console's own keys may. */
   readonly isTaken: boolean;
   readonly flash?: Omit<Flash, "at">;
-  /** How many ids from `nextId` on are no longer free. */
+  /** Number of ids used from `nextId` on. */
   readonly usedIds: number;
 }
 
