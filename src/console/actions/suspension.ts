@@ -97,7 +97,7 @@ export const liftDialog = ({ kind, names }: Subjects, context: Context): Dialog 
     context,
   );
 
-/** Lifts suspensions of several kinds at once; ignores subjects that are not suspended. */
+/** Lifts suspensions of several kinds at once; ignores subjects that are not suspended, unless none is. */
 export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: atFirst }: Context): Dialog {
   const standing = chosen.filter(({ kind, name }) => suspensionOf(atFirst, kind, name) !== undefined);
   const subjects = standing.length === 0 ? chosen : standing;

@@ -113,7 +113,7 @@ function pane(name: string, context: Context): readonly Line[] {
   ];
 }
 
-/** Returns the revision before the newest, if it is known to be kept. */
+/** Returns the kept revision before the newest; while the kept ones are unknown, assumes the number before it. */
 function beforeOf(name: string, context: Context): number | undefined {
   const newest = sourceOf(context, name)?.revision;
   if (newest === undefined) return undefined;

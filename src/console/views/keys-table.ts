@@ -151,7 +151,7 @@ function haystackOf(key: KeyRecord, spendingOf: SpendingOf): string {
   ].join(" ");
 }
 
-/** Shows only the key whose id is the subject, if there is one. */
+/** Returns the table of all keys, or, if the view has a subject, of the key with that id. */
 export function keysTable({ data, subject }: Pick<Context, "data" | "subject">): Table {
   const spendingOf = spendingIn(data);
   // Rows do not change with the clock; the time of the answer is precise enough for an expiry within days.
