@@ -27,7 +27,7 @@ export function backendsPort(
     () => tell("measurements"),
   );
 
-  /** In the turn in which the data plane takes a configuration over, so that no request of it goes unmeasured. */
+  /** Runs in the same turn in which the data plane takes over a configuration, so that every request is measured. */
   const follow = (): void => {
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
@@ -160,12 +160,12 @@ function modelRecords({ claims, defaultProvider }: Snapshot): readonly ModelReco
   return [...rows, { ...modelRecord(rest), kind: "default" }];
 }
 
-/** Names as they are written: what a reference in them stands for is shown in traffic alone. */
+/** Shows names as they are written; only traffic shows the model that a reference resolves to. */
 function modelRecord({ provider, name, label, alias }: Claim): ModelRecord {
   const { aliases, channels, failover } = provider;
   const isPattern = name.endsWith("*");
   const model = aliases.get(name) ?? name;
-  // Of what a pattern stands for, a channel may serve some.
+  // A channel may serve only some of the models that match a pattern.
   const serving = channels.filter(({ servesModel }) => isPattern || servesModel === undefined || servesModel(model));
   return {
     model: label,

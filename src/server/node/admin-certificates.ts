@@ -3,7 +3,7 @@ import { systemClock } from "../../base/index.ts";
 import type { Certificates as CertificatesPort } from "../admin/index.ts";
 import { type Certificates, expiryStage } from "../tls/index.ts";
 
-/** `certificates`: undefined where the node serves plain HTTP. */
+/** `certificates` is `undefined` if the node serves plain HTTP. */
 export function certificatesPort(certificates: Certificates | undefined): CertificatesPort {
   if (certificates === undefined) return { list: () => [], onChange: () => () => undefined };
   return {

@@ -11,7 +11,7 @@ interface ControlsOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
   readonly decisions: ControlDecisions;
   readonly clock: Pick<Clock, "now">;
-  /** Asked once, when the list is first wanted. */
+  /** Loads the citing packs by control; called once, at the first list. */
   readonly citing: () => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
@@ -47,7 +47,7 @@ export function controlsPort({ configuration, decisions, clock, citing }: Contro
   };
 }
 
-/** Access rules of the deployment and of profiles, then those of guardrails; a name that stands twice is told once. */
+/** Returns rule names by control: access rules of the deployment and of profiles, then guardrail rules, without duplicates. */
 function rulesByControl({ governance, guardrails }: Snapshot): ReadonlyMap<string, string[]> {
   const rules = new Map<string, string[]>();
   const all = [...governance.policies.rules.map(({ rule }) => rule), ...guardrails.inForce.rules];

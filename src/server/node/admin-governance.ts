@@ -33,15 +33,15 @@ const TELL_EVERY_MS = 1_000;
 /** The longest that a timer of the platform takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const USAGE = "usage/";
-/** As `bucketName` makes it of a budget that is not shared; what the ledger keeps aside has other names. */
+/** Key that `bucketName` gives a budget that is not shared; other entries of the ledger have other names. */
 const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 
-/** What this node's ledger of budgets knows beyond the state. */
+/** State of this node's budget ledger that is not in the replicated state. */
 export interface LedgerView {
   /** Milliseconds since 1970, as the ledger takes it: windows are those that requests are charged in. */
   now(): number;
   row(question: BucketQuestion): BudgetRow;
-  /** Names of the buckets that it holds. */
+  /** Returns the names of the buckets in the ledger. */
   buckets(): Iterable<string>;
 }
 
@@ -54,9 +54,9 @@ export interface GovernedOptions {
   readonly refusals: RefusedBuckets;
 }
 
-/** What the data plane of this node refused for want of units. */
+/** Requests that this node's data plane refused because a budget had no units left. */
 export interface RefusedBuckets {
-  /** In the last minute. */
+  /** Returns the number of refusals in the last minute. */
   ofBucket(bucket: string): number;
   /** Called at most once a second when that may be another. Returns the way to end it. */
   onChange(listener: () => void): () => void;
@@ -77,7 +77,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     isChanged = true;
     if (pacing === undefined) pace();
   };
-  /** Tells of changes, then rests for a second if there were any. */
+  /** Reports changes, at most once a second. */
   const pace = (): void => {
     pacing = undefined;
     if (!isChanged) return;
@@ -86,7 +86,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     awaitEnd();
     tell("measurements");
   };
-  /** While there is usage, the next window that ends is a change by itself. */
+  /** Reports a change when the next window ends, while there is usage. */
   const awaitEnd = (): void => {
     clearTimeout(ending);
     const budgets = snapshot?.governance.budgets ?? [];
@@ -172,7 +172,7 @@ const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length -
 
 type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
-/** `keys`: of the usage of buckets that callers had for themselves, when the list was taken. */
+/** `keys` are the usage rows of buckets of single callers, as of when the list was taken. */
 function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
   const { view, ledger } = known;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
@@ -205,13 +205,13 @@ function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonl
 
 interface Bucket {
   readonly rule: BudgetRule;
-  /** As `bucketName` gives it. */
+  /** Name, as `bucketName` returns it. */
   readonly bucket: string;
   /** Id of a key, or a digest of who a token is of; undefined: everybody's. */
   readonly principal: string | undefined;
 }
 
-/** `key`: of its usage in the current window. */
+/** `key` is the key of the bucket's usage in the current window. */
 function bucketRow(
   { view, node, ledger, refusals }: Known,
   nodes: readonly string[],
@@ -245,7 +245,7 @@ function bucketRow(
   };
 }
 
-/** Of this node the row knows more than the state does: what is spent here and not reported yet. */
+/** Returns the holders of a bucket. For this node, the row also includes usage that was not reported yet. */
 function holdersOf(
   row: BudgetRow,
   usage: UsageRow | undefined,

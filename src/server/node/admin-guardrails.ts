@@ -10,7 +10,7 @@ import type { Configuration } from "./configuration-types.ts";
 const TELL_EVERY_MS = 1_000;
 /** Hex digits of a fingerprint that tell two detectors apart. */
 const FINGERPRINT_DIGITS = 12;
-/** At once: they take turns with requests on the threads that read texts. */
+/** Maximum number of concurrent rehearsals; they share the scanning threads with requests. */
 const MAX_REHEARSALS = 8;
 
 type Row = Omit<GuardrailRecord, "node">;
@@ -73,7 +73,7 @@ export function guardrailsPort(
   };
 }
 
-/** By series and the name that is its first label; of several further labels the sum. */
+/** Counts by series and by its first label, the name; summed over the other labels. */
 type Counts = Readonly<Record<Counted, Readonly<Record<string, number>>>>;
 
 const COUNTED = {

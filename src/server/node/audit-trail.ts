@@ -13,7 +13,7 @@ export interface TrailOptions {
   readonly cluster: Cluster;
   /** Absolute; undefined where nothing is kept. */
   readonly dir: string | undefined;
-  /** Of the output. */
+  /** File descriptor of the audit output. */
   readonly fd: number;
   readonly version: string;
   readonly instruments: Instruments;
@@ -50,7 +50,7 @@ function outcomeOf(value: unknown): unknown {
   return (value as { readonly outcome?: unknown } | null)?.outcome;
 }
 
-/** By the time of the cluster, which a node that was set back cannot choose. */
+/** Returns the newest head by cluster time, which a node with a wrong clock cannot influence. */
 function newestHead({ view }: Cluster, nodeId: string): AuditHead | undefined {
   const rows = Array.from(view.scan(headsOf(nodeId)))
     .filter(([key]) => key !== headConflictKey(nodeId))
@@ -68,7 +68,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
     try {
       trail.append(event);
     } catch (error) {
-      // It has happened: it can be told, not refused.
+      // The change has already happened: a failure is logged, since nothing can be refused.
       log.error("a change could not be recorded in the audit trail", { event: event.event, error });
     }
   };

@@ -64,7 +64,7 @@ export function certificateStore(
     async remove(table, id, version, signal) {
       const row = { id, ver: version };
       const command = table === "certificate" ? commands.certDelete(row) : commands.acmeDelete(row);
-      // What it refuses has changed, and is left to the next look.
+      // A refusal means that the row has changed; the next check deals with it.
       await cluster.write(command, { by: BY, timeoutMs: WRITE_MS, signal });
     },
     leads: () => cluster.status().role === "leader",

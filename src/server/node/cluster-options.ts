@@ -11,7 +11,7 @@ export interface ClusterSurroundings {
   readonly dataDir: string | undefined;
   /** `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty is the same as not set. */
   readonly previousSecret: string | undefined;
-  /** Of the executable. */
+  /** Version of the executable. */
   readonly version: string;
   /** 256 MiB if left out (cluster reference, section 3.4). */
   readonly minFreeBytes?: number;
@@ -22,7 +22,7 @@ const MIN_FREE_BYTES = 256 * 1024 * 1024;
 export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSurroundings): ClusterOptions {
   const { node_id: nodeId, secret, join, peers = [] } = cluster;
   const own = peers.find(({ id }) => id === nodeId);
-  // Without a secret members could not be told from strangers, so nothing is opened for them.
+  // Without a secret a member cannot authenticate its peers, so no raft listener is opened.
   const listens = secret !== undefined;
   const raftAddr = listens ? cluster.raft_addr || own?.raft_addr || "" : "";
   const forwardAddr = listens ? cluster.forward_addr || own?.forward_addr || "" : "";

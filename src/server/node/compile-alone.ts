@@ -1,4 +1,4 @@
-/** A deployment document by itself, compiled as the gateway compiles it, where no node file says what surrounds it. */
+/** Compiles a deployment document without a node file, the way the gateway compiles it. */
 
 import type { Source } from "../core/config/index.ts";
 import { STAND_IN } from "../secrets/index.ts";

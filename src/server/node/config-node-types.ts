@@ -13,7 +13,7 @@ export interface ConfigNodeOptions extends DataPlaneBounds {
   readonly workers: number;
   readonly build: BuildInfo;
   readonly log: Log;
-  /** Of `log`; without it no log line is exported. */
+  /** Tee of `log`; without it no log line is exported. */
   readonly tee?: LogTee | undefined;
   /** File descriptor that the audit trail is written to; 2 when left out. */
   readonly auditFd?: number;
@@ -24,20 +24,20 @@ export interface ConfigNodeOptions extends DataPlaneBounds {
 export interface ConfigNode {
   /** Serving. Rejects with what ended the node before, or with `ConfigurationRefused`. */
   readonly serving: Promise<ServingNode>;
-  /** Resolves with what ended it by itself, and never after it was closed. */
+  /** Resolves with the failure that ended the node; never resolves after `close`. */
   readonly ended: Promise<Error>;
-  /** As SIGHUP asks. */
+  /** Reloads, as on SIGHUP. */
   reload(): Promise<void>;
 }
 
 export interface ServingNode {
-  /** Undefined: there is nothing to route. */
+  /** Data listener; `undefined` if there is nothing to route. */
   readonly listen: string | undefined;
-  /** Undefined where it is not asked for. */
+  /** `undefined` if not configured. */
   readonly inspector: string | undefined;
   readonly metrics: string | undefined;
   readonly socket: string | undefined;
-  /** Of the admin API on the network. */
+  /** Address of the admin listener. */
   readonly admin: string | undefined;
   readonly providers: readonly string[];
 }

@@ -65,10 +65,10 @@ import { createFleet, fleetOptions, settling, workersOf } from "./worker/index.t
 /** Handing leadership over, and the last writes. */
 const CLUSTER_CLOSE_MS = 20_000;
 const HAND_OVER_MS = 5_000;
-/** What is queued goes out, and its head is shown to the cluster. */
+/** Time to send queued records and to publish the trail's head to the cluster, in milliseconds. */
 const AUDIT_CLOSE_MS = 30_000;
 
-/** What is opened belongs to `owner`. Rejects when a listener, the data directory or the cluster cannot be had. */
+/** Starts a node; `owner` closes what it opens. Rejects if a listener, the data directory or the cluster cannot be opened. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   const { documents, env, workers, build, log, signal } = options;
   const [{ nodeFile, path }, { proxies }] = [documents, readForwardProxies(env)];
@@ -85,7 +85,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const acme = acmeSettingsOf(nodeFile, { env, nameServers: options.nameServers });
   const files = certificateFilesOf(nodeFile, path);
-  // Before anything is made: a certificate that cannot be had ends the start.
+  // Read before anything is created: an unusable certificate ends the start.
   const certificateFiles =
     files && (await openCertificateFiles(files, { instruments: observed.instruments, log }, owner));
 
@@ -148,7 +148,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       log,
       ...(observed.otlp !== undefined && { onEmitted: (records) => observed.otlp?.audit(records) }),
     }),
-    // One that could not be had has been told to whoever waits for it below.
+    // If the trail could not be opened, the code below that awaits it reports the error.
     (it) =>
       it.then(
         (trail) => trail.close(),

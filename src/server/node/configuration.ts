@@ -38,7 +38,9 @@ import { type CrossingInputs, crossing, recorded } from "./worker/index.ts";
 /** Node-file keys that a running process can change (design decisions, section 5). */
 const RELOADABLE: ReadonlySet<string> = new Set(["issuers", "secrets_dir", "catalog_overlay_paths", "deployment"]);
 
-/** As often as secret files are looked at. */
+/**
+ * Interval between attempts at a refused configuration, in milliseconds; equals the interval at which secret files are checked.
+ */
 const RETRY_REFUSED_MS = 10_000;
 
 export function openConfiguration(options: ConfigurationOptions): Configuration {
@@ -53,7 +55,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   let running: CompiledSources | undefined;
   let served: ReadonlyMap<string, number> = new Map();
   let refused: CompiledSources | undefined;
-  /** What is stored, where models that it needs are being fetched. */
+  /** The stored configuration while the models that it needs are being fetched. */
   let awaiting: CompiledSources | undefined;
   let told = "";
   let isToldOfOpen = false;
@@ -81,10 +83,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const compileWith = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): CompiledSources =>
     compileSources(inputOf(sources, secrets, models));
 
-  /** Before any of the texts is compiled. */
+  /** Loads the engines that the texts need, before any of them is compiled. */
   const prepare = async (texts: readonly string[]): Promise<void> => {
     rules ??= await loadRules(texts);
-    // Its counters can be had once, and two may come here at the same time.
+    // The counters can be created only once, and two callers may get here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
       const { instruments, callModel, isSpare } = options;
       loading ??= loadGuardrails(texts, { instruments, log, callModel, ...(isSpare && { isSpare }) });
@@ -166,7 +168,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     else serve(next, rows, next.compiled);
   };
 
-  /** As it is, or refused where another process of the node cannot take it. */
+  /** Returns `next`, or a refusal if another process of the node cannot use it. */
   const takenElsewhere = async (next: CompiledSources, inputs: () => CrossingInputs): Promise<CompiledSources> => {
     const { elsewhere } = options;
     if (elsewhere === undefined || next.compiled.kind !== "compiled") return next;
@@ -263,7 +265,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
         queueRebuild();
       }
     }),
-    // What is wrapped anew may be opened by a node that could not before.
+    // This node may be able to open a key that was wrapped again.
     view.watch("ring/", () => {
       if (refused !== undefined) queueRebuild();
     }),
@@ -290,7 +292,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     file.forget();
     if (next.document !== undefined) await applyBySignal();
     await turn;
-    // Not before the document: what is stored may need what has just been taken away.
+    // Only after the document: the stored configuration may need an input that was just removed.
     if (isOther && rebuilds === rebuiltBefore) queueRebuild();
     await turn;
     log.info("reloaded", { file_status: fileStatusNow().state });
@@ -302,7 +304,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     return documents.document;
   };
 
-  /** As at a start: a document without a version that differs from what is stored waits for a reload by the admin API. */
+  /**
+   * Same rules as at a start: a document without a version that differs from the stored one waits for a reload through the
+   * admin API.
+   */
   const applyBySignal = async (): Promise<void> => {
     try {
       file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
@@ -343,7 +348,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       signal.addEventListener("abort", end, { once: true });
     });
 
-  /** A secret can be sealed while the node waits; of a document of other members nobody knows when it comes. */
+  /**
+   * Returns the reason to give up waiting. It waits on while a missing secret can still be sealed, and while other members may
+   * still bring a document.
+   */
   const standstill = (outcome: FileOutcome): Standstill | undefined => {
     const isAlone = cluster.status().members.length <= 1;
     if (refused !== undefined) {

@@ -26,10 +26,10 @@ async function readText(path: string, name: string): Promise<FileText> {
   }
 }
 
-/** Opening a pipe waits for whoever writes, without a limit; a device may never end. */
+/** Opening a pipe blocks until a writer opens it, without a limit; a device may never end. */
 const waits = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
 
-/** For a question that is answered at once: one small file, as it is now. */
+/** Reads one small file synchronously, for an answer that cannot wait. */
 export function readTextSync(path: string): FileText {
   try {
     const found = statSync(path);

@@ -1,4 +1,4 @@
-/** One provider described by flags, compiled like any deployment document. */
+/** Compiles one provider described by flags, like any deployment document. */
 import { type Deployment, formatProblem, type Problem, type References, readDeployment } from "../core/config/index.ts";
 import { compileDeployment, type Snapshot } from "../snapshot/index.ts";
 

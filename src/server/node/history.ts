@@ -21,7 +21,7 @@ export interface HistoryOptions {
 
 export interface OpenHistory {
   readonly port: HistoryPort;
-  /** Ends the bucket that runs, as the clock says; called by its own timer. */
+  /** Ends the current bucket at the clock's time; also called by its own timer. */
   sample(): void;
   close(): void;
 }
@@ -89,12 +89,12 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
 
 const bucketAt = (now: number): number => Math.floor(now / BUCKET_MS) * BUCKET_MS;
 
-/** Under this name the streams of all answers stand together. */
+/** Name of the series that sums up the streams of all answers. */
 const EVERY_STREAM = "streams";
 
 interface Counted {
   readonly metric: string;
-  /** Whose values are the names of the series. */
+  /** Label whose values are the names of the series. */
   readonly label: string;
   readonly kind: Kind;
   readonly measure: keyof Measures;
@@ -127,9 +127,9 @@ const METRICS: ReadonlySet<string> = new Set(COUNTED.map(({ metric }) => metric)
 const MEANS: ReadonlySet<string> = new Set(["gateway_guardrail_stream_held_bytes", "gateway_cluster_write_seconds"]);
 
 interface Counts {
-  /** What was counted since the reading before, by a label; nothing of what was not. */
+  /** Returns the increase since the last reading by label; omits what did not grow. */
   of(metric: string, label: string, where: Counted["where"]): ReadonlyMap<string, number>;
-  /** Of what was observed since then, by name; none where nothing was. */
+  /** Means of the observations since the last reading, by name; omits what was not observed. */
   readonly means: ReadonlyMap<string, number>;
 }
 

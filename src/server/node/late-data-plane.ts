@@ -1,4 +1,6 @@
-/** A node that only inspects opens no data listener until there is something to route. Source: design decisions, section 19. */
+/**
+ * Opens the data listener of a node that only inspects once there is something to route. Source: design decisions, section 19.
+ */
 import type { Log } from "../../base/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 
@@ -20,6 +22,6 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
   };
 }
 
-/** Told by one without a data directory. */
+/** Log line of a node without a data directory. */
 export const KEEPS_NOTHING =
   "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";

@@ -27,11 +27,11 @@ import { compileSources, trustedBy } from "./sources.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What this node's files say, as far as they can be read. */
+/** Content of this node's files, as far as they can be read. */
 export interface NodeDocuments {
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
-  /** Undefined when it cannot be used. */
+  /** `undefined` if the file cannot be used. */
   readonly nodeFile: NodeFile | undefined;
   /** Absolute; undefined when the node file sets none. */
   readonly secretsDir: string | undefined;
@@ -44,7 +44,7 @@ export interface NodeDocuments {
   readonly documentPath: string | undefined;
   /** Loaded where the document may need it. */
   readonly rules: Rules | undefined;
-  /** As `rules`; it counts nothing. */
+  /** Engine of guardrails, loaded like `rules`; it keeps no counters. */
   readonly guardrails: GuardrailEngine | undefined;
   /** Lines for a person, about the node file and the overlays; errors where `isSound` is false. */
   readonly problems: readonly string[];
@@ -110,7 +110,7 @@ export interface LoadedNode {
 
 export type Loaded =
   | { readonly kind: "loaded"; readonly node: LoadedNode }
-  /** One line each, in the order of the documents. */
+  /** Problems, one line each, in the order of the documents. */
   | {
       readonly kind: "refused";
       readonly problems: readonly string[];
@@ -133,7 +133,10 @@ export function compileDocuments(documents: NodeDocuments, env: Environment): Lo
   return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: told, unseen: [] } };
 }
 
-/** `path`: the node file. Secrets that only the cluster can hold are taken to be there. */
+/**
+ * Loads and compiles a node's documents. `path` is the node file's. Secrets that only the cluster can store are assumed to
+ * exist.
+ */
 export async function loadNode(path: string, env: Environment): Promise<Loaded> {
   const documents = await readNode(path, env);
   const loaded = compileDocuments(documents, env);
@@ -160,7 +163,7 @@ export type Composed =
   | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** As `loadNode`, but nothing is compiled: what the documents say, not whether it can be had. */
+/** Like `loadNode`, but compiles nothing: checks what the documents say, not whether it can be opened. */
 export async function composeNode(path: string, env: Environment): Promise<Composed> {
   const documents = await readNode(path, env);
   const { nodeFile, problems, document } = documents;
@@ -199,7 +202,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
     env,
     secrets: openSecrets({ dir: secretsDir, sealed }),
     fileOverlays: overlays,
-    // Of a deployment that is yet to arrive nothing is known.
+    // Without a document the node cannot know whether a later deployment needs the inspector.
     trusted: nodeFile && { ...trustedBy(nodeFile), ...(document === undefined && { inspector: undefined }) },
     rules,
     guardrails,
@@ -207,7 +210,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
   });
 }
 
-/** `patterns`: from the node file's folder. */
+/** `patterns` are relative to the node file's directory. */
 export async function readOverlays(
   disk: Disk,
   nodeFile: string,

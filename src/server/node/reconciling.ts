@@ -37,7 +37,7 @@ export interface ReconcilingOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opens reconciliation; `owner` closes it. */
 export function openReconciling(options: ReconcilingOptions, owner: Lifetime): Reconciled {
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
@@ -86,7 +86,7 @@ const recordOf = ({ class: name, unmeasured, ...breach }: Breach) => ({
   unmeasured_streams: unmeasured,
 });
 
-/** Of what a report can show: it counts images and sounds in other units than tokens. */
+/** Returns the usage that a report can show: a report counts images and sounds in units other than tokens. */
 function meteredOn({ view }: Pick<Cluster, "view">, provider: string, day: string): Metered {
   const at = Math.floor(Date.parse(`${day}T00:00:00Z`) / DAY_MS);
   const rows = meteredOfProvider(view, provider, at, at + 1).filter(({ kind }) => kind === "tokens");

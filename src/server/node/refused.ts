@@ -1,11 +1,11 @@
-/** What a node cannot start with, found out after its documents were read. */
+/** Errors that prevent a start and are found only after a node's documents were read. */
 
 import { isIP } from "node:net";
 import { formatDuration, type Log, parseDuration } from "../../base/index.ts";
 import { NO_CORS_ORIGINS, readOrigin } from "../core/cross-origin/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
 
-/** What the cluster stores does not compile on this node, or a setting beside the documents is no good. */
+/** The stored configuration does not compile on this node, or a setting outside the documents is invalid. */
 export class ConfigurationRefused extends Error {
   readonly problems: readonly string[];
 

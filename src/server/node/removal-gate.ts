@@ -67,7 +67,7 @@ export function openRemovalGate(
 /** Between two messages to a worker process about nothing but the time; a clock that is slewed moves by less. */
 const TOLD_DRIFT_MS = 5;
 
-/** What the worker processes of a node are told of it. */
+/** Returns the node state that is sent to the worker processes. */
 export function nodeStateOf(
   cluster: Pick<Cluster, "status" | "onStatus">,
   removal: Pick<RemovalGate, "isClosed" | "onChange">,

@@ -17,7 +17,7 @@ export interface KeySources {
   readonly file: Uint8Array | undefined;
 }
 
-/** `path`: of the node file. Throws `ConfigurationRefused`. */
+/** `path` is the node file's. Throws `ConfigurationRefused`. */
 export function keySourcesOf(
   { cluster }: NodeFile,
   path: string,
@@ -32,7 +32,7 @@ export function keySourcesOf(
   return { secret: cluster.secret, previousSecret, file: file?.bytes };
 }
 
-/** Undefined without a cluster secret. */
+/** Returns `undefined` without a cluster secret. */
 export async function sealingKeysOf({
   secret,
   previousSecret,

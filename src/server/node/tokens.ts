@@ -21,7 +21,7 @@ export interface Tokens {
 
 export interface TokensOptions {
   readonly nodeFile: NodeFile;
-  /** Of the node file. */
+  /** Path of the node file. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface TokensOptions {
   readonly log: Log;
 }
 
-/** What is opened belongs to `owner`. */
+/** Opens the tokens; `owner` closes them. */
 export function openTokens({ nodeFile, path, env, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
   const metrics = createTokenMetrics(instruments);
   let issuers = issuersOf(nodeFile, path, env);

@@ -1,6 +1,6 @@
 /**
- * What is asked of a node right after it has started may need what its cluster is about to settle: the level that the leader
- * raises, without which a write of a new kind is refused, and the number of this start, without which no budget is. A node
+ * A request right after the start of a node may need what its cluster is about to settle: the level that the leader raises,
+ * without which a write of a new kind is refused, and the number of this start, without which budgets do not work. A node
  * serves once both are known. It never waits for members of older builds. Source: cluster reference, 6.3 and 7.2.
  */
 import type { Cluster, StateView } from "../cluster/index.ts";

@@ -6,16 +6,16 @@ import type { RehearsalQuestion } from "./protocol.ts";
 
 /** Bytes of a page, as JSON: a forward link carries twice as much. */
 const PAGE_BYTES = 1 << 20;
-/** For all pages of a node. */
+/** Timeout for all pages of a node, in milliseconds. */
 const LIMIT_MS = 2_000;
 /** More than a node that keeps 64 MiB has. */
 const MAX_PAGES = 256;
 
 interface Page {
-  /** Undefined: the node keeps no records. */
+  /** `undefined` if the node keeps no records. */
   readonly since: number | undefined;
   readonly chunks: readonly JsonChunk[];
-  /** Where the next page begins; undefined: this is the last. */
+  /** Start of the next page; `undefined` on the last. */
   readonly next: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Gathered {
   readonly disabled: readonly string[];
 }
 
-/** Of this node, for another: chunks from number `from` on. */
+/** Returns a page of this node's chunks, starting at number `from`, for another node. */
 export function pageOf(store: RecordStore | undefined, from: number): Uint8Array {
   if (store === undefined) return bytesOf({ since: undefined, chunks: [], next: undefined });
   const chunks: JsonChunk[] = [];
@@ -45,7 +45,7 @@ export function pageOf(store: RecordStore | undefined, from: number): Uint8Array
 
 const bytesOf = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
 
-/** `since`: of requests that came earlier nothing is wanted, in milliseconds since 1970. */
+/** `since` excludes requests that came earlier, in milliseconds since 1970. */
 export async function gatherRecords(
   cluster: Pick<Cluster, "status" | "askMember">,
   store: RecordStore | undefined,
@@ -99,7 +99,7 @@ async function allOf(
       from = read.next;
     }
   } catch {
-    return undefined; // too late, or the caller has gone, which is told by the signal
+    return undefined; // Timed out, or the caller left, which the signal shows.
   }
   return { node, since: covered, chunks };
 }

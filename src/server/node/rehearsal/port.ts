@@ -27,7 +27,7 @@ import { judgeApart } from "./thread.ts";
 export interface RehearsalOptions {
   readonly configuration: Configuration;
   readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
-  /** `undefined`: this node keeps no records. */
+  /** `undefined` if this node keeps no records. */
   readonly store: RecordStore | undefined;
   readonly governed: Pick<Governed, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,9 +41,9 @@ export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined
 
 /** Rehearsals one after the other, and few that wait. */
 const MAX_WAITING = 4;
-/** Of judging, in the thread. */
+/** Time limit for judging in the thread, in milliseconds. */
 const LIMIT_MS = 4_500;
-/** More buckets than are told: their windows are judged from records alone. */
+/** Maximum number of buckets that are passed on; windows of further buckets are judged from records alone. */
 const MAX_BUCKETS = 50_000;
 
 export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
@@ -51,7 +51,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   let turn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
 
-  /** As they are in force, with `source` holding `document`. */
+  /** Returns the sources in force with `document` as the content of `source`. */
   const proposedSources = (source: string, document: string | undefined): readonly Source[] => {
     const inForce = servedSources(configuration);
     if (document === undefined) return inForce;

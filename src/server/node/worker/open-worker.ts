@@ -52,7 +52,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   let plane: ToldPlane | undefined;
   channel.answer("open", async (body) => {
     const settings = body as WorkerSettings;
-    // As lists of processes show it.
+    // Title in process lists.
     process.title = `gateway worker ${settings.number}`;
     const serve = await openParts({ channel, env, log, traffic, exit }, settings, owner);
     channel.answer("serve", async () => {
@@ -184,7 +184,7 @@ const acceptedBy = (channel: Channel, { address, port }: WorkerSettings, { conne
     }),
 });
 
-/** Traces are exported by whoever serves; metrics, lines of the log and the trail by the node. */
+/** Exports traces from the process that serves; the node exports metrics, log lines and the trail. */
 async function openTraces(
   { nodeId, number, build }: WorkerSettings,
   { instruments, log, env }: Pick<WorkerOptions, "log" | "env"> & { readonly instruments: Instruments },

@@ -1,4 +1,4 @@
-/** The configuration of a worker: compiled and loaded when it is told to, in force when it is told so. */
+/** Configuration of a worker: compiles and loads it on one message, puts it in force on another. */
 import type { Instruments, Log } from "../../../base/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import {
@@ -36,7 +36,7 @@ export interface SnapshotsOptions {
   readonly callModel: CallModel;
   /** Models in memory are the node process's. */
   readonly askSession: AskSession;
-  /** For long texts. */
+  /** Number of threads for long texts. */
   readonly threads: number;
 }
 
@@ -53,11 +53,11 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     taken = resolve;
   });
 
-  /** What is wrong with it, a line each; nothing where it can be taken. */
+  /** Returns the problems, one a line; empty if the configuration can be used. */
   const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
-    // Its counters can be had once.
+    // Its counters can be created only once.
     if (texts.some(mayHoldGuardrails))
       guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
