@@ -1,20 +1,22 @@
 /**
- * The body of an answer with its content encodings taken off as it flows. Providers and what stands before them compress
- * although `identity` was asked for. Source: RFC 9110, section 8.4; design decisions, section 20.
+ * Decodes the content encodings of an answer as it streams. Providers and their proxies compress although `identity` was
+ * requested. Source: RFC 9110, section 8.4; design decisions, section 20.
  */
 import type { Duplex } from "node:stream";
 import { codingOf } from "../coding/index.ts";
 
-/** Nobody needs two; each costs a decoder. */
+/** Maximum number of nested encodings. In practice there is one; each costs a decoder. */
 const MAX_LAYERS = 3;
 const CHUNK_BYTES = 16 << 10;
 
-/** What JSON and events unpack to is five to thirty times their size; the formats allow a thousand times and more. */
+/** Maximum expansion. JSON and events expand five to thirty times; the formats allow a thousand times and more. */
 const MAX_RATIO = 100;
-/** What any body may unpack to, however small it is. */
+/** Size that any body may expand to, in bytes, regardless of the ratio. */
 const FREE_BYTES = 512 << 10;
 
-/** As much of a body is looked at before it is decided what it is: so many bytes of a compressed body are never all text. */
+/**
+ * Number of bytes that are checked before the body's form is decided: the first bytes of a compressed body are never all text.
+ */
 const SNIFFED_BYTES = 12;
 
 /** The body does not decode. Its message may be shown. */
@@ -23,7 +25,7 @@ export class DecodingFault extends Error {
 }
 
 export interface DecodedSink {
-  /** False: no more for now; `resume` goes on. */
+  /** Takes a chunk. Returns false if there is no room; `resume` continues. */
   plain(chunk: Buffer): boolean;
   plainEnd(): void;
   undecodable(cause: DecodingFault): void;
@@ -57,13 +59,13 @@ export class AnswerDecoding {
   /** The connection waits for room. */
   #onRoom: (() => void) | undefined;
 
-  /** `layers`: as `areDecoded` takes them. */
+  /** `layers` are as `areDecoded` takes them. */
   constructor(layers: readonly string[], sink: DecodedSink) {
     this.#layers = layers;
     this.#sink = sink;
   }
 
-  /** False: no more for now; `onRoom` is called once there is room again. */
+  /** Decodes a chunk. Returns false if there is no room; `onRoom` is called when there is room again. */
   push(chunk: Buffer, onRoom: () => void): boolean {
     if (this.#isOver) return true;
     this.#bytesIn += chunk.length;
@@ -83,14 +85,14 @@ export class AnswerDecoding {
     else first.end();
   }
 
-  /** There is room for what is decoded. */
+  /** Continues after the receiver of the decoded bytes has room again. */
   resume(): void {
     const decoders = this.#decoders ?? [];
     if (decoders.length > 0) decoders.at(-1)?.resume();
     else this.#room();
   }
 
-  /** Nothing more of it is wanted. */
+  /** Drops the rest of the body. */
   destroy(): void {
     this.#isOver = true;
     for (const decoder of this.#decoders ?? []) decoder.destroy();
@@ -139,7 +141,7 @@ export class AnswerDecoding {
     if (!this.#isOver) onRoom?.();
   }
 
-  /** False: the sink takes no more for now. */
+  /** Passes decoded bytes on. Returns false if the sink has no room. */
   #out(plain: Buffer): boolean {
     if (this.#isOver) return true;
     this.#bytesOut += plain.length;
@@ -150,7 +152,7 @@ export class AnswerDecoding {
     return this.#sink.plain(plain);
   }
 
-  /** Bytes that were decoded so far, as far as the decoder tells. */
+  /** Compressed bytes that the decoder has processed, as far as it reports. */
   get #taken(): number {
     const first = this.#decoders?.[0] as { readonly bytesWritten?: number } | undefined;
     return first?.bytesWritten ?? this.#bytesIn;

@@ -1,4 +1,4 @@
-/** One bounded answer of a server or agent, asked for beside its calls: a card, what it speaks. */
+/** Fetches one size-limited document of a server or agent, outside its calls: an agent card, or the supported protocol. */
 import type { Pool } from "undici";
 import { anySignal, formatDuration } from "../../base/index.ts";
 
@@ -11,14 +11,14 @@ export interface DocumentRequest {
   /** Pairs. */
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Of the whole exchange, connecting included. */
+  /** Timeout of the whole exchange, in milliseconds, including the connect. */
   readonly limitMs: number;
   readonly signal?: AbortSignal;
 }
 
 export type FetchedDocument =
   | { readonly kind: "answered"; readonly status: number; readonly contentType: string; readonly text: string }
-  /** `problem`: names no address and quotes nothing. `isDown`: it did not answer at all, or not to the end. */
+  /** `problem` contains no address and quotes nothing. `isDown` is true if the answer is missing or incomplete. */
   | { readonly kind: "failed"; readonly problem: string; readonly isDown: boolean };
 
 /** Never rejects; follows no redirect. */
@@ -38,7 +38,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     for await (const chunk of answer.body) {
       const bytes = Buffer.from(chunk as Uint8Array);
       length += bytes.length;
-      // To leave the loop ends the connection.
+      // Leaving the loop closes the connection.
       if (length > MAX_DOCUMENT_BYTES) {
         return { kind: "failed", problem: `it is larger than ${MAX_DOCUMENT_BYTES} bytes`, isDown: false };
       }

@@ -13,14 +13,17 @@ import type { PresentedOutcome } from "./present.ts";
 import { attemptRouted, deliver } from "./routed.ts";
 import { failureOf, Ruling } from "./ruling.ts";
 
-/** `over` is told once, when the answer was delivered or the client left, or of the refusal when no candidate answered. */
+/**
+ * Forwards a request. `over` is called once: when the answer was delivered, when the client left, or with the refusal if no
+ * candidate answered.
+ */
 export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, over: Done): void {
   new Forwarding(options, over).begin();
 }
 
 /**
- * A request on its way from candidate to candidate. An answer that is delivered, as nearly all are, is told with its last
- * byte and without a promise; what follows upon another outcome does so once whoever told of it is done.
+ * A request on its way from candidate to candidate. A delivered answer, which is the usual case, is reported with its last byte
+ * and without a promise; any other outcome is handled after the code that reported it has returned.
  */
 class Forwarding<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
@@ -152,7 +155,7 @@ function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRe
   return { method, path, headers: span.carry(headers), body };
 }
 
-/** False when the client left meanwhile. */
+/** Waits. Resolves with false if the client left meanwhile. */
 async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
   const leaving = new AbortController();
   downstream.onGone(() => leaving.abort());

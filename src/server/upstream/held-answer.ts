@@ -4,14 +4,14 @@ import { headerValue } from "./header-value.ts";
 
 /** A first event or a body larger than this is no error message. */
 const MAX_HELD_BYTES = 64 << 10;
-/** Each chunk costs memory beside its bytes. */
+/** Maximum number of chunks held back; each costs memory beside its bytes. */
 const MAX_HELD_CHUNKS = 256;
 
 /** Names of fields of an event, as far as they tell one from anything else. */
 const FIELDS = ["data:", "event:", "id:", "retry:"];
 const PING = /"type"\s*:\s*"ping"/;
 
-/** `unknown`: only white space came. `other`: neither events nor JSON, which is judged by nobody. */
+/** `unknown` means only white space so far. `other` is neither events nor JSON, and is not judged. */
 type Form = "unknown" | "events" | "body" | "other";
 
 export interface HeldFor {
@@ -45,7 +45,7 @@ export class HeldAnswer {
     this.#awaitsEvent = awaitsEvent;
   }
 
-  /** Returns the data of the first event that tells anything; signs of life tell nothing. */
+  /** Returns the data of the first event that has content; heartbeat events have none. */
   add(chunk: Buffer): string | undefined {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
@@ -56,7 +56,7 @@ export class HeldAnswer {
     return this.#splitter.push(isFirst ? this.body : chunk).find(tells)?.data;
   }
 
-  /** With the content type of what it turned out to be: events or JSON. */
+  /** Headers with the content type of the actual form: events or JSON. */
   get typedHeaders(): readonly string[] {
     const isNamed = isEventStream(this.headers);
     if (this.#form === "events" && !isNamed) return ofType(this.headers, "text/event-stream; charset=utf-8");
@@ -73,7 +73,7 @@ export class HeldAnswer {
     return this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
   }
 
-  /** At its end: the data of an event without the blank line that ends it. */
+  /** Returns the data of a last event that lacks its final blank line. */
   last(): string | undefined {
     const last = this.#splitter?.unfinished();
     return last !== undefined && tells(last) ? last.data : undefined;
@@ -100,7 +100,7 @@ const tells = ({ event, data }: { readonly event: string; readonly data: string 
 const isEventStream = (headers: readonly string[]): boolean =>
   headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
 
-/** False for what is of another kind by its own word: audio, pictures, archives. */
+/** Returns false if the content type is clearly another kind: audio, images, archives. */
 export function mayBeText(headers: readonly string[]): boolean {
   const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
   return (

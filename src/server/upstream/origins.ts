@@ -1,4 +1,4 @@
-/** One connection pool an origin, kept over reloads, closed when no configuration names the origin any more. */
+/** One connection pool per origin, kept over reloads, and closed when the configuration no longer names the origin. */
 import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, proxyConnector } from "../forward-proxy/index.ts";
@@ -11,16 +11,16 @@ import { loneRoute, type Route, type Routed } from "./server.ts";
 const CONNECT_LIMIT_MS = 10_000;
 
 export interface Origins {
-  /** For what is fetched of an origin by whoever makes no attempt. */
+  /** Returns a pool for requests to an origin that are not attempts. */
   pool(origin: string): Pool;
   /**
-   * Where an attempt at the channel goes. A promise only for pools. `subset`: the part of a pool that it is confined to.
-   * `asked`: what the picker of a pool is told.
+   * Selects the server for an attempt at the channel. A promise only for pools. `subset` is the part of a pool that it is
+   * limited to. `asked` is passed to the picker of a pool.
    */
   route(channel: Destination, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
   /** Closes, gracefully, the connections to origins and pools that are not listed. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
-  /** Of the provider's pool; undefined: it has none. */
+  /** Returns the members of the provider's pool; `undefined` if it has none. */
   members(provider: string): readonly PoolMember[] | undefined;
   /** Open upstream connections, all origins together. */
   connections(): number;

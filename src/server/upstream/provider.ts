@@ -25,7 +25,7 @@ export interface UpstreamChannel {
   readonly origin: string;
   /** Value of the `host` header. */
   readonly host: string;
-  /** As it may be shown: the origin, or the text of the configuration with the references that it came from. */
+  /** Origin that may be shown, or the text of the configuration with its unresolved references. */
   readonly shownOrigin: string;
   /** The servers behind that name; undefined: it is one server. */
   readonly pool: PoolSpec | undefined;
@@ -33,19 +33,19 @@ export interface UpstreamChannel {
   readonly pathOf: (incomingPath: string) => string;
   /** The maker's own surface, and not one kept for clients of another dialect. */
   readonly isOwnSurface: boolean;
-  /** Undefined: claims all that its dialect can express. */
+  /** `undefined` if it claims everything that its dialect can express. */
   readonly caps: ReadonlySet<string> | undefined;
   readonly claims: (capability: string) => boolean;
   /** The same channel with the claims that the model keeps. `model`: as the provider is sent it. */
   readonly forModel: (model: string) => UpstreamChannel;
   /**
-   * Of what the channel does not claim: a request of its own dialect in which none of it stands loses nothing here; with no
-   * evidence, none does. Undefined: what such a request uses must be read.
+   * Texts that indicate capabilities which the channel does not claim: a request of its own dialect that contains none of them
+   * loses nothing here. Empty if no request can lose anything. `undefined` if the request must be parsed to find out.
    */
   readonly lossEvidence: readonly Buffer[] | undefined;
-  /** Undefined: serves every model. */
+  /** `undefined` if it serves every model. */
   readonly servesModel: ((model: string) => boolean) | undefined;
-  /** What is presented; undefined: the client's own is forwarded. */
+  /** Credential to present; `undefined` if the client's own is forwarded. */
   readonly credential: Credential | undefined;
   /** Header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
   readonly presenting: (key: string) => readonly string[];
@@ -53,14 +53,14 @@ export interface UpstreamChannel {
 
 export interface Provider {
   readonly name: string;
-  /** By the catalog's name, or by its own where it is not of the catalog: what signs and seals its thinking. */
+  /** Catalog name, or its own name if it is not in the catalog; identifies who signs and seals its thinking blocks. */
   readonly maker: string;
   readonly channels: readonly UpstreamChannel[];
-  /** Of its channels; undefined: they are no pool's. */
+  /** Pool of its channels; `undefined` if they have none. */
   readonly pool: PoolSpec | undefined;
-  /** What clients ask for, to what the provider is sent. */
+  /** Models that clients ask for, mapped to those that the provider is sent. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Undefined when the catalog changes nothing of the body. */
+  /** `undefined` if the catalog does not change the body. */
   readonly bodyEdits: ObjectEdits | undefined;
   /** Top-level fields that the operator has taken out; undefined: none. */
   readonly strippedFields: ReadonlySet<string> | undefined;
@@ -68,9 +68,9 @@ export interface Provider {
   readonly droppedHeaders: ReadonlySet<string>;
   /** Header pairs added to each request. */
   readonly addedHeaders: readonly string[];
-  /** What a request that would lose something here meets. */
+  /** Policy for a request that would lose something here. */
   readonly onFidelityLoss: "reject" | "allow";
-  /** The server knows `stream_options`, or the operator says so. */
+  /** True if the server knows `stream_options`, or if the operator declares it. */
   readonly acceptsStreamUsage: boolean;
   /** Compat only: the field that identifies the end user. */
   readonly endUserField: CatalogProvider["endUserField"];
@@ -89,8 +89,8 @@ export interface Provider {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Besides the connection's own: what the dialling side writes itself, `expect`, which our server has answered, and what a
- * browser says of the page that it asks for, which this gateway has judged; some providers refuse pages by it.
+ * Headers beyond the hop-by-hop ones: those that the client connection writes itself, `expect`, which our server has answered,
+ * and a browser's statements about its page, which this gateway has checked; some providers refuse pages by them.
  */
 const NEVER_FORWARDED: readonly string[] = [
   ...HOP_BY_HOP_HEADERS,
@@ -114,16 +114,16 @@ const STEERING_HEADERS: readonly string[] = [
   "x-goog-user-project",
 ];
 
-/** What the document says of all providers, and how it writes this one. */
+/** Settings of the document for all providers, and how it writes this one. */
 export interface ProviderDefaults {
   readonly onFidelityLoss: "reject" | "allow";
-  /** Something counts usage: `stream_usage` is on where nothing is said of it. */
+  /** Some feature counts usage: `stream_usage` defaults to on. */
   readonly readsUsage: boolean;
-  /** As the configuration writes the address, where references are in it. */
+  /** Address as written in the configuration, if it contains references. */
   readonly writtenAddress?: string | undefined;
 }
 
-/** `credentialOf`: what is presented on a channel; undefined where the client's own is forwarded. */
+/** `credentialOf` returns the credential of a channel; `undefined` if the client's own is forwarded. */
 export function compileProvider(
   facts: CatalogProvider,
   config: ProviderConfig,
@@ -199,7 +199,7 @@ function compileChannel(
     credential,
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
-  // As many as there are ways in which models differ, whatever names clients make up.
+  // Size is limited by the ways in which models differ, whatever names clients invent.
   const byLack = new Map<string, UpstreamChannel>();
   function keptBy(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");

@@ -1,4 +1,4 @@
-/** What one attempt came to, and what follows from it: the rules of `retry` and `failover`. */
+/** Outcome of one attempt, and the decision that follows: the rules of `retry` and `failover`. */
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../base/index.ts";
 import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
@@ -13,7 +13,7 @@ import { ErrorBody, type SaidError, saidIn } from "./said-error.ts";
 
 const ANSWER: Move = { kind: "answer" };
 
-/** Whose attempt it is. */
+/** Position of the attempt among the candidates. */
 interface Turn {
   readonly candidate: AnyCandidate;
   readonly at: number;
@@ -23,7 +23,7 @@ interface Turn {
   readonly looksInside: boolean;
 }
 
-/** What one attempt came to, and what follows from it. */
+/** Outcome of one attempt, and the decision that follows. */
 export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
@@ -36,7 +36,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   reason = "";
   hasTimedOut = false;
   hasErred = false;
-  /** What the request is refused with, although the upstream answered. */
+  /** Refusal of the request although the upstream answered. */
   refusal: GatewayError | undefined;
   error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: SaidError }) | undefined;
   readonly #begunAt = performance.now();
@@ -91,14 +91,14 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     if (this.result === "answered") this.#options.answered(ms);
   }
 
-  /** The pool's picker answers in its stead: that is not repeated, and nobody stands in. */
+  /** Records that the pool's picker answered instead: no retry and no failover. */
   declined(status: 429 | 503): void {
     this.status = status;
     this.result = status === 429 ? "429" : "5xx";
     this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
-  /** What came is no answer, or must not be shown; another provider is asked for the first alone. */
+  /** Records a response that is invalid or must not be shown; only an invalid one causes a failover. */
   failed(trigger: Trigger, result: FailureKind = trigger): void {
     this.#isAnswer(trigger, undefined);
     this.result = result;
@@ -165,7 +165,7 @@ export function failureOf(
   const noun = nounOf(provider);
   if (outcome.kind === "invalid") {
     const { cause } = outcome;
-    // It may be another one's that can be read.
+    // Another provider's answer may be readable.
     ruling.failed("connect", "invalid");
     ruling.reason = cause.message;
     return new GatewayError("upstream_invalid", `${noun}'s answer could not be read: ${cause.message}.`, { cause });
@@ -186,7 +186,7 @@ export function failureOf(
 
 const nounOf = ({ name, noun = `Provider ${name}` }: Forwarded): string => noun;
 
-/** What of it may be shown; with what ails this machine a provider has nothing to do. */
+/** Returns the part of the cause that may be shown; problems of this machine are not the provider's. */
 function whyNot(cause: Error): string {
   if (cause instanceof ForwardProxyFault) return `: ${cause.message}`;
   if (cause instanceof NoServer && cause.message !== "") return `: ${cause.message}`;
@@ -194,7 +194,7 @@ function whyNot(cause: Error): string {
   return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";
 }
 
-/** What an upstream's status is as a failure; undefined: it is none. */
+/** Returns the failure that an upstream's status means; `undefined` if it is none. */
 export function statusTrigger(status: number): Trigger | undefined {
   if (status === 429) return "429";
   return status >= 500 ? "5xx" : undefined;

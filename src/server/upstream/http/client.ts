@@ -1,8 +1,8 @@
 /**
- * Connections to one origin. An ordinary request goes over one of HTTP/1.1, the last that became idle first; where the
- * server speaks HTTP/2 all goes over undici, as does whatever is out of the ordinary. Which way a request goes is settled
- * before its first byte. A request is sent a second time only if a connection that was used before ends without a byte of
- * an answer, which is what a server's idle timeout looks like; the second time it gets a connection of its own.
+ * Connections to one origin. An ordinary request uses HTTP/1.1, over the connection that became idle last; if the server speaks
+ * HTTP/2, or a request is unusual, it goes through undici. The choice is made before its first byte. A request is sent a second
+ * time only if a reused connection ends without a byte of an answer, which is how a server's idle timeout appears; the second
+ * time it gets a new connection.
  */
 import type { LookupFunction, Socket } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -25,10 +25,10 @@ import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
  * Above the ten minutes that the official SDKs themselves wait by default.
  */
 const SILENCE_LIMIT_MS = 15 * 60_000;
-/** An idle connection is kept so long where the server does not say how long it keeps it itself. */
+/** Time that an idle connection is kept if the server does not announce its own, in milliseconds. */
 const IDLE_MS = 4_000;
 const MAX_IDLE_MS = 600_000;
-/** Before the server's own end of it, a request might cross its close. */
+/** Margin before the server's own idle timeout, in milliseconds: later, a request might cross the server's close. */
 const IDLE_MARGIN_MS = 2_000;
 /** How often silence and idleness are looked at. */
 const SWEEP_MS = 1_000;
@@ -51,9 +51,9 @@ interface Waiting {
   readonly outgoing: Outgoing;
   readonly request: UpstreamRequest;
   readonly handler: AnswerHandler;
-  /** That it is to go over; undefined: one is being made. */
+  /** Connection to use; `undefined` while one is being opened. */
   connection: Connection | undefined;
-  /** It is sent for the second time, over a connection that nothing was sent over before. */
+  /** True if the request is sent for the second time, over a new connection. */
   readonly isReplay: boolean;
 }
 
@@ -74,7 +74,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
   const open = new Set<Connection>();
   const idle: Idle[] = [];
-  /** Each has a connect under way. */
+  /** Requests that wait for a connect in progress. */
   const waiting: Waiting[] = [];
   let ready: Waiting[] = [];
   let pool: Pool | undefined;
@@ -115,7 +115,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   /**
-   * Once what has come on kept connections was read: bytes that nobody asked for, or an end, and the connection is not used.
+   * Queues a request on a connection. It is sent after pending input of idle connections was read: unexpected bytes or an end
+   * disqualify a connection.
    */
   function begin(next: Waiting, connection: Connection): void {
     next.connection = connection;
@@ -163,7 +164,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     else keep(connection, undefined);
   }
 
-  /** The server speaks it: from now on all goes that way, and over this connection first. */
+  /** Switches to HTTP/2, which the server speaks: all later requests use it, and this connection first. */
   function toHttp2(socket: Socket): void {
     if (isHttp2 || isClosing) socket.destroy();
     else {
@@ -193,7 +194,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     });
   }
 
-  /** For one request, which closes it. */
+  /** Returns a pool for one request, which closes it. */
   function openLone(): Pool {
     return new Pool(origin, {
       connections: 1,

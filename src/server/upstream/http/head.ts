@@ -4,7 +4,7 @@
  */
 import { malformed } from "./types.ts";
 
-/** Where the body ends: after so many bytes, with the last chunk, or with the connection. */
+/** End of the body: after a number of bytes, with the last chunk, or with the connection. */
 export type Framing = number | "chunked" | "close";
 
 export interface AnswerHead {
@@ -15,13 +15,13 @@ export interface AnswerHead {
   readonly framing: Framing;
   /** The connection may take another request after this answer. */
   readonly isKept: boolean;
-  /** Seconds that the server says it keeps an idle connection. */
+  /** Idle time in seconds that the server announces. */
   readonly keepsFor: number | undefined;
 }
 
-/** Of the headers: controls, and line ends that are not CR LF. Tabs may stand in values. */
+/** Forbidden characters in headers: controls, and line ends other than CR LF. Values may contain tabs. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
-/** A reason phrase says nothing that the status does not; what of it may be shown is not judged here. */
+/** The reason phrase adds nothing to the status; whether it may be shown is decided elsewhere. */
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([^\0\r\n]*))?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const DIGITS = /^\d{1,15}$/;
@@ -56,8 +56,8 @@ function kindOf(name: string): number {
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /**
- * `text`: the head a character a byte, without the empty line at its end; `method`: of the request. Throws `HttpFault`.
- * Informational answers are told by their status; they have no body.
+ * Parses a head. `text` has one character per byte, without the empty line at its end; `method` is the request's. Throws
+ * `HttpFault`. Informational answers are recognized by their status; they have no body.
  */
 export function parseHead(text: string, method: string): AnswerHead {
   let lineEnd = text.indexOf("\r\n");

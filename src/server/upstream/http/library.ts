@@ -1,4 +1,4 @@
-/** What goes over undici: HTTP/2, and requests that are out of the ordinary. */
+/** Requests that go through undici: HTTP/2, and unusual requests. */
 import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
 import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
@@ -36,7 +36,10 @@ function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest
   }
 }
 
-/** What undici says of a used connection that the server closed: over HTTP/1.1, over HTTP/2, and what the system says. */
+/**
+ * Returns whether a reused connection was closed by the server, by undici's errors for HTTP/1.1 and HTTP/2 and by system
+ * errors.
+ */
 function isClosed(cause: Error): boolean {
   const { socket } = cause as Error & { readonly socket?: { readonly bytesRead?: number } | null };
   if (socket?.bytesRead === 0) return false; // nothing was ever read from it
@@ -44,7 +47,7 @@ function isClosed(cause: Error): boolean {
   return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_HTTP2_\w+)$/.test(code) || cause.message.includes("GOAWAY");
 }
 
-/** What undici says of an answer that it could not read. */
+/** Returns whether undici could not parse the answer. */
 const isMalformed = (cause: Error): cause is Error & { readonly code: string } =>
   "code" in cause && /^(?:HPE_\w+|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/.test(String(cause.code));
 

@@ -1,7 +1,7 @@
-/** The head of a request as it goes over the wire. */
+/** The head of a request in wire format. */
 import type { UpstreamRequest } from "../ports.ts";
 
-/** They are sent with a body, or say that there is none. RFC 9110, section 8.6. */
+/** Methods that have a body, or announce that there is none. RFC 9110, section 8.6. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 const WITHOUT_BODY: ReadonlySet<string> = new Set(["GET", "DELETE", "OPTIONS"]);
 const PATH = /^[\x21-\x7e\x80-\xff]+$/;
@@ -32,8 +32,8 @@ function isPlainName(name: string): boolean {
 }
 
 /**
- * Up to its empty line, a character a byte. `host`: value of the `host` header. Undefined where anything about the request
- * is out of the ordinary, so that somebody else must decide over it; nothing was sent of it then.
+ * Returns the head up to its empty line, one character per byte. `host` is the value of the `host` header. Returns `undefined`
+ * if the request is unusual and undici must send it; nothing was sent then.
  */
 export function requestText({ method, path, headers, body }: UpstreamRequest, host: string): string | undefined {
   const length = body?.length ?? 0;

@@ -1,16 +1,16 @@
 /**
- * What an endpoint picker's answers say. Of them only the destination and, of a complete echo of the body, its `model` are
- * taken. Source: Endpoint Picker protocol 1.0.0; ext-proc reference, B.
+ * Parses an endpoint picker's answers. Only the destination is used, and the `model` of a complete echo of the body. Source:
+ * Endpoint Picker protocol 1.0.0; ext-proc reference, B.
  */
 import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } from "../../ext-proc/index.ts";
 
 export const DESTINATION = "x-gateway-destination-endpoint";
 
-/** A list of fallbacks is a few; who names thousands says nothing. */
+/** Maximum number of picked endpoints. A fallback list is short; thousands carry no information. */
 const MOST_PICKED = 64;
 
 export type Destination =
-  /** In the order of preference, as `address:port`. */
+  /** Endpoints in the order of preference, as `address:port`. */
   | { readonly kind: "endpoints"; readonly endpoints: readonly string[] }
   | { readonly kind: "none" }
   /** Header and metadata name different ones. */
@@ -54,7 +54,7 @@ export interface PickerAnswer {
 /** Longer texts are no reason to be shown. */
 const MAX_BODY_BYTES = 64 << 10;
 
-/** Undefined: the picker refused for a reason that says nothing of its pool's load. */
+/** Returns `undefined` if the picker refused for a reason unrelated to its pool's load. */
 export function shownAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
   const status = answer?.status?.code;
   if (status !== 429 && status !== 503) return undefined;

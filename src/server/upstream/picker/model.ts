@@ -23,7 +23,7 @@ function memberOf(body: Buffer): string | undefined {
   }
 }
 
-/** They are of the body as it was. RFC 9530; RFC 3230; RFC 1864. */
+/** Digests of the unmodified body. RFC 9530; RFC 3230; RFC 1864. */
 const DIGESTS: ReadonlySet<string> = new Set(["content-digest", "repr-digest", "digest", "content-md5"]);
 
 /** The same request for another model; as it is where its body names none that can be replaced. */

@@ -19,9 +19,9 @@ export type PickOutcome =
 export interface Pickers {
   /** A promise only until gRPC is loaded. */
   ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
-  /** What came of a question, or of the request later. */
+  /** Records the outcome of a query, or of the request later. */
   told(provider: string, outcome: PickOutcome, ms?: number): void;
-  /** From now on these, and no others; each is connected to ahead of the first question. */
+  /** Replaces the pickers; connects to each ahead of the first query. */
   keepOnly(specs: readonly PickerSpec[]): void;
   close(): void;
 }
@@ -29,7 +29,7 @@ export interface Pickers {
 /** An answer is headers and a chunk of the echo. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
-/** A failing picker is told of no oftener. */
+/** Minimum interval between log lines about a failing picker, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
 const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
@@ -95,7 +95,7 @@ export function openPickers(options: {
       for (const [key, client] of clients) {
         if (kept.has(key)) continue;
         clients.delete(key);
-        client.close(); // what is under way goes on
+        client.close(); // Calls in progress continue.
       }
       if (specs.length === 0) return;
       void load().then((extProc) => {

@@ -1,13 +1,13 @@
 /**
- * Which addresses may be members of a pool. A name's answer comes from others: it must lead neither to the metadata service
- * of the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are what one's own servers
- * have, and are dialled as those of a `base_url` are.
+ * Addresses that may not be members of a pool. DNS answers come from outside: they must lead neither to the metadata service of
+ * the cloud that the gateway runs in, nor back to the gateway. Private and loopback addresses are normal for own servers, and
+ * are allowed as in a `base_url`.
  */
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 interface Kind {
-  /** With its article, to stand before "address". */
+  /** Description with its article, to precede "address". */
   readonly words: string;
   readonly list: BlockList;
 }
@@ -33,7 +33,7 @@ function kind(words: string, networks: readonly string[]): Kind {
 
 const has = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
-/** What kind of address it is that nothing may be dialled at, with its article; undefined: it may. */
+/** Returns the kind of blocked address, with its article; `undefined` if the address is allowed. */
 export function fencedAs(address: string): string | undefined {
   const forms = [address, ...embedded(address)];
   return KINDS.find(({ list }) => forms.some((form) => has(list, form)))?.words;

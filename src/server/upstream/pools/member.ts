@@ -1,4 +1,4 @@
-/** One server of a pool: its connections, and how it fares. */
+/** One server of a pool: its connections and its health. */
 
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
@@ -6,7 +6,10 @@ import { systemClock } from "../../../base/index.ts";
 import { type HttpClient, openHttpClient } from "../http/index.ts";
 import type { Server } from "../server.ts";
 
-/** After a failed connect others are asked first for so long, doubling; then one request tries it. */
+/**
+ * Time after a failed connect during which other servers are preferred, in milliseconds; doubles up to the maximum. Then one
+ * request tries it.
+ */
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 30_000;
 
@@ -17,7 +20,7 @@ export type MemberState = "ok" | "failing" | "idle" | "draining";
 
 /** The last connect that failed. */
 export interface ConnectFailure {
-  /** As the system, TLS or the client names it: `ECONNREFUSED`. */
+  /** Error code of the system, of TLS or of the client, such as `ECONNREFUSED`. */
   readonly code: string;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -31,7 +34,7 @@ export interface MemberOptions {
   readonly ca: string | undefined;
   /** Milliseconds; monotonic. */
   readonly now: () => number;
-  /** It could not be connected to. */
+  /** Called after a failed connect. */
   readonly onUnreachable: () => void;
 }
 
@@ -74,7 +77,7 @@ export class Member implements Server {
     return this.attempts === 0 ? "idle" : "ok";
   }
 
-  /** True while others are to be asked first. */
+  /** Returns true while other servers are preferred. */
   rests(): boolean {
     return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
   }
@@ -93,7 +96,7 @@ export class Member implements Server {
   begun(): void {
     this.inFlight += 1;
     this.attempts += 1;
-    // Whoever tries it after a rest tries it alone.
+    // Only one request tries it after the pause.
     if (this.#restsUntil !== 0) this.#restsUntil = this.#options.now() + MEMBER_CONNECT_MS;
   }
 
@@ -118,7 +121,7 @@ export class Member implements Server {
     this.inFlight -= 1;
   }
 
-  /** What is under way ends in its own time; nothing new comes. */
+  /** Accepts no new requests; those in progress finish. */
   drain(): void {
     this.#isDraining = true;
     this.#client?.close();

@@ -5,7 +5,7 @@ import type { Member } from "./member.ts";
 /** Members that one attempt is made at. Those that fail rest, so that the next request hardly meets one. */
 const MOST_TRIED = 16;
 
-/** A failed connect takes as long as two seconds; whoever waits has waited long enough after these. */
+/** Time after which no further server is tried, in milliseconds; a failed connect takes up to two seconds. */
 const MOST_TRYING_MS = 10_000;
 
 export class Turns {
@@ -27,11 +27,11 @@ export class Turns {
   }
 }
 
-/** What a picker chose. */
+/** Choice of a picker. */
 export interface Chosen extends Pick<Route, "model" | "watch"> {
   /** Tried before the others, in this order. */
   readonly preferred: readonly Member[];
-  /** Nobody else is tried. */
+  /** No other server is tried. */
   readonly alone: boolean;
 }
 
