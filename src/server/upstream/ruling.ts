@@ -98,7 +98,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.failedAfterMs = performance.now() - this.#begunAt;
   }
 
-  /** Records a response that is invalid or must not be shown; only an invalid one causes a failover. */
+  /** Decides by `trigger` whether the request is retried or fails over; `result` is the kind that is reported. */
   failed(trigger: Trigger, result: FailureKind = trigger): void {
     this.#isAnswer(trigger, undefined);
     this.result = result;

@@ -10,9 +10,9 @@ const MESSAGE_ROWS = 1_000;
 
 interface RowsMessage {
   readonly seq: number;
-  /** `begin`: what was there is forgotten once `end` has come. */
+  /** `begin` starts a replacement: the previous rows are dropped when `end` has come. */
   readonly kind: "begin" | "add" | "end" | "change";
-  /** No value: it is gone. */
+  /** A row without a value was deleted. */
   readonly rows: readonly (readonly [key: string, value?: string])[];
   readonly index: number;
 }
@@ -23,7 +23,7 @@ export interface RowsFeed {
   close(): void;
 }
 
-/** Of the node process. */
+/** Feeds a worker from the node process. */
 export function feedRows(channel: Channel, view: StateView): RowsFeed {
   let seq = 0;
   let taken = 0;
@@ -72,7 +72,7 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
   };
 }
 
-/** Of the worker. Empty until the first rows are whole. */
+/** Follows the rows in a worker. Empty until the first rows are complete. */
 export function followRows(channel: Channel, onFailure: (error: unknown) => void): StateView {
   const { view, follow, beginReplace, add, endReplace } = createView(onFailure);
   channel.on("rows", (body) => {

@@ -6,10 +6,10 @@ import type { Channel } from "../channel/index.ts";
 
 /** Between two reports of what is not urgent: what operators read of budgets is as old. */
 const REPORT_MS = 50;
-/** Between two looks at what the cluster is; what ends an allowance is told at once. */
+/** Interval between checks of the cluster's state, in milliseconds; the end of an allowance is reported immediately. */
 const LOOK_MS = 250;
 
-/** What a worker knows of the cluster. */
+/** Cluster state that a worker knows. */
 interface ClusterState {
   readonly incarnation: number;
   readonly hasLeader: boolean;

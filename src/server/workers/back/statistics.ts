@@ -1,4 +1,4 @@
-/** What workers meet at providers: summed there, and counted by the node as if it had met it. */
+/** Statistics of providers that workers use: summed there, and counted by the node like its own. */
 import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { gather } from "./gather.ts";
@@ -34,7 +34,7 @@ export type RecordedStatistics = Pick<Statistics, "of">;
 export function sendStatistics(channel: Channel): RecordedStatistics {
   const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
   const known = new Map<string, ProviderStatistics>();
-  /** Failures that are to be told once their errors have been read. */
+  /** Failures that are reported once their errors have been read. */
   const late = new Set<() => void>();
   channel.on("tell", () => {
     for (const tell of late) tell();
@@ -94,7 +94,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
   };
 }
 
-/** Gives the end, for when all that the worker wrote was taken: what was under way there is over. */
+/** Returns a function for after the worker's last output was read: it ends the attempts that were in progress there. */
 export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
   const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
   const times = (count: number, run: () => void): void => {

@@ -2,21 +2,21 @@
 
 const HEAD_BYTES = 4;
 
-/** Of the JSON of one frame. */
+/** Maximum size of one frame's JSON, in bytes. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-/** Of an entry that is longer, a frame has a part: characters, each of which is six bytes of JSON at most. */
+/** Length of one part of a longer entry, in characters; a character takes at most six bytes of JSON. */
 export const PART_LENGTH = 2 * 1024 * 1024;
 
-/** Of an entry, in characters: ten times what a configuration may hold. */
+/** Maximum length of an entry in characters: ten times the maximum of a configuration. */
 export const MAX_ENTRY_LENGTH = 256 * 1024 * 1024;
 
-/** The other side sent what is no frame of ours; nothing that follows can be understood. */
+/** The peer sent an invalid frame; nothing after it can be parsed. */
 export class BrokenFrame extends Error {
   override readonly name = "BrokenFrame";
 }
 
-/** `entries`: JSON texts, `bytes` of UTF-8 with a separator each. */
+/** `entries` are JSON texts, together `bytes` long in UTF-8 with one separator each. */
 export function frameOf(entries: readonly string[], bytes: number): Buffer {
   const length = bytes + 1;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + length);

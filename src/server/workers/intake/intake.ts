@@ -99,7 +99,7 @@ function socketPaths(dir: string | undefined): { readonly paths: readonly string
   const own = dir === undefined ? undefined : join(dir, "workers.sock");
   const paths: string[] = [];
   if (own !== undefined && Buffer.byteLength(own) <= MAX_PATH_BYTES) {
-    // What a crash left: the directory is locked against a second process.
+    // Removes what a crash left behind; the directory is locked against a second process.
     rmSync(own, { force: true });
     paths.push(own);
   }
@@ -109,7 +109,7 @@ function socketPaths(dir: string | undefined): { readonly paths: readonly string
     folder = mkdtempSync(join(tmpdir(), "gateway-"));
     paths.push(join(folder, "workers.sock"));
   } catch {
-    // No temporary directory that can be written: the other one.
+    // Without a writable temporary directory, the other path is used.
   }
   return {
     paths,

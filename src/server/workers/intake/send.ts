@@ -1,6 +1,6 @@
 /**
- * The audit trail of a worker. A request whose decision cannot be recorded is refused before anything of it goes out: without
- * room in the queue of the node, or when records are not acknowledged.
+ * Audit trail of a worker. A request whose decision cannot be recorded is refused before anything of it is sent: if the node's
+ * queue has no room, or if records are not acknowledged.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,7 +14,7 @@ import type { IntakeAddress, Sent } from "./protocol.ts";
 const LOOK_MS = 50;
 const LOOKS = 5;
 
-/** `onBroken`: as of `openChannel`. Rejects where nobody listens. */
+/** `onBroken` is that of `openChannel`. Rejects if nothing listens. */
 export async function connectIntake(
   { path, token }: IntakeAddress,
   signal: AbortSignal,
@@ -27,7 +27,7 @@ export async function connectIntake(
   return channel;
 }
 
-/** `now`: milliseconds since 1970. */
+/** `now` returns milliseconds since 1970. */
 export function sendDecisions(channel: Channel, now: () => number): (record: DecisionRecord) => void {
   /** Bytes that were ever given, and used. */
   let given = 0;
@@ -35,7 +35,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   /** Records that were ever sent, and acknowledged. */
   let sent = 0;
   let taken = 0;
-  /** What had been sent at the last looks, the oldest first. */
+  /** Numbers of sent records at the last checks, the oldest first. */
   const looks = Array.from({ length: LOOKS }, () => 0);
   channel.on("audit.credit", (bytes) => {
     given = Number(bytes);

@@ -11,7 +11,7 @@ import { openChannel } from "../channel/index.ts";
 import { takeRecords } from "./connection.ts";
 import type { FromIntake, IntakeOptions } from "./protocol.ts";
 
-/** What a dead worker left in its socket is read at once. */
+/** Time to read what a dead worker left in its socket, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 const options = workerData as IntakeOptions;
@@ -80,7 +80,7 @@ async function begin(): Promise<void> {
       problems.push(problem);
       continue;
     }
-    // For example no descriptor left: it accepts again when there is one.
+    // For example no free descriptor: it accepts again when there is one.
     server.on("error", () => undefined);
     parent?.once("message", () => void close(server));
     tell({ kind: "listening", path });
