@@ -1,22 +1,22 @@
 /**
- * What every node has measured, read through any of them: a question goes to each other member over the forward links, and
- * what they answer within a second is put together, with the ids of those that did not. Source: design decisions, section 3.
+ * Measurements of all nodes, read through any of them: a question goes to each other member over the forward links, and their
+ * answers within a second are combined, with the ids of those that did not answer. Source: design decisions, section 3.
  *
- * Who asks was judged by the node that was asked; another member answers it as it would a caller with the same rights. A
- * node answers `MAX_BYTES` at most, and says when it had more.
+ * The node that was asked authorizes the caller; another member answers as it would to a caller with the same rights. A node
+ * answers at most `MAX_BYTES`, and reports if it had more.
  */
 
 import type { AuditEventName, TableName } from "../../admin-api/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 
-/** A node that hangs costs whoever asks this long, and no longer. */
+/** Maximum wait for a node that hangs, in milliseconds. */
 const LIMIT_MS = 1_000;
-/** Of the second, what it takes to put the answers together. */
+/** Part of that time which is reserved for combining the answers, in milliseconds. */
 const OWN_MS = 100;
-/** Of one node, as JSON; 5,000 buckets of budgets. */
+/** Maximum size of one node's answer as JSON, in bytes; 5,000 budget buckets. */
 export const MAX_BYTES = 1 << 20;
 
-/** Lists of what each node has measured by itself. */
+/** Lists of each node's own measurements. */
 export const MEASURED = [
   "a2a_agents",
   "artifacts",
@@ -56,7 +56,7 @@ interface Part {
   readonly isCut: boolean;
 }
 
-/** `own`: of this node. Rejects with the signal's reason alone. */
+/** `own` are the rows of this node. Rejects only with the signal's reason. */
 export async function gather(
   cluster: Pick<Cluster, "status" | "askMember">,
   question: Question,
@@ -77,7 +77,7 @@ export async function gather(
   };
 }
 
-/** Undefined for a table that is the same on every node. */
+/** Returns `undefined` for a table that is the same on every node. */
 export type GatherRows = (
   table: TableName,
   own: Iterable<unknown>,
@@ -107,14 +107,14 @@ async function askOne(
     const body = await cluster.askMember(node, question, { timeoutMs: LIMIT_MS - OWN_MS, signal: ending.signal });
     return body === undefined ? undefined : partOf(node, body);
   } catch {
-    return undefined; // too late, or the caller has gone, which is told by the signal
+    return undefined; // Timed out, or the caller left, which the signal shows.
   } finally {
     clearTimeout(limit);
     signal.removeEventListener("abort", end);
   }
 }
 
-/** What a node of another version answers may be anything. */
+/** A node of another version may answer anything. */
 function partOf(node: string, body: Uint8Array): Part | undefined {
   if (body.length > 2 * MAX_BYTES) return undefined;
   const { items, cut } = JSON.parse(Buffer.from(body).toString("utf8")) as { items?: unknown; cut?: unknown };
@@ -143,7 +143,7 @@ export function answerOf(
   return Buffer.from(`{"items":[${texts.join(",")}],"cut":${isCut}}`);
 }
 
-/** Undefined for what this version does not know. */
+/** Returns `undefined` for a question that this version does not know. */
 export function readQuestion(value: unknown): Question | undefined {
   const { kind, table, provider, limit, event, from, since } = isRow(value) ? value : {};
   if (kind === "list") {

@@ -1,4 +1,4 @@
-/** What a handler is given and gives: the request, checked, and the answer's value. One handler an operation. */
+/** Input and output of handlers: the checked request, and the answer's value. One handler per operation. */
 
 import type {
   OperationAnswer,
@@ -16,7 +16,7 @@ import type { Principal } from "./principal.ts";
 import type { QueryEngine } from "./query/index.ts";
 
 export interface Call<Id extends OperationId> {
-  /** `NOBODY` where an operation is open to all. */
+  /** `NOBODY` for an operation that is open to all. */
   readonly principal: Principal;
   /** The tables that the caller may list. */
   readonly tables: readonly TableName[];
@@ -27,9 +27,9 @@ export interface Call<Id extends OperationId> {
   readonly body: OperationBody<Id>;
   /** Revision of `If-Match`, of an operation that takes it. */
   readonly ifMatch: number | undefined;
-  /** For a write of this request: who, how long, and its idempotency key. */
+  /** Options for a write of this request: actor, timeout and idempotency key. */
   readonly write: WriteOptions;
-  /** Aborts when the caller goes. */
+  /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export interface Reply<Id extends OperationId> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What handlers reach beyond the node's ports. */
+/** Ports of handlers, beyond the node's. */
 export interface HandlerPorts extends Ports {
   readonly query: QueryEngine;
 }
@@ -59,7 +59,7 @@ export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Rows of a table of the state as they stand now, made one by one as they are taken. */
+/** Maps current rows of a state table lazily, as they are taken. */
 export function* mapped<T, Row>(rows: Iterable<T>, map: (row: T) => Row): Generator<Row> {
   for (const row of rows) yield map(row);
 }

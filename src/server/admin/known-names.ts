@@ -17,9 +17,9 @@ const MAX_TOLD = 20;
 /** Keys that are compared with a name that is none; comparing 100,000 would hold the thread up. */
 const MAX_COMPARED = 1_000;
 
-/** Throws `not_found` where there is nothing of the kind and name that could be suspended. */
+/** Throws `not_found` if nothing of this kind and name can be suspended. */
 export function mustExist(ports: Ports, kind: SuspensionKind, name: string): void {
-  // A default provider serves models that stand nowhere.
+  // A default provider also serves models that are not configured.
   if (kind === "model") return;
   if (kind === "key") {
     keyMustExist(ports, name);
@@ -89,7 +89,7 @@ function* similarKeys(view: StateView, name: string): Generator<string> {
   }
 }
 
-/** What there is instead: the nearest name, then as many as a line holds. */
+/** Returns the known names for a message: the nearest, then as many as fit into a line. */
 function told(name: string, names: readonly string[]): string {
   if (names.length === 0) return ", which has none";
   const near = nearest(name, names);

@@ -22,7 +22,7 @@ export interface ListSource<Row> {
   version(): number;
   /** Called after a change; returns the way to end it. */
   watch(onChange: () => void): () => void;
-  /** Takes the rows as they stand; they are made one by one as they are wanted, at a time in milliseconds since 1970. */
+  /** Takes the current rows; they are made lazily, at a time in milliseconds since 1970. */
   take(): Taken<Row> | Promise<Taken<Row>>;
   /** Takes one page of a list whose rows are in the order of their names, without going over the others. */
   page?(page: Page): Taken<Row>;
@@ -42,7 +42,7 @@ export const fixed =
   () =>
     rows;
 
-/** Version and watch of a list whose version is how often it was told to have changed. */
+/** Returns version and watch of a list whose version is the number of its change notifications. */
 export function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
   let changes = 0;
   return {
@@ -78,13 +78,13 @@ const ROWS_A_LOOK = 64;
 /** Walks that changes may cut short before the thread is held for a whole one. */
 const MAX_WALKS = 4;
 
-/** The values of a table as they stand at one moment, which is no earlier than the call. */
+/** Returns the values of a table, all of one moment, which is no earlier than the call. */
 export const storedValues = (view: StateView, prefix: string): Promise<readonly string[]> =>
   stored(view, prefix, (_, value) => value);
 
 /**
- * What is taken of the rows of a table, all of one moment. A walk must not go on over rows that have changed, so one that
- * yields the thread begins anew when it finds that they did.
+ * Takes rows of a table, all of one moment. A walk must not continue over changed rows, so one that yields the thread starts
+ * again if it finds that they changed.
  */
 export async function stored<T>(
   view: StateView,
@@ -122,7 +122,7 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => void): 
   }
 }
 
-/** Those rows alone whose columns have these values; all where none is named. */
+/** Returns only the rows whose columns have these values; all if no column is named. */
 export function narrowed<Row>(rows: Iterable<Row>, columns: Readonly<Record<string, unknown>>): Iterable<Row> {
   const asked = Object.entries(columns);
   return asked.length === 0 ? rows : having(rows, asked);
@@ -134,7 +134,7 @@ function* having<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: st
   }
 }
 
-/** The first so many. */
+/** Yields the first `count` rows. */
 export function* atMost<Row>(rows: Iterable<Row>, count: number): Generator<Row> {
   let taken = 0;
   for (const row of rows) {
@@ -150,7 +150,7 @@ export interface ListRead<Row> {
 }
 
 export interface WaitOptions {
-  /** Undefined: at once. */
+  /** `undefined` to read immediately. */
   readonly index: number | undefined;
   readonly waitMs: number;
   /** `undefined`: the whole list. */
@@ -163,7 +163,7 @@ export interface WatchedList<Row> {
   read(options: WaitOptions, now: () => number): Promise<ListRead<Row>>;
   /** Reads under way. */
   readonly waiting: number;
-  /** Answers all that wait with what there is, and further reads at once. */
+  /** Answers all waiting reads with the current rows, and later reads immediately. */
   close(): void;
 }
 
@@ -171,7 +171,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const waiting = new Set<() => void>();
   let isClosed = false;
   const wake = (): void => {
-    // Each checks for itself whether this was a change past its index; one that waits again is added anew.
+    // Each checks whether this change was past its index; one that continues to wait is added again.
     const woken = [...waiting];
     waiting.clear();
     for (const resume of woken) resume();
@@ -183,7 +183,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
   async function take(index: number): Promise<Taken<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;
-    // Without a turn in between when there is none: whoever else was woken must find what this one begins.
+    // No turn in between if none is shared yet: other readers woken by the same change must find this one.
     const held = known instanceof WeakRef ? known.deref() : known;
     if (held !== undefined) return await held;
     const taking = { index, taken: Promise.resolve(source.take()) as Promise<Taken<Row>> | WeakRef<Taken<Row>> };

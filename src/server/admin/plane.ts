@@ -63,7 +63,7 @@ export function openPlane(ports: Ports, access: Access): OpenPlane {
 
 const NOT_WAITING = { index: undefined, waitMs: 0, signal: new AbortController().signal } as const;
 
-/** What this node has measured, for another member. */
+/** Answers another member with this node's measurements. */
 async function answerHere(
   question: Question,
   { clock, backends, audit, history, rehearsals }: Ports,

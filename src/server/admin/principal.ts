@@ -1,4 +1,4 @@
-/** Who calls, as a door established it. */
+/** Caller, as authenticated by the socket or listener. */
 
 import type { Actor } from "../core/state/index.ts";
 
@@ -19,14 +19,14 @@ export function localPrincipal(uid: number): Principal {
   return { issuer: "local", subject: `unix:${uid}`, roles: ["local"] };
 }
 
-/** In the place of a caller where none is asked for. */
+/** Principal of operations that need no authentication. */
 export const NOBODY: Principal = { issuer: "local", subject: "nobody", roles: [] };
 
 export function actorOf({ issuer, subject }: Principal): Actor {
   return { iss: issuer, sub: subject };
 }
 
-/** One text for a principal, as it stands in records. */
+/** Returns the text of a principal in records. */
 export function actorText({ iss, sub }: Actor): string {
   return iss === "local" ? sub : `${iss}/${sub}`;
 }

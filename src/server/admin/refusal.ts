@@ -3,7 +3,7 @@
 import { asRefusal, GatewayError, type RefusalCode } from "../../base/index.ts";
 import { ClusterError } from "../cluster/index.ts";
 
-/** `details`: what a program may want to know beyond the code; never a credential, a value or a body. */
+/** `details` is information for programs beyond the code; never a credential, a value or a body. */
 export function refusal(code: RefusalCode, message: string, details?: unknown, cause?: unknown): GatewayError {
   return new GatewayError(code, message, { details, cause });
 }
@@ -21,13 +21,13 @@ const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
   blob_limit: "busy",
 };
 
-/** The state's own code goes along in `details.reason`. */
+/** The state machine's own code is added as `details.reason`. */
 export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
   const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
   return refusal(own ?? "conflict", sentence(message), own === code ? undefined : { reason: code });
 }
 
-/** The words of other parts, which are made to stand within a line of theirs. */
+/** Turns a message of another module, which is written to be part of a line, into a sentence. */
 function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
 }
@@ -47,7 +47,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What is to be logged: a fault of ours, which is answered without its text. */
+  /** Internal error to log; the answer does not contain its text. */
   readonly fault: unknown;
 }
 
@@ -59,7 +59,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
     code,
     outcome: typeof told === "string" ? told : undefined,
     status,
-    // Seconds: a full queue and an election are over by then, or nearly.
+    // In seconds: by then a full queue has mostly emptied, and an election has ended.
     headers: code === "busy" || code === "no_leader" ? { "retry-after": "1" } : {},
     body: `${JSON.stringify({ error: { code, message, ...(details !== undefined && { details }) } })}\n`,
     fault: code === "internal" ? (refused.cause ?? refused) : undefined,

@@ -1,4 +1,4 @@
-/** What a caller is shown of a rehearsal. */
+/** Answer of a rehearsal, as shown to a caller. */
 import type { RehearsalResult } from "../../admin-api/index.ts";
 import type { Call } from "./handler.ts";
 

@@ -1,8 +1,8 @@
 /**
- * From method and path to an operation of the table, and the texts of its path parameters.
+ * Matches method and path to an operation of the table, and returns the texts of its path parameters.
  *
- * A literal segment goes before a parameter in the same place, so `/secrets/rewrap` is no secret. Segments are split
- * before they are decoded: a name may hold an encoded slash.
+ * A literal segment takes precedence over a parameter, so `/secrets/rewrap` is not a secret. Segments are split before they are
+ * decoded: a name may contain an encoded slash.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -22,9 +22,9 @@ export type Route =
 interface Pattern {
   readonly id: OperationId;
   readonly operation: Operation;
-  /** One a segment; a group a parameter. */
+  /** One form per segment, with a group per parameter. */
   readonly segments: readonly { readonly form: RegExp; readonly names: readonly string[] }[];
-  /** Higher goes first. */
+  /** Number of literal segments; the higher takes precedence. */
   readonly literals: number;
 }
 

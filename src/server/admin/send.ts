@@ -1,6 +1,6 @@
 /**
- * Answers on their way out. A list may be long, so it is written in slices: neither its text nor the thread is held at
- * once, and a reader that is slow slows the writer and nobody else.
+ * Sends answers. A list may be long, so it is written in slices: neither its text is in memory as a whole nor the thread
+ * blocked, and a slow reader slows only its own answer.
  */
 
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ const TURN_MS = 1;
 /** Items of one list that are written at once. */
 const MAX_WHOLE_ITEMS = 1_000;
 
-/** Of every answer: nothing here is for a cache or for a browser to guess at. */
+/** Headers of every answer: no caching, and no content sniffing by browsers. */
 const ALWAYS: Headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const JSON_TYPE: Headers = { "content-type": "application/json" };
 
@@ -42,7 +42,7 @@ export function sendEmpty(response: ServerResponse, headers: Headers = {}): void
   response.end();
 }
 
-/** Rejects when the reader goes. */
+/** Rejects if the reader leaves. */
 export async function sendStream(
   response: ServerResponse,
   parts: AsyncIterable<Uint8Array | string>,
@@ -60,7 +60,7 @@ export async function sendStream(
 export interface SentList {
   readonly index: number;
   readonly rows: Iterable<unknown>;
-  /** What stands beside them. */
+  /** Members of the answer beside the rows. */
   readonly others?: object;
 }
 

@@ -31,7 +31,7 @@ export function usedParts(rows: readonly (readonly [key: string, value: string])
   return parts.toReversed();
 }
 
-/** Before the names among the texts of a part. */
+/** Prefix of names among the texts of a part. */
 const NAMES = "n";
 
 function labelOf(prefix: string): string {
@@ -58,7 +58,7 @@ export function scanText(text: string, visit: (row: readonly number[]) => void, 
   scanPacked(packedIn(text), USED_WIDTH, visit, wanted);
 }
 
-/** Where a column stands in a packed row; `hour` stands in none. */
+/** Index of a column in a packed row; `hour` is not part of it. */
 export const FIELD: Readonly<Record<Exclude<keyof UsageRecord, "hour">, number>> = {
   hop: 0,
   caller: 1,
@@ -79,7 +79,7 @@ function fieldOf(name: (typeof COUNTS)[number]): number {
   return NAMED_FIELDS + COUNTS.indexOf(name);
 }
 
-/** What the list shows for the number in a field. */
+/** Returns the list's value for the number in a field. */
 export function cellOf(field: number, value: number, names: readonly string[]): string | number | null {
   if (field >= NAMED_FIELDS) return value;
   if (field === FIELD.hop) return HOPS[value] ?? "llm";

@@ -1,4 +1,4 @@
-/** Who may do what on the admin plane. Source: design decisions, section 3 (Policy). */
+/** Access decisions of the admin plane: principals and permissions. Source: design decisions, section 3 (Policy). */
 
 import type { ActionGroup, ResourceKind } from "../../../admin-api/index.ts";
 import type { Principal } from "../principal.ts";

@@ -22,12 +22,12 @@ export type TokenVerdict =
       readonly subject?: string | undefined;
     };
 
-/** What a token says here: whether its issuer, times and audience are accepted, and whom it names. */
+/** Checks whether a token's issuer, times and audience are accepted, and whom it identifies. */
 export type CheckToken = (token: string, signal: AbortSignal) => Promise<TokenVerdict>;
 
 export interface TokenCallers {
   readonly check: CheckToken;
-  /** Of a check: discovery and keys of an issuer that has not been met yet. */
+  /** Time limit of a check in milliseconds, including discovery and keys of a new issuer. */
   readonly checkLimitMs: number;
   readonly audit: Pick<AuditSink, "authFailure">;
 }
@@ -51,13 +51,13 @@ export async function tokenCaller(
     fault,
     issuer,
     subject,
-    // A virtual key is none here; whose it is says who is to be told.
+    // A virtual key is not valid here; its id shows whose owner to notify.
     key_id: presented.kind === "token" ? (parseKey(presented.token)?.id ?? null) : null,
     remote: request.socket.remoteAddress ?? null,
     request: String(response.getHeader("x-gateway-request-id") ?? ""),
   });
   if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
-  // No fault of the token's: another one would fare no better.
+  // Not the token's fault: another token would fail too.
   if (fault === "keys_unavailable") {
     throw refusal("busy", "The bearer token cannot be checked: its issuer's keys could not be fetched.");
   }

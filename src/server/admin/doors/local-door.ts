@@ -18,7 +18,7 @@ export interface LocalDoorOptions {
   readonly path: string;
   /** Shared with other doors, and closed with the first of them. */
   readonly plane: OpenPlane;
-  /** Of the system, when left out. */
+  /** The system's by default. */
   readonly peerCredentials?: PeerCredentials;
 }
 
@@ -32,7 +32,7 @@ export interface LocalDoor {
 const MAX_CONNECTIONS = 4_096;
 const CLOSE_LIMIT_MS = 5_000;
 
-/** Rejects with a sentence for the operator when the socket cannot be had, or callers could not be told apart. */
+/** Rejects with a sentence for the operator if the socket cannot be opened, or if callers could not be identified. */
 export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorOptions): Promise<LocalDoor> {
   const credentialsOf = peerCredentials ?? (await openPeerCredentials());
   const peers = new WeakMap<Socket, Peer>();
@@ -58,7 +58,7 @@ export async function openLocalDoor({ path, plane, peerCredentials }: LocalDoorO
       path,
       close(limitMs = CLOSE_LIMIT_MS) {
         closing ??= (async () => {
-          // The name goes first: whoever comes now is told that nobody is there, not left in a queue.
+          // Removes the path first: new clients get a refused connection instead of waiting in a queue.
           await placed.remove();
           plane.close();
           await server.close(limitMs);

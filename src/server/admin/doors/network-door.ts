@@ -1,7 +1,7 @@
 /**
- * The admin API on `admin.listen`, in plain HTTP. Source: specification document 1, Authentication; design decisions,
- * section 3. With issuers a caller presents a bearer token; without, the door stands on a loopback address only, and
- * whoever reaches it is `loopback`.
+ * The admin API on `admin.listen`, in plain HTTP. Source: specification document 1, Authentication; design decisions, section
+ * 3. With issuers a caller presents a bearer token; without, the listener may only bind a loopback address, and every caller is
+ * `loopback`.
  */
 
 import { lookup } from "node:dns/promises";
@@ -21,14 +21,14 @@ export interface NetworkDoorOptions {
   readonly address: string;
   /** Shared with other doors, and closed with the first of them. */
   readonly plane: OpenPlane;
-  /** Undefined without an issuer: then the address must be a loopback one, and whoever reaches it is let in. */
+  /** `undefined` without an issuer: then the address must be loopback, and every caller is accepted. */
   readonly tokens: CheckToken | undefined;
-  /** Of a check of a token; ten seconds when left out. */
+  /** Time limit of a token check, in milliseconds; ten seconds by default. */
   readonly checkLimitMs?: number;
 }
 
 export interface NetworkDoor {
-  /** As bound, `host:port`. */
+  /** Bound address, `host:port`. */
   readonly address: string;
   readonly port: number;
   /** Stops accepting, answers what waits, and lets running requests end within `limitMs`. */
@@ -70,7 +70,7 @@ export async function openNetworkDoor(options: NetworkDoorOptions): Promise<Netw
 
   try {
     const host = asked.host === undefined ? "::" : (await lookup(asked.host)).address;
-    // Before anybody is let in, and again by what was bound.
+    // Checked before the first connection, and again for the bound address.
     if (isOpen && !isLoopback(host)) throw notLoopback(address, host);
     await server.listen({ host, port: asked.port });
     const bound = server.address();

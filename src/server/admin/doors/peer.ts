@@ -1,6 +1,6 @@
 /**
- * Who is at the other end of a Unix socket, asked of the system, which Node has no call for. Sources: unix(7), SO_PEERCRED;
- * getpeereid(3); design decisions, section 10. The system notes it when the peer connects, so a peer cannot change it.
+ * Identifies the peer of a Unix socket through the system, for which Node has no API. Sources: unix(7), SO_PEERCRED;
+ * getpeereid(3); design decisions, section 10. The system records it when the peer connects, so a peer cannot change it.
  */
 
 import type { Socket } from "node:net";
@@ -9,7 +9,7 @@ import { installLine } from "../../../base/index.ts";
 export interface Peer {
   readonly uid: number;
   readonly gid: number;
-  /** Undefined where the system does not tell. */
+  /** `undefined` if the system does not report it. */
   readonly pid: number | undefined;
 }
 
@@ -20,7 +20,7 @@ type Koffi = typeof import("koffi");
 
 const KOFFI_VERSION = "3.3.4";
 
-/** Its native half is a package for each platform, which an installation may have left out; the other half is bundled. */
+/** Loads koffi. Its native half is one package per platform, which an installation may omit; the other half is bundled. */
 export type LoadKoffi = () => Promise<Koffi>;
 
 const loadKoffi: LoadKoffi = () => import("koffi");
@@ -28,7 +28,7 @@ const loadKoffi: LoadKoffi = () => import("koffi");
 /** The same on both machines; others number them otherwise. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
-/** What the system answers of a socket of another family. */
+/** Answer of the system for a socket of another family. */
 const NO_USER = 2 ** 32 - 1;
 const LINUX_MACHINES: ReadonlySet<string> = new Set(["x64", "arm64"]);
 

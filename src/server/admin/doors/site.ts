@@ -10,13 +10,13 @@ import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
 import { refusal } from "../refusal.ts";
 
-/** `loopback`: the host that is asked for must be this machine by its loopback address or by `localhost`. */
+/** `loopback` requires the requested host to be this machine's loopback address or `localhost`. */
 export type HostRule = "loopback" | "any";
 
 /** A host as RFC 3986, section 3.2, and an optional port. */
 const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 
-/** Of a request that the reader, or a page of this very origin, asked for. */
+/** Values for a request that the user, or a page of this origin, made. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /** Throws `forbidden`, or `invalid` for a host that is none. */
@@ -38,7 +38,7 @@ export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: H
 }
 
 interface Host {
-  /** In lower case; an IPv6 address in brackets, as URLs write it. */
+  /** In lower case; an IPv6 address in brackets, as in URLs. */
   readonly name: string;
   readonly port: string;
 }

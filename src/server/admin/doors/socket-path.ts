@@ -52,7 +52,7 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
   };
 }
 
-/** Whatever is there and is no socket that nobody listens on stays where it is. */
+/** Throws if the path is in use: it may only be a socket that nothing listens on. Other files are not removed. */
 async function refuseLive(path: string): Promise<void> {
   const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -75,7 +75,7 @@ function isLive(path: string): Promise<boolean> {
       resolve(live);
     };
     socket.once("connect", settle(true));
-    // Only a refused connection says that nobody listens; a full queue, or no permission, says that somebody does.
+    // Only a refused connection shows that nothing listens; a full queue, or a missing permission, shows that something does.
     socket.once("error", (error: NodeJS.ErrnoException) =>
       settle(error.code !== "ECONNREFUSED" && error.code !== "ENOENT")(),
     );

@@ -1,4 +1,4 @@
-/** Guardrails in force, and texts tried on them. The texts are answered to whoever sent them, and stand nowhere else. */
+/** Guardrails in force, and rehearsals with texts. The texts are returned to the caller and stored nowhere. */
 
 import { type GuardrailRecord, MAX_REHEARSED_LENGTH } from "../../../admin-api/index.ts";
 import type { Handlers } from "../handler.ts";

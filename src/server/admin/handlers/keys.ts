@@ -1,4 +1,4 @@
-/** Virtual keys. A key's text exists in the answer of the request that minted it; the state holds its hash. */
+/** Virtual keys. A key's text exists only in the answer of the request that minted it; the state contains its hash. */
 
 import type { KeyRecord, OperationAnswer } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";
@@ -55,7 +55,7 @@ function find(ports: Ports, name: string): KeyRecord {
   return keyRecord(ports, readKey(value), ports.clock.now());
 }
 
-/** As a change left it; the change is done, whatever has become of the key since. */
+/** Returns the key after a change; the change took effect, even if the key was deleted since. */
 function changed(ports: Ports, name: string): KeyRecord {
   const value = ports.cluster.view.get(keyRowKey(name));
   if (value !== undefined) return keyRecord(ports, readKey(value), ports.clock.now());
@@ -66,8 +66,8 @@ function changed(ports: Ports, name: string): KeyRecord {
 const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
 
 /**
- * The answer that shows a new text. A repeated request gets the result of the first one: the id tells, and the text that
- * was minted for the repetition opens nothing and is not shown.
+ * Returns the answer that shows a new text. A repeated request gets the result of the first one, recognized by the id; the text
+ * that was minted for the repetition is useless and not shown.
  */
 function minted(record: KeyRecord, result: unknown, { id, text }: { readonly id: string; readonly text: string }) {
   const made = result as { readonly id: string };

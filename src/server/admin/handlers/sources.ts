@@ -8,7 +8,7 @@ import { refusal } from "../refusal.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
 import { TABLE_PREFIX } from "../tables.ts";
 
-/** Changes with the state, and when this node comes to serve a revision or fails to. */
+/** Changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
   const stored = tables(view, TABLE_PREFIX.sources);
   let standings = 0;
@@ -50,7 +50,7 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
     throw refusal("forbidden", "The admin policy does not permit rehearse.", { action: "rehearse" });
 }
 
-/** Throws `refused`, with every problem and where it stands. */
+/** Throws `refused`, with every problem and its position. */
 export function done<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;

@@ -6,10 +6,10 @@ import { openSubQueryScope, resolveColumn, type Scope, type Typed } from "./scop
 import type { Expression, Query } from "./syntax.ts";
 import { invalid } from "./tokens.ts";
 
-/** An aggregate's value, until the SELECT is known to be grouped: the column of a source that there is none of. */
+/** Source number of an aggregate's value, until the SELECT is known to be grouped; no source has this number. */
 export const AGGREGATE_SOURCE = -1;
 
-/** Of one SELECT; each is compared with each. */
+/** Maximum number of aggregates in one SELECT; each is compared with each. */
 const MAX_AGGREGATES = 128;
 
 export interface Binding {
@@ -22,11 +22,11 @@ export interface Binding {
   ) => { readonly relation: Relation; readonly columns: readonly Typed["type"][] };
 }
 
-/** Where an expression stands: what it may name, and the aggregates it may add to; undefined where it may have none. */
+/** Context of an expression: the names that it may use, and the aggregates it may add to; `undefined` if it may have none. */
 export interface Place {
   readonly scope: Scope;
   readonly aggregates: Aggregate[] | undefined;
-  /** For the message about an aggregate that may not stand there. */
+  /** For the message about a misplaced aggregate. */
   readonly name: string;
 }
 

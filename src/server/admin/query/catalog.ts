@@ -35,7 +35,7 @@ export function columnsOf(table: TableName): readonly TableColumn[] {
   }));
 }
 
-/** For a caller who may read these. */
+/** Describes the tables that a caller may read. */
 export function describeTables(permitted: readonly TableName[]): QueryTables {
   return {
     items: [...permitted].sort().map((name) => ({

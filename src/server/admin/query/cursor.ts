@@ -6,9 +6,9 @@
 import type { Expression, Name, Query } from "./syntax.ts";
 import { invalid, type Token } from "./tokens.ts";
 
-/** Of an expression, operators and functions counted alike: what walks over it recurses as deep. */
+/** Maximum depth of an expression, operators and functions alike: code that walks it recurses as deep. */
 const MAX_EXPRESSION_DEPTH = 200;
-/** Each is a statement of its own to the worker. */
+/** Maximum number of SELECTs; each is a separate statement in the worker. */
 const MAX_SELECTS = 64;
 
 /** Words that begin the next part of a statement, so that none of them is an alias unless it is quoted or follows AS. */
@@ -30,7 +30,7 @@ export interface Cursor {
   readonly takeSymbol: (symbol: string) => boolean;
   readonly expectWord: (word: string) => void;
   readonly expectSymbol: (symbol: string) => void;
-  /** A name that cannot be taken for a keyword here; `after` says where, for the message. */
+  /** Reads a name that cannot be a keyword here; `what` describes the position, for the message. */
   readonly name: (what: string) => Name;
   /** The name that comes next unless it is a keyword. */
   readonly aliasHere: () => Name | undefined;

@@ -1,7 +1,7 @@
 /**
- * How sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
- * those before it, becomes a key that is looked up; for an inner join those of WHERE count as well. What is left of an
- * inner join's condition is asked of the joined row, and of a left join's, of the source by itself or of the pair.
+ * Plans how sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
+ * those before it, becomes a key of a lookup; for an inner join, conditions of WHERE count as well. The rest of an inner join's
+ * condition is checked on the joined row, and of a left join's, on the source alone or on the pair.
  */
 
 import type { Expr, Relation, Source } from "./plan.ts";
@@ -29,7 +29,10 @@ export function conjunction(parts: readonly Expr[]): Expr | undefined {
   return others.length === 0 ? first : { kind: "call", operation: "and", args: parts };
 }
 
-/** Numbers of the sources it reads; undefined when it holds a sub-query, which is asked as late as can be. */
+/**
+ * Returns the numbers of the sources that it reads; `undefined` if it contains a sub-query, which is evaluated as late as
+ * possible.
+ */
 function sourcesOf(expr: Expr): ReadonlySet<number> | undefined {
   switch (expr.kind) {
     case "column":
@@ -99,7 +102,7 @@ export function planJoins(
   return { sources, where: conjunction(left) };
 }
 
-/** Those rows of a left-joined source that may match at all. */
+/** Returns only the rows of a left-joined source that can match. */
 function filtered(relation: Relation, index: number, parts: readonly Expr[], width: number): Relation {
   if (parts.length === 0) return relation;
   return {

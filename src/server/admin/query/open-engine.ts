@@ -23,7 +23,7 @@ const RUN_LIMIT_MS = 5_000;
 /** Loading the worker takes a tenth of a second; on a machine that is short of everything, much longer. */
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 5 * 60_000;
-/** UTF-16 units; the door holds requests to the same. */
+/** Maximum length in UTF-16 units; the admin API limits requests to the same. */
 const MAX_SQL_LENGTH = 65_536;
 
 export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
@@ -59,7 +59,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     const running = open();
     running.hold(true);
     const signal = anySignal([caller, closing.signal]);
-    /** It works on something: what comes next from it would be the answer to that. */
+    /** True while the worker is busy: its next message would be taken for the answer to that work. */
     let isAsked = false;
     try {
       await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
@@ -86,7 +86,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       isAsked = false;
       return { ...result, ...gathered?.answered };
     } catch (error) {
-      // The worker itself said no: it waits for the next statement.
+      // The worker refused the statement: it is ready for the next one.
       if (error instanceof Refused) {
         isAsked = false;
         throw refusal("invalid", error.message, error.reason && { reason: error.reason });
@@ -139,7 +139,7 @@ const tooSlow = (limitMs: number): Error =>
     { reason: "time" },
   );
 
-/** What the worker refuses; the thread goes on. */
+/** Refusal by the worker; the thread continues. */
 class Refused extends Error {
   readonly reason: "rows" | "memory" | undefined;
 
@@ -153,7 +153,7 @@ async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<Quer
   const { columns } = told(await thread.next(), "done");
   const rows: unknown[][] = [];
   for (;;) {
-    // Each part is its own turn of this thread.
+    // Each part is read in a separate turn of this thread.
     thread.send({ kind: "more" });
     const { text, isLast } = told(await thread.next(), "part");
     for (const row of JSON.parse(text) as unknown[][]) rows.push(row);

@@ -20,7 +20,7 @@ const COMPARISONS: Readonly<Record<string, Operation>> = {
 const SUMS: Readonly<Record<string, Operation>> = { "+": "add", "-": "sub" };
 const PRODUCTS: Readonly<Record<string, Operation>> = { "*": "mul", "/": "div", "%": "mod" };
 
-/** Words that end an expression or join two, and so are no column where one could stand unless they are quoted. */
+/** Words that end or join expressions, so that unquoted they cannot be columns. */
 const NO_COLUMNS = new Set(
   "and as asc between case desc distinct else end escape except from group having in intersect is join like not or order select then union using when where".split(
     " ",
@@ -52,7 +52,7 @@ function operation(cursor: Cursor, name: Operation, ...args: readonly Expression
   return cursor.node({ kind: "operation", operation: name, args }, args);
 }
 
-/** One operation of all that the word joins: a long chain is wide, not deep. */
+/** Returns one operation for a whole chain of the word: a long chain becomes wide, not deep. */
 function joined(cursor: Cursor, word: "or" | "and", parse: (cursor: Cursor) => Expression): Expression {
   const first = parse(cursor);
   if (!cursor.isWord(word)) return first;
@@ -124,7 +124,7 @@ function parseIs(cursor: Cursor, left: Expression): Expression {
 function parseIn(cursor: Cursor, operand: Expression): Expression {
   cursor.expectSymbol("(");
   if (cursor.isWord("select") || cursor.isSymbol("(")) {
-    // `((SELECT …))` is a query too; a list may begin with a parenthesis, and is told by what stands in it.
+    // `((SELECT …))` is a query too; a list may also begin with a parenthesis, so the first word inside decides.
     let ahead = 0;
     while (cursor.isSymbol("(", ahead)) ahead += 1;
     if (cursor.isWord("select", ahead) && ahead === 0) {

@@ -1,4 +1,7 @@
-/** One SELECT with its parts, set operations and common tables. What is well known from SQL and not here says so. */
+/**
+ * Parses one SELECT with its parts, set operations and common tables. Well-known SQL that is not supported gets a specific
+ * message.
+ */
 
 import { type Cursor, openCursor } from "./cursor.ts";
 import { parseExpression, parseList } from "./parse-expression.ts";

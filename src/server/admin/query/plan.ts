@@ -1,6 +1,6 @@
 /**
- * What a statement comes to: no name of the user's but those of the outputs is left in it, sources and columns are numbers,
- * literals and parameters are values. Made by `bind*.ts`, run by `machine/`.
+ * Plan of a statement: of the user's names only those of the outputs remain; sources and columns are numbers, literals and
+ * parameters are values. Made by `bind*.ts`, run by `machine/`.
  *
  * Rows of every relation are objects with the columns `c0`, `c1`, …; an absent one is NULL.
  */
@@ -12,7 +12,7 @@ export type Value = string | number | boolean | null;
 /** A value's static type. `json`: JSON text; `unknown`: NULL, or not known before it runs. */
 export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
 
-/** Scalar operations the worker knows, operators and functions alike; `machine/values.ts` says what each does. */
+/** Scalar operations of the worker, operators and functions alike; `machine/values.ts` implements them. */
 export const OPERATIONS = [
   "and",
   "or",
@@ -89,7 +89,7 @@ export type Expr =
   | { readonly kind: "outer"; readonly slot: number }
   | { readonly kind: "call"; readonly operation: Operation; readonly args: readonly Expr[] }
   | { readonly kind: "in-values"; readonly operand: Expr; readonly values: readonly Value[] }
-  /** `outer`: the values its slots take. `operand` of `in`. */
+  /** `outer` are the values of its slots. `operand` is that of `in`. */
   | {
       readonly kind: "query";
       readonly form: "scalar" | "exists" | "in";
@@ -103,7 +103,7 @@ export interface Source {
   readonly join: "inner" | "left";
   /** Equal pairs, an expression over earlier sources and one over this: looked up, not searched. */
   readonly keys: readonly { readonly left: Expr; readonly right: Expr }[];
-  /** Of a left join that has no keys. */
+  /** Condition of a left join without keys. */
   readonly on: Expr | undefined;
 }
 
@@ -117,7 +117,10 @@ export interface SelectRelation {
   readonly kind: "select";
   readonly sources: readonly Source[];
   readonly where: Expr | undefined;
-  /** With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys: one row. */
+  /**
+   * Grouping. With it, `outputs` and `having` are over one source: the keys, then the aggregates. Without keys there is one
+   * row.
+   */
   readonly group: { readonly keys: readonly Expr[]; readonly aggregates: readonly Aggregate[] } | undefined;
   readonly having: Expr | undefined;
   readonly outputs: readonly Expr[];
@@ -132,7 +135,7 @@ export interface OrderKey {
 export type Relation =
   /** A table of `Plan.tables`. */
   | { readonly kind: "table"; readonly table: number }
-  /** One of `Plan.shared`. */
+  /** Refers to one of `Plan.shared`. */
   | { readonly kind: "shared"; readonly index: number }
   | SelectRelation
   | { readonly kind: "distinct"; readonly of: Relation; readonly width: number }

@@ -1,4 +1,4 @@
-/** One statement at a time, and few that wait for their turn, in their order. */
+/** Queue that admits one statement at a time, with a few waiting in order. */
 
 import { refusal } from "../refusal.ts";
 

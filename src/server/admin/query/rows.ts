@@ -18,11 +18,11 @@ const ROWS_A_LOOK = 16;
 const MAX_READS = 6;
 /** UTF-16 units of one message. */
 const PART_LENGTH = 64 * 1024;
-/** Of all rows together, as the worker has to hold them. */
+/** Maximum length of all rows together, limited by the worker's memory. */
 const MAX_LENGTH = 48 * 1024 * 1024;
-/** Of packed rows together, which the worker unpacks as they come. */
+/** Maximum length of all packed rows together, which the worker unpacks as they arrive. */
 const MAX_PACKED_LENGTH = 80 * 1024 * 1024;
-/** Of packed rows that are on their way. */
+/** Maximum length of packed rows in transit. */
 const MAX_AHEAD_LENGTH = 4 * 1024 * 1024;
 
 export interface RowPorts {
@@ -30,12 +30,12 @@ export interface RowPorts {
   readonly index: () => number;
   readonly now: () => number;
   readonly send: (message: ToWorker) => void;
-  /** Which parts the worker wants; rejects when it refuses the statement. */
+  /** Asks which parts the worker needs; rejects if it refuses the statement. */
   readonly ask: (message: Extract<ToWorker, { kind: "labels" }>) => Promise<readonly boolean[]>;
   readonly signal: AbortSignal;
 }
 
-/** Where and when the rows were read. */
+/** Index and time at which the rows were read. */
 export interface Moment {
   readonly index: number;
   /** Milliseconds since 1970. */
@@ -61,7 +61,7 @@ interface Reading {
   readonly yields: boolean;
 }
 
-/** Undefined when the rows changed on the way. */
+/** Resolves with `undefined` if the rows changed meanwhile. */
 async function sendOnce(
   tables: readonly ReadTable[],
   sources: readonly (QuerySource | undefined)[],
@@ -76,7 +76,7 @@ async function sendOnce(
   }
   if (!reading.isSame()) return undefined;
   const moment: Moment = { index: ports.index(), now: ports.now() };
-  // What was taken is of one moment, whatever becomes of it.
+  // The packed rows are of one moment, and unaffected by later changes.
   for (const [table, parts] of packed.entries()) if (parts !== undefined) await sendParts(table, parts, moment, ports);
   const sender = openSender(ports.send);
   let turn = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The worker as the main thread has it. One statement at a time; a statement that has to be stopped ends the thread, and
- * whoever wants another statement starts another thread.
+ * The worker, as seen by the main thread. One statement at a time; stopping a statement terminates the thread, and the next
+ * statement starts another thread.
  */
 
 import { startThread as start } from "../../../base/index.ts";

@@ -1,16 +1,16 @@
 /**
- * A statement as tokens. What is not listed here is refused, wherever it stands: the quotes and brackets in which other
- * dialects hide identifiers, variables and code, and every character beyond ASCII outside of a text.
+ * Splits a statement into tokens. Everything not listed here is refused: the quotes and brackets in which other dialects hide
+ * identifiers, variables and code, and every non-ASCII character outside of a text.
  *
- * A text is `'…'` with `''` for a quote; a backslash in it is a character like any other. An identifier in `"…"` is the
- * name as it stands. Comments are dropped. Positions are UTF-16 units from 0.
+ * A text is `'…'` with `''` for a quote; a backslash in it has no special meaning. An identifier in `"…"` is taken literally.
+ * Comments are dropped. Positions are UTF-16 units from 0.
  */
 
 import { refusal } from "../refusal.ts";
 
 export interface Token {
   readonly kind: "word" | "quoted" | "text" | "number" | "parameter" | "symbol" | "end";
-  /** Of a text or a quoted identifier without its quotes; of a word as it was written. */
+  /** Text or quoted identifier without its quotes; a word as it was written. */
   readonly text: string;
   readonly at: number;
   readonly end: number;
@@ -126,7 +126,7 @@ function spaceOrComment(sql: string, at: number): number {
   return at + (match(SPACE, sql, at)?.length ?? 0);
 }
 
-/** Position after the closing quote; a doubled quote stands for itself. */
+/** Returns the position after the closing quote; a doubled quote is an escaped quote. */
 function closing(sql: string, at: number, quote: string, what: string): number {
   let end = at + 1;
   for (;;) {

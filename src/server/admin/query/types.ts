@@ -11,14 +11,14 @@ export type QuerySource = Pick<ListSource<unknown>, "version" | "take" | "parts"
 export interface QueryEngineOptions {
   /** A table without a source has no rows. */
   readonly sources: ReadonlyMap<TableName, QuerySource>;
-  /** Log index of the state as it stands. */
+  /** Returns the log index of the current state. */
   readonly index: () => number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Log;
-  /** Of one statement, in milliseconds; 5,000 unless given. */
+  /** Time limit of one statement, in milliseconds; 5,000 by default. */
   readonly runLimitMs?: number;
-  /** After which the worker of an unused engine ends, in milliseconds; five minutes unless given. */
+  /** Time after which the worker of an unused engine ends, in milliseconds; five minutes by default. */
   readonly idleMs?: number;
 }
 
@@ -26,7 +26,7 @@ export interface QueryRequest {
   readonly sql: string;
   /** Values of its `?`: texts, numbers, booleans or null. */
   readonly params: readonly unknown[];
-  /** Those that the caller may read. */
+  /** Tables that the caller may read. */
   readonly tables: readonly TableName[];
   /** Makes rows of this node those of every node; undefined for a table that is the same on all. Left out: of this node. */
   readonly gather?: GatherRows | undefined;

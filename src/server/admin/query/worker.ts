@@ -14,7 +14,7 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import { readingOf } from "./reading.ts";
 import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
-/** As `nice` counts; 19 is the least. */
+/** Priority in the scale of `nice`; 19 is the lowest. */
 const LOW_PRIORITY = 15;
 
 const port = parentPort;
@@ -28,7 +28,7 @@ takeAway();
 
 let plan: Plan | undefined;
 let tables: Row[][] = [];
-/** Of those of the tables that are sent packed. */
+/** Unpackers of the tables that are sent packed. */
 let unpackers = new Map<number, Unpacker>();
 let parts: Iterator<string> | undefined;
 
@@ -87,14 +87,14 @@ function addRows(table: number, text: string): void {
   const kept = tables[table];
   const names = plan?.tables[table]?.columns.map((_, column) => `c${column}`) ?? [];
   for (const values of rows) {
-    // All of one shape: the engine reads them many times.
+    // All rows have one shape: the engine reads them many times.
     const row: Record<string, unknown> = {};
     for (const [column, name] of names.entries()) row[name] = values[column];
     kept?.push(row);
   }
 }
 
-/** Undefined: the statement was refused, and what still comes of it goes nowhere. */
+/** Returns `undefined` if the statement was refused; its remaining input is ignored. */
 function unpackerOf(table: number, now: string): Unpacker | undefined {
   const read = plan?.tables[table];
   if (plan === undefined || read === undefined) return undefined;
@@ -145,8 +145,8 @@ function failureOf(error: unknown): FromWorker {
 }
 
 /**
- * What a statement that broke out of the engine would reach for first. The walls are the gate and the check of the
- * engine's tree; this is only the ground before them.
+ * Removes globals that a statement could use after breaking out of the engine. The actual defenses are the parser and the check
+ * of the engine's tree; this is one more layer.
  */
 function takeAway(): void {
   for (const name of [

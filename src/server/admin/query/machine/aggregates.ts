@@ -14,7 +14,7 @@ interface Rule {
   readonly start: () => State;
   readonly add: (state: State, value: Exclude<Value, null>, more: Cell, budget: Budget) => void;
   readonly end: (state: State) => Value;
-  /** Of no row. */
+  /** Result for no rows. */
   readonly empty: Value;
 }
 
@@ -82,7 +82,7 @@ const RULES: Readonly<Record<Exclude<AggregateName, "first" | "count_rows">, Rul
 type Stage = 1 | 2 | 3;
 export type EngineAggregate = (...args: readonly unknown[]) => unknown;
 
-/** By the name the engine calls them; those that count each value once have `_D` behind it. */
+/** Aggregates by their name in the engine; those that count each distinct value once end in `_D`. */
 export function openAggregates(budget: Budget): Readonly<Record<string, EngineAggregate>> {
   const of = (rule: Rule, isDistinct: boolean): EngineAggregate => {
     const add = (state: State, value: Cell, more: Cell): State => {

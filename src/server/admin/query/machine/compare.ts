@@ -1,14 +1,14 @@
 /**
- * How values compare, and the texts that stand for them where they are looked up or sorted.
+ * Comparison of values, and the texts that represent them in lookups and sorting.
  *
- * NULL compares with nothing. Numbers and booleans compare as numbers, texts by their UTF-16 units. A text beside a number
- * is the number it spells (parameters of the command line are texts), else it is greater than every number.
+ * NULL compares with nothing. Numbers and booleans compare as numbers, texts by their UTF-16 units. A text compared with a
+ * number is parsed as a number (parameters of the command line are texts); if it is none, it is greater than every number.
  */
 
 import { createHash } from "node:crypto";
 import type { Value } from "../plan.ts";
 
-/** Of a row: absent where a left join found nothing. */
+/** Value of a row: absent if a left join found nothing. */
 export type Cell = Value | undefined;
 
 const NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *$/;
@@ -20,7 +20,7 @@ export function spelled(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Below, at or above 0; null when either is NULL. */
+/** Returns a number below, equal to or above 0; null if either is NULL. */
 export function compare(a: Cell, b: Cell): number | null {
   if (a == null || b == null) return null;
   if (typeof a === "string") return typeof b === "string" ? order(a, b) : -beside(b, a);
@@ -68,7 +68,7 @@ function keyPart(value: Cell): string {
   }
 }
 
-/** For a lookup by equality: what holds a NULL is found by nothing, whichever side it stands on. */
+/** Keys for a lookup by equality: a key with a NULL matches nothing on the other side. */
 export const leftKey = (...values: readonly Cell[]): string =>
   values.some((it) => it == null) ? "L" : keyText(values);
 export const rightKey = (...values: readonly Cell[]): string =>
@@ -76,7 +76,7 @@ export const rightKey = (...values: readonly Cell[]): string =>
 
 const bytes = new DataView(new ArrayBuffer(8));
 
-/** Where the kind of a value sorts: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
+/** Returns the sort rank of a value's kind: NULLs, then numbers and booleans, then texts; or NULLs at the end. */
 export function sortKind(value: Cell, isNullLeast: boolean): number {
   if (value == null) return isNullLeast ? 0 : 3;
   return typeof value === "string" ? 2 : 1;

@@ -16,7 +16,10 @@ function parsed(text: Cell): unknown {
   }
 }
 
-/** By key of an object, or by number of an array's item, from 0 or from -1 backwards. Texts as they are. */
+/**
+ * Returns the value at a key of an object, or at an index of an array, from 0 or from -1 backwards. Texts are returned
+ * unquoted.
+ */
 export function jsonText(budget: Budget, text: Cell, key: Cell): Value {
   if (key == null) return null;
   const container = parsed(text);

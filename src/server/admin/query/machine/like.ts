@@ -1,6 +1,6 @@
 /**
- * LIKE: `%` is any text, `_` one character, case counts. Time is at most the product of the two lengths; text and pattern
- * are read where they stand, since a list of their characters would take many times their room.
+ * LIKE: `%` matches any text, `_` one character; case-sensitive. Time is at most the product of the two lengths; text and
+ * pattern are read in place, since a list of their characters would take many times their memory.
  */
 
 import type { Value } from "../plan.ts";

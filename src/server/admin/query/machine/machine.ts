@@ -1,8 +1,8 @@
 /**
- * Runs a plan: each SELECT, grouping and ordering is a statement of its own to the engine, over the rows of what it reads.
+ * Runs a plan: each SELECT, grouping and ordering is a separate statement for the engine, over the rows of its sources.
  *
- * A statement is compiled once, when it is first run. What a sub-query comes to is kept by the values of its slots: it is
- * run once for all rows that give the same. Nothing is kept from one plan to the next.
+ * A statement is compiled once, at its first run. The result of a sub-query is cached by the values of its slots: it runs once
+ * for all rows with the same values. Nothing is kept between plans.
  */
 
 import type { Expr, Plan, Relation, SelectRelation, Value } from "../plan.ts";
@@ -18,9 +18,9 @@ import { isAmong, openOperations, truth } from "./values.ts";
 const MAX_KEPT = 10_000;
 
 export interface Machine {
-  /** `tables`: rows of the plan's tables, their columns in its order. `now`: RFC 3339. */
+  /** Runs a plan. `tables` are the rows of the plan's tables, with columns in its order. `now` is in RFC 3339. */
   run(plan: Plan, tables: readonly (readonly Row[])[], now: string): readonly Row[];
-  /** For what comes before `run`: whether a condition over one column of source 0 may be true of a value of it. */
+  /** Returns a filter for use before `run`: whether a condition over one column of source 0 may be true for a value of it. */
   openSieve(now: string): (condition: Expr, value: Value) => boolean;
 }
 
@@ -29,7 +29,7 @@ interface SubQuery {
   readonly kept: Map<string, unknown>;
 }
 
-/** Rows for the values of the slots of the sub-query it stands in. */
+/** Returns rows for the slot values of the enclosing sub-query. */
 type Runner = (outer: readonly Cell[]) => readonly Row[];
 
 export async function openMachine(): Promise<Machine> {
@@ -80,7 +80,7 @@ export async function openMachine(): Promise<Machine> {
       }
       const shared: (readonly Row[])[] = [];
       const context: Context = { engine, tables, shared, now, budget };
-      // All before the statement itself: what they hold is held until its end.
+      // Common tables run before the statement itself; their rows are kept until its end.
       for (const relation of plan.shared) shared.push(runner(relation, context)([]));
       return runner(plan.query, context)([]);
     },
@@ -145,7 +145,7 @@ function runner(relation: Relation, context: Context): Runner {
   }
 }
 
-/** What was held on the way is gone when its rows are there. */
+/** Releases the memory of intermediate results when the rows are complete. */
 function settled(width: number, { budget }: Context, run: Runner): Runner {
   return (outer) => {
     const { held } = budget;

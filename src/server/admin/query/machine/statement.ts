@@ -1,4 +1,4 @@
-/** The engine's text of one step of a plan, and the parameters it goes with. Sources are `s0`, `s1`, …, columns `c0`, … */
+/** Generates the engine's text of one step of a plan, with its parameters. Sources are `s0`, `s1`, …, columns `c0`, … */
 
 import type { Aggregate, Expr, Source, Value } from "../plan.ts";
 import { engineName } from "./aggregates.ts";
@@ -10,7 +10,7 @@ export interface Statement {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What stands for a sub-query among the parameters. */
+/** Returns the parameter that represents a sub-query. */
 export type SubQueries = (query: Extract<Expr, { kind: "query" }>) => unknown;
 
 interface Writer {
@@ -94,7 +94,7 @@ export function rowsStatement(
   return { text: `SELECT ${columns.join(",")} ${from} WHERE ${condition}`, parameters: writer.parameters };
 }
 
-/** Of a group that is asked for nothing (`SELECT 1 FROM t HAVING true`): the engine takes no SELECT without columns. */
+/** Aggregate of a group that needs none (`SELECT 1 FROM t HAVING true`): the engine requires at least one column. */
 const NOTHING_ASKED: readonly Aggregate[] = [{ name: "count_rows", args: [], isDistinct: false }];
 
 /** Rows to groups: their keys, then their aggregates. Without keys one group, of no rows too. */

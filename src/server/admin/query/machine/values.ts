@@ -1,7 +1,7 @@
 /**
- * What each operation does to values. NULL in gives NULL out but where SQL says otherwise; a condition is true, false or
- * NULL. Division by zero and a CAST of what is none of the type give NULL, so that the branches of a CASE, which are all
- * computed, cannot end a statement.
+ * Implements the operations on values. NULL in gives NULL out except where SQL defines otherwise; a condition is true, false or
+ * NULL. Division by zero and a CAST of an invalid value give NULL, so that the branches of a CASE, which are all computed,
+ * cannot end a statement.
  */
 
 import type { Operation, Value } from "../plan.ts";
@@ -61,7 +61,7 @@ const comparison =
     return order === null ? null : holds(order);
   };
 
-/** `ends`: the value that decides alone. */
+/** `ends` is the value that decides alone. */
 function combined(conditions: readonly Cell[], ends: boolean): Value {
   let isKnown = true;
   for (const condition of conditions) {
@@ -96,7 +96,7 @@ function castNumber(value: Cell): number | null {
   return typeof value === "string" ? (spelled(value) ?? null) : Number(value);
 }
 
-/** As numbers are read: a word with room for blanks around it. */
+/** Maximum length of a boolean's text: a word with room for blanks around it, as for numbers. */
 const LONGEST_BOOLEAN = 64;
 
 function castBoolean(value: Cell): Value {
